@@ -91,6 +91,9 @@ _HE = word_set("brother father dad son husband boyfriend nephew uncle grandpa gr
 _NAMED = KIN | ROLES | PETS
 _PERSONS = KIN | PARTNERS
 
+_REASONS = {"because", "although", "though", "while", "whereas"}
+"""Links of what is no part of the clause before it: "because of my back"."""
+
 _BEFORE = (ADVERBS | {"though", "these"}) - FRONT
 
 
@@ -123,6 +126,8 @@ def clauses(sentence: str, before: Sequence[Clause] = ()) -> list[Clause]:
     person = next((c.subject for c in reversed(before) if _role(c.subject)), "")
     for link, tokens in _segments(_tokens(sentence)):
         parsed = _parsed(tokens, subject if read else None, link)
+        if parsed is None and read and link.lower() in _REASONS:
+            continue
         if parsed is None:
             if read:
                 read[-1] = _with_tail(read[-1], link, tokens)
@@ -157,7 +162,7 @@ def _is_of(pronoun: str, person: str) -> bool:
     return role not in (_HE if pronoun == "she" else _SHE)
 
 
-def _unnamed(subject: Sequence[str]) -> str:
+def unnamed(subject: Sequence[str]) -> str:
     """A subject without the name beside it: "my sister Orla" is "my sister"."""
     if subject[0].lower() in ("my", "our"):
         for place, word in enumerate(subject[1:-1], start=1):
@@ -217,7 +222,9 @@ def _links(tokens: Sequence[str], place: int) -> bool:
         fronted = tokens[place + 1].lower() in FRONT and word != "or"
         return fronted or following in _RESUMING
     if following in DETERMINERS | {"the"}:
-        return word in ("since", "as", "before", "after", "until") and _has_verb(tokens, after)
+        clausal = word in ("since", "as", "before", "after", "until") and _has_verb(tokens, after)
+        # "after a decent interval we have a cat": what follows is no clause of its own.
+        return clausal and not {"I", "we"} & {*tokens[after : after + 4]}
     return following in SUBJECTS
 
 
@@ -301,11 +308,11 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
         ):
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]
-            return _unnamed(tokens[:place]), tokens[place:]
+            return unnamed(tokens[:place]), tokens[place:]
         if word == "i" and place > 1 and tokens[place - 1].lower() == "and":
             return SELF, tokens[place + 1 :]
         if place and word.endswith("'s") and _is_of_verb(tokens[place + 1 :]):
-            return _unnamed([*tokens[:place], token[:-2]]), ["is", *tokens[place + 1 :]]
+            return unnamed([*tokens[:place], token[:-2]]), ["is", *tokens[place + 1 :]]
     return None
 
 
@@ -333,7 +340,7 @@ def _is_of_verb(after: Sequence[str]) -> bool:
     signs = (
         ADVERBS
         | DETERMINERS
-        | {"not", "been", "called", "named", "on", "at", "in", "with", "changed"}
+        | {"not", "been", "called", "named", "on", "at", "in", "with", "changed", "here", "born"}
     )
     return word in signs or any(map(str.isdigit, word)) or "@" in word
 

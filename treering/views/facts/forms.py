@@ -542,7 +542,7 @@ _HABIT = (
         DOES,
         "ends",
         "anymore more longer",
-        rf"(?:\s+(?:do|does|can|have|has))?(?:\s+not|n['’]t) {_NOT_MIND}(?P<value>[\w’' -]+?) "
+        rf"(?:\s+(?:do|does|can|have|has))?(?:\s+(?:not|can['’]t|cannot)|n['’]t) {_NOT_MIND}(?P<value>[\w’' -]+?) "
         rf"{ANY_MORE}",
         "I don't play tennis anymore.",
         "play tennis",

@@ -42,14 +42,15 @@ _SAID_FIRST = _phrases("""
     if it matters / at long last / at last / speaking of which / as an aside / in fact / to be fair
     to be clear / just to be clear / for clarity / come to think of it / since you ask
     now that you mention it / since you asked / in the end / all in all / and yes / what's more
+    oops / whoops
     please note / note / kindly note / i confess / i admit / i must admit / admittedly / obviously
     would you believe / big change / small change / major news / slight change / also also
 """)
 """What a sentence opens with; a comma after it may be left out."""
 
 _MARKED_FIRST = _phrases("""
-    no / correction / sorry / apologies / my mistake / my bad / scratch that / strike that / oops
-    whoops / actually no / no wait / wait / hang on / hold on / no sorry / sorry no / ignore that
+    no / correction / sorry / apologies / my mistake / my bad / scratch that / strike that
+ actually no / no wait / wait / hang on / hold on / no sorry / sorry no / ignore that
     never mind / nevermind / let me correct that / let me correct myself / typo / typo above
     sorry typo / oops typo above / i misspoke / i was wrong / i got that wrong / i said that wrong
     wrong one / sorry wrong one / edit / amendment / erratum / notice / memo / confession / status
@@ -166,6 +167,13 @@ _FROM_THEN = re.compile(rf"^{_SINCE} {_MOMENT}(?: onwards?)?[,:]? (?=\w)", re.IG
 _SINCE_WORDS: Final = frozenset("as from starting beginning effective with".split())
 """From when on something holds: for a reader of facts it holds now."""
 
+_TO_WHOM = re.compile(
+    r"(?<=\w)(?:,? (?:folks|guys|all|everyone|team|mate|love|people|y'all|lads|friends)| for (?:me|us)"
+    r"| here| below| as follows)+(?= ?:)",
+    re.IGNORECASE,
+)
+"""Whom a note is for: "New email for me: …"."""
+
 _SMILE = re.compile(r"(?:\s*(?:[:;]['-]?[()DPp/]|<3|\bx+(?:o+x*)*|\bxd))+(?=[.!\s]*$)", re.IGNORECASE)
 _PICTURE = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+")
 _ARROWS = re.compile("[\u2192]")
@@ -181,6 +189,8 @@ def tidied(text: str) -> str:
         text = _DOTS.sub(", ", text)
     if text[-1:] in "()DPp/3xXoO":
         text = _SMILE.sub("", text)
+    if ":" in text:
+        text = _TO_WHOM.sub("", text)
     return text.strip(" ,")
 
 

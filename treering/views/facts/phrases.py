@@ -105,10 +105,11 @@ WHEN: Final = (
     r"the \d+(?:st|nd|rd|th)|"
     rf"\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?|\d{{1,2}}:\d\d|tomorrow)"
 )
-OWNED: Final = r"(?P<slot>(?!own\b|old\b|new\b)[a-z][a-z’'-]*(?: [a-z][a-z’'-]*){0,2}?)"
+_OWNED_WORD = r"(?:[a-z][a-z’'-]*|[A-Z]{2,4}\b)"
+OWNED: Final = rf"(?P<slot>(?!own\b|old\b|new\b){_OWNED_WORD}(?: {_OWNED_WORD}){{0,2}}?)"
 """What is called after its owner, such as "locker code"."""
 
-_TELLING_WORD = r"(?:[A-Z][\w’'&.-]*|[\w@.:/+$€£-]*\d(?:[\w@.:/+%-]|,(?=\d))*)"
+_TELLING_WORD = r"(?:[\w.+-]+@[\w.-]+\w|[A-Z][\w’'&.-]*|[\w@.:/+$€£-]*\d(?:[\w@.:/+%-]|,(?=\d))*)"
 TELLING: Final = (
     rf"(?P<value>(?:an? |the )?{_TELLING_WORD}"
     rf"(?: (?:{_TELLING_WORD}|(?:of|de|the|and)(?= [A-Z])|(?:to|till|until)(?= \d)))*"

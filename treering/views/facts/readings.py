@@ -21,6 +21,18 @@ from treering.views.facts.verbs import (
     TAKEN,
 )
 
+_NAMED = re.compile(
+    r"(?:^(?:and |so )?(?:(?:[Hh]is|[Hh]er|[Ii]ts) name|(?:[Hh]e|[Ss]he|[Ii]t)(?='s called| is called|"
+    r"'s named))(?: is|'s)(?: called| named)?|\b(?:named|call|called|calling|christened) "
+    r"(?:him|her|it|them)) (?P<name>(?:[A-Z][\w'-]*(?: (?:of|the|de|and)(?= [A-Z]))? ?)+)"
+)
+"""Where somebody or something just spoken of gets a name."""
+
+_HAD = re.compile(
+    r"\b(?:have|had|got|get|adopted|seeing|dating|met|bought|rescued|fostering|welcomed|expecting|"
+    r"taken in|took in|in) (?:(?:an?|our|my|the|another|two)(?: new)? )?(.*)"
+)
+_HERE = re.compile(r"(?:[Tt]he|[Mm]y|[Oo]ur) (?:new )?(\w+)")
 _LASTS = SWITCHED | CHANGED | TAKEN | BECOME | {"left", "quit", "turned", "resigned", "retired"}
 _OF_THEN = ("when", "before", "until", "while", "as", "after")
 
@@ -84,26 +96,25 @@ def readings(
         topic = topic_of(clause) or topic
         if clause not in holding:
             continue
+        yield from _of_name(clause, [*before, *read[: read.index(clause)]])
         if clause.subject == SOMEBODY:
-            yield from _of_name(clause, [*before, *read])
             yield from of_others(clause)
         else:
             yield from _of_clause(clause, topic)
 
 
 def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Assertion]:
-    """ "His name is Bruno", after "we have a dog now"."""
-    match = re.match(r"(?:[Hh]is|[Hh]er|[Ii]ts) name(?: is|'s) ([A-Z][\w'-]*)$", clause.whole)
+    """ "His name is Bruno", after "we have a dog now"; "named him Waffles", after "adopted a dog"."""
+    match = _NAMED.search(clause.whole)
     if match is None:
         return
-    for before in read:
-        had = re.search(
-            r"\b(?:have|got|adopted|seeing|dating|met|bought) (?:an? (?:new )?)?(.*)", before.whole
-        )
-        thing = noun_phrase(had[1].split()) if had and before.subject == SELF else ""
+    for before in reversed(read):
+        had = _HAD.search(before.whole) if before.subject == SELF else None
+        here = _HERE.match(before.whole)
+        thing = noun_phrase(had[1].split()) if had else here[1] if here else ""
         if thing:
             slot = "partner" if thing.startswith("someone") else thing.split()[-1]
-            yield Assertion("my", slot, match[1], "holds")
+            yield Assertion("my", slot, match["name"], "holds")
             return
 
 

@@ -6,6 +6,7 @@ bike for a Brompton"). A verb more in a list of ``verbs`` is read in all of thes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ from treering.views.facts.verbs import (
     ENDED,
     GOING,
     HAVE,
+    KINDS,
     NAMED_ME,
     NO_STATE,
     NOT_A_HABIT,
@@ -74,7 +76,7 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
             yield from _ended(it)
         elif it.auxiliaries & {"do", "does"} and verb in _GIVEN_UP:
             yield Assertion(SELF, "", trimmed(phrase), "ends")
-        elif it.auxiliaries & HAVE and verb.endswith("ed") and "since" in it.rest:
+        elif it.auxiliaries & HAVE and _is_long_since(phrase):
             yield Assertion(SELF, "", trimmed(phrase[: phrase.index("since")]), "ends")
         return
     if verb in DIAGNOSED and it.auxiliaries & _DONE_TO and verb not in NAMED_ME:
@@ -90,6 +92,14 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
         yield from _being(phrase)
     else:
         yield from _done(it)
+
+
+def _is_long_since(phrase: Sequence[str]) -> bool:
+    """Whether "I haven't" is said of a habit: "eaten meat since Christmas", not "since Monday"."""
+    if "since" not in phrase[:-1] or not phrase[0].lower().endswith(("ed", "en", "had", "drunk")):
+        return False
+    since = phrase[phrase.index("since") + 1].lower()
+    return not since.endswith("day") and since not in ("breakfast", "lunch", "then", "this")
 
 
 def _is_status(it: Predicate) -> bool:
@@ -217,11 +227,14 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     if at is None:
         return
     new = noun_phrase(rest[at + 1 :])
-    is_trip = it.verb.lower() in GOING and not {"from", "over", "across", "back"} & {*rest[:at]}
+    turned = {"from", "over", "across", "back", *(("up", "down") if new[:1].isdigit() else ())}
+    is_trip = it.verb.lower() in GOING and not turned & {*rest[:at]}
     if not new or is_trip:
         return
     is_thing = rest[0].lower() in ("my", "our") or rest[:2] == ("the", "rent")
-    thing = noun_phrase(rest) if is_thing else ""
+    kinds = [KINDS[word.lower()] for word in rest[:at] if word.lower() in KINDS]
+    thing = noun_phrase(rest) if is_thing else kinds[-1] if kinds else ""
+    thing = re.sub(r" (?:up|down|back|over)$", "", thing)
     thing = thing.removeprefix("the ")
     if thing:
         yield Assertion(SELF, thing, new, "begins")
@@ -237,10 +250,11 @@ def switched(it: Predicate) -> Iterator[Assertion]:
 
 def towards(rest: Sequence[str]) -> int | None:
     """Where the "to" stands that brings what somebody switched to."""
-    for place, word in enumerate(rest[:8]):
+    for place, word in enumerate(rest[:9]):
         if word == "to":
             return place
-        if word in (",", "because", "since"):
+        is_end = word == "," and rest[place + 1 : place + 2] != ("from",)
+        if is_end or word in ("because", "since"):
             return None
     return None
 

@@ -16,10 +16,11 @@ from typing import Final
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
-from treering.views.facts.clauses import SELF, Clause, clauses
+from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
+from treering.views.facts.fiction import own_life
 from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
-from treering.views.facts.mentions import mentions
+from treering.views.facts.mentions import called, mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
@@ -69,7 +70,7 @@ _PHONE_DIGITS: Final = 6
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
-    r"character|quote|nobody|no one|not true|believes?|temporar\w+|for now|"
+    r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|for now|"
     r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|\d))(?!.* for good)|came back|"
     r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
     r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
@@ -104,8 +105,12 @@ _ELSEWHERE = re.compile(
 )
 """What makes a clause a wish, a plan or the past, and says nothing of the next one."""
 
-_REASON = re.compile(r",? (?:because|as they|since they|which)\b", re.IGNORECASE)
-"""Where a clause gives its reason, which may be a wish or a plan."""
+_GOES_OFF = re.compile(
+    r"[,;] (?:so|which|but|and|the|they|it|there|he|she|people|everyone|hence|thus|though)\b"
+    r"| (?:because|as they|since they|which|so that)\b",
+    re.IGNORECASE,
+)
+"""Where a clause goes on to reasons and consequences, which may be wishes or plans."""
 
 _CLAUSES = re.compile(
     r"(?:,|;|:| [—–-])\s+(?=(?:and |but |so |then )?(?:I\b|[Mm]y\b|[Ww]e\b|[Oo]ur\b|[Nn]ow\b))"
@@ -115,6 +120,7 @@ _CLAUSES = re.compile(
 _OF_ONESELF = re.compile(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
+_NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
     r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|which|"
     r"who|whose|how|why|when|any)\b",
@@ -167,7 +173,7 @@ def statements(entry: Entry) -> list[Statement]:
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
     speaker = (entry.speaker or entry.role or entry.source).casefold()
-    return list(_read(own_words(entry.text), speaker))
+    return list(_read(own_life(own_words(entry.text)), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
@@ -231,8 +237,11 @@ def _repeats(statement: Statement, other: Statement) -> bool:
 
 def _says_more(statement: Statement, other: Statement) -> bool:
     """Whether of two statements of one habit the later is better: longer, or a shorter end."""
-    if statement.slot != other.slot or not statement.slot.startswith(DOES):
+    if statement.slot != other.slot:
         return False
+    if not statement.slot.startswith(DOES):  # "16 and a half" says more than "16"
+        value, before = statement.value, other.value
+        return before[-1:].isdigit() and value.startswith(f"{before} ")
     is_longer = len(_core(statement.value)) > len(_core(other.value))
     return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
 
@@ -267,6 +276,7 @@ def _may_state(sentence: str, before: Sequence[Clause]) -> bool:
     is_of_oneself = is_of_oneself or (
         sentence.startswith(("He", "She")) and any(is_person(clause.subject) for clause in before)
     )
+    is_of_oneself = is_of_oneself or (bool(before) and _NAMES_IT.match(sentence) is not None)
     if not is_of_oneself:
         return False
     return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
@@ -285,10 +295,10 @@ def _by_clauses(
     for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (*mentions(sentence), *readings(read, holding, before)):
+    for reading in (*mentions(sentence), *readings(read, holding, before), *called(sentence)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
-        if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):
+        if not _is_of_many(subject, slot) and _may_fill(slot, reading.value, is_casual):
             yield Statement(subject, slot, reading.value, reading.sense, 0, 0)
 
 
@@ -316,11 +326,10 @@ def _is_of_asides(word: str) -> bool:
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
-        matches = list(_matches(clause, forms))
-        if matches and _ELSEWHERE.search(_REASON.split(clause, 1)[0]):
-            continue
-        for form_match, form in matches:
-            yield from _stated(form_match, form, speaker)
+        for form_match, form in _matches(clause, forms):
+            after = _GOES_OFF.search(clause, form_match.end())
+            if _ELSEWHERE.search(clause[: after.start() if after else None]) is None:
+                yield from _stated(form_match, form, speaker)
 
 
 def _matches(clause: str, forms: Sequence[Form]) -> Iterator[tuple[re.Match[str], Form]]:
@@ -356,7 +365,7 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         slot += verb_of(value)
     elif slot.startswith(DOES):
         value = f"{slot.removeprefix(DOES)} {value}"
-    if subject.rpartition(" ")[2] in SEVERAL or not _fits(slot, value):
+    if _is_of_many(subject, slot) or not _fits(slot, value):
         return
     sense = form.sense
     if sense == "holds" and ("new" in groups or _CHANGE.search(match.string)):
@@ -365,6 +374,12 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     if "gone" in groups:
         was = f"{slot.removeprefix(DOES)} {groups['gone']}"
         yield Statement(subject, slot, was, "ends", 0, 0)
+
+
+def _is_of_many(subject: str, slot: str) -> bool:
+    """Whether a statement is about one of many, or theirs: "my colleague's husband"."""
+    words = subject.partition("'s ")[2].replace("'s", "").split()
+    return not SEVERAL.isdisjoint(words) or slot.rpartition(" ")[2] in SEVERAL
 
 
 def _slot(words: str, value: str) -> str:
@@ -406,5 +421,5 @@ def _subject(words: str, speaker: str) -> str:
     if plain in ("i", "we"):
         return speaker
     if plain.startswith(("my ", "our ")):
-        return f"{speaker}'s {plain.partition(' ')[2]}"
+        return f"{speaker}'s {unnamed(plain.split()).partition(' ')[2]}"
     return plain

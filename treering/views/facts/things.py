@@ -50,7 +50,7 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
         return
     if topic is not None:
         yield Assertion("my", topic, value, "begins")
-    elif it.is_now and phrase[0].lower() not in ADJECTIVES:
+    elif (it.is_now or it.rest[-2:] == ("for", "me")) and phrase[0].lower() not in ADJECTIVES:
         yield Assertion(SELF, "", value, "holds")
 
 
@@ -78,7 +78,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
     words = [word.lower() for word in clause.words]
     for place, word in enumerate(words[:-3]):
         if (
-            word in CHANGED
+            word in CHANGED | {"put"}
             and not set(words) & MODAL
             and (
                 words[place + 1] in ("my", "our") or words[place + 1 : place + 3] == ["the", "rent"]
@@ -90,7 +90,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
         if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & MODAL:
             continue
         after = clause.words[place + 2 :]
-        if after and after[0].lower() in ("on", "into", "as", "to", "onto"):
+        while after and after[0].lower() in ("on", "into", "as", "to", "onto", "up", "down", "over"):
             after = after[1:]
         value = noun_phrase(after)
         if (
@@ -135,7 +135,10 @@ def _moved(noun: str, owned: bool, it: Predicate) -> Iterator[Assertion]:
     if it.verb.lower() == "moved" and not is_telling(new.split()):
         return  # "my phone moved to the top drawer"
     if it.verb.lower() in ("gone", "went", "turned") and not it.is_now:
-        if owned and new.lower() in ("auction", "charity", "the tip", "the dump", "heaven"):
+        amount = any(map(str.isdigit, new)) and {"up", "down"} & {*it.rest[:at]}
+        if owned and amount:
+            yield Assertion("my", _bare(noun), new, "begins")
+        elif owned and new.lower() in ("auction", "charity", "the tip", "the dump", "heaven"):
             yield from gone(noun_phrase(noun.split()))
     elif owned and noun.split()[-1].lower() not in _PEOPLE:
         yield Assertion("my", _bare(noun), new, "begins")
@@ -155,13 +158,12 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
         yield Assertion("my", _bare(noun), noun_phrase(phrase[1:]), "holds")
         return
     is_new = noun.startswith("new ") or it.is_now
-    if words[0] in {"in", "on", "at", "with", "for", "to"} and is_new:
+    is_placed = is_new or is_telling(phrase[1:3])
+    if words[0] in {"in", "on", "at", "with", "for", "to"} and is_placed:
         value = noun_phrase(phrase[1:])
         if value:
-            yield Assertion("my", f"{_bare(noun)} {words[0]}", value, "begins")
-        return
-    if words[0] == "with" and is_telling(phrase[1:3]):
-        yield Assertion("my", _bare(noun), noun_phrase(phrase[1:]), "holds")
+            slot = _bare(noun) if words[0] == "with" and not is_new else f"{_bare(noun)} {words[0]}"
+            yield Assertion("my", slot, value, "begins" if is_new else "holds")
         return
     if words[0].endswith("ing") and words[0] in PROGRESSIVE_NOT:
         return

@@ -196,6 +196,17 @@ KIN: Final = word_set(
     "niece grandson granddaughter grandma grandpa grandmother grandfather parents kids children "
     "child baby grandchild toddler family in-laws brother-in-law sister-in-law stepson stepdaughter colleague team"
 )
+KINDS: Final = {
+    "departments": "department", "desks": "desk", "teams": "team", "schools": "school",
+    "gyms": "gym", "banks": "bank", "vets": "vet", "dentists": "dentist", "doctors": "doctor",
+    "offices": "office", "courses": "course", "majors": "major", "providers": "provider",
+    "suppliers": "supplier", "networks": "network", "branches": "branch", "sites": "site",
+    "churches": "church", "clubs": "club", "shifts": "shift", "roles": "role", "wards": "ward",
+    "surgeries": "surgery", "insurers": "insurer", "barbers": "barber", "classes": "class",
+    "employers": "employer", "landlords": "landlord", "phones": "phone", "cars": "car",
+}  # fmt: skip
+"""What one changes from one to another: "moved departments from Payroll to Procurement"."""
+
 PARTNERS: Final = word_set(
     "husband wife partner boyfriend girlfriend fiance fiancee spouse flatmate roommate housemate "
     "eldest youngest twin ex"

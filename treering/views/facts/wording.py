@@ -54,6 +54,10 @@ _ALWAYS = re.compile(r"(?<![\w@.'’-])(?:i|i['’](?:m|ve|d|ll))(?![\w@'’-]|\
 _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
+_UNAPOSTROPHED = re.compile(
+    r"(?<![\w@.'-])(?:Im|Ive|Dont|Doesnt|Cant|Isnt|Wont|Weve|Thats|Hes|Shes|Theyre|Arent|Wasnt|"
+    r"Havent|Didnt|im|ive|dont|doesnt|cant|isnt|wont|weve|thats|arent|wasnt|havent|didnt)(?![\w@'-])"
+)
 _UNMARKED = re.compile(
     r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=\bhis name)|"
     r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
@@ -67,6 +71,7 @@ _DROPPED = re.compile(
     r"cancelled|canceled|relocated|exchanged|upgraded|used to|learning|living in|working (?:at|for|"
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
+    r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
     r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
     re.IGNORECASE,
@@ -74,6 +79,16 @@ _DROPPED = re.compile(
 """A sentence that begins with what its speaker did."""
 
 _NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
+_NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|(?:bin|wash|pay) day"
+_NOTED += (
+    r"|[a-z]+ (?:practice|club|class|group|training|rehearsal|meeting|code|day)"
+    r"|favou?rite [a-z]+|preferred [a-z]+|usual [a-z]+"
+)
+_ME = re.compile(
+    rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)", re.IGNORECASE
+)
+"""Where "me" is written for "my": "me favourite biscuit"."""
+
 _DROPPED_MY = re.compile(
     r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
     rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
@@ -201,6 +216,9 @@ def plain(sentence: str) -> str:
         text = _UNMARKED.sub("'", text)
     else:
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
+        text = _UNAPOSTROPHED.sub(lambda match: _spelt_out(match[0]), text)
+    if " me " in text or text[:3].lower() == "me ":
+        text = _ME.sub("my ", text)
     text = paraphrased(unframed(text))
     if ", " in text:
         text = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", text)
@@ -219,6 +237,11 @@ def _with_subject(text: str) -> str:
     text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
     text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
     return _NO_MORE.sub(r"I quit \g<what>", text)
+
+
+def _spelt_out(word: str) -> str:
+    """A contraction with its apostrophe, and the capital that it had: "Dont" is "Don't"."""
+    return _capital(_CONTRACTED[word.lower()])
 
 
 def is_casual(sentence: str) -> bool:
