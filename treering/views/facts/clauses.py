@@ -84,21 +84,29 @@ _REDUCED = word_set(
 )
 """Words with which a clause goes on without "is": "in the RAF, based at Lossiemouth"."""
 
-_SHE = word_set("sister mother mum mom daughter wife girlfriend niece aunt grandma grandmother "
-    "granddaughter landlady fiancee stepdaughter sister-in-law")
-_HE = word_set("brother father dad son husband boyfriend nephew uncle grandpa grandfather grandson "
-    "fiance stepson brother-in-law")
+_SHE = word_set(
+    "sister mother mum mom daughter wife girlfriend niece aunt grandma grandmother "
+    "granddaughter landlady fiancee stepdaughter sister-in-law"
+)
+_HE = word_set(
+    "brother father dad son husband boyfriend nephew uncle grandpa grandfather grandson "
+    "fiance stepson brother-in-law"
+)
 _NAMED = KIN | ROLES | PETS
 _PERSONS = KIN | PARTNERS
 
 _REASONS = {"because", "although", "though", "while", "whereas"}
 """Links of what is no part of the clause before it: "because of my back"."""
 
+_NOWADAYS = {"now", "instead", "nowadays", "currently", "lately"}
+
 _BEFORE = (ADVERBS | {"though", "these"}) - FRONT
 
 
 _RESUMING = SUBJECTS | BE | HAVE | _STARTS | _BASES | _THIRD
-_NOT_NAMES = PREPOSITIONS | LINKS | ADVERBS | DETERMINERS | SUBJECTS | BE | HAVE | MODAL | KIN | {"not"}
+_NOT_NAMES = (
+    PREPOSITIONS | LINKS | ADVERBS | DETERMINERS | SUBJECTS | BE | HAVE | MODAL | KIN | {"not"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +252,7 @@ def _parsed(
         return None
     word = tokens[start].lower()
     rest = tokens[start + 1 :]
-    is_doing = word.endswith("ing") and "now" in (token.lower() for token in tokens)
+    is_doing = word.endswith("ing") and not _NOWADAYS.isdisjoint(token.lower() for token in tokens)
     if before is not None and is_doing and rest:  # "dropped out of law, doing design now"
         return SELF, ["am", *tokens[start:]]
     if word in ("i", "we"):
@@ -259,8 +267,10 @@ def _parsed(
         return (SELF, rest[2:]) if len(rest) > 2 else None
     if word in OTHERS:
         return SOMEBODY, rest
-    if before is not None and link.lower() not in SUBORDINATE and _goes_on(
-        word, tokens[start:], is_self=before == SELF
+    if (
+        before is not None
+        and link.lower() not in SUBORDINATE
+        and _goes_on(word, tokens[start:], is_self=before == SELF)
     ):
         if word in _REDUCED and before != SELF:
             return before, ["is", *tokens[start:]]

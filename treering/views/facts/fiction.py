@@ -26,7 +26,8 @@ _PLAYED = re.compile(
     r"(?:I|you)\b)"
     r"|(?:say|assume|picture) (?:that )?(?:I|we|you|my|this|a|someone|somebody)\b"
     r"|(?:I'll|I will|I’ll|let me) (?:be|play) (?:the|an?|your) [^.!?\n]*\byou\b|knock,? knock|once upon a time|april fools?"
-    r"|rumou?r has it|what if|hypothetically|in a parallel universe|plot idea|story idea"
+    r"|rumou?r has it|what if|hypothetically|in an? (?:alternate|alternative|parallel|different|other) (?:timeline|universe|world|life|dimension|"
+    r"reality|galaxy)|in (?:another|my next|my previous|my past|my dream) (?:life|timeline|universe|world)s?|plot idea|story idea"
     rf"|(?:for|in|from) (?:the|my|our|a|an|this|his|her|their) (?:[\w'’-]+ ){{0,2}}{_WORK}\b"
     rf"|(?:my|the|our|his|her) (?:[\w'’-]+ ){{0,2}}(?:character|protagonist|narrator|heroine|hero|"
     r"avatar|alter ego|villain|dream self)\b"
@@ -62,7 +63,7 @@ _OF_FICTION: Final = word_set(
     "spiritually emotionally legally technically line lines quote song lyric lyrics film movie said sang "
     "sings wrote saying reference skit sketch scene novel story stories script screenplay poem "
     "monologue dialogue fanfic fiction musical panto game campaign d&d dnd larp improv sitcom comic "
-    "ad advert audition parody old you're let's lets from reading writing"
+    "ad advert audition parody timeline universe dream dreams dimension reality old you're let's lets from reading writing"
 ) | {"i'll"}
 _WORD = re.compile(r"[a-z&'-]+")
 

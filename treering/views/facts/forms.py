@@ -291,7 +291,8 @@ _WORK = (
         "occupation",
         "holds",
         "i'm am is are we're",
-        rf"{BE}(?: now| currently| actually)? an? {OCCUPATION}{END}",
+        rf"{BE}(?: now| currently| actually)? an? {OCCUPATION}{END}"
+        rf"(?: (?:at|for|with) (?P<at>{PROPER}))?",
         "I'm a software engineer.",
         "software engineer",
     ),

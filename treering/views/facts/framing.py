@@ -136,8 +136,8 @@ _TAIL = re.compile(
     r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
     r"for (?:the record|future reference|reference|context|what it's worth)\b|"
     r"(?:so )?(?:please|pls|plz) (?:bear|note|remember|use|update|don't|do not|change|amend|make|"
-    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not|would you believe|(?:please|thanks|"
-    r"thank you|cheers|ta|xx?|folks)[.! ]*$|"
+    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not|would you believe|(?:please|xx?)[.! ]*$|"
+    r"(?<=, )(?:thanks|thank you|cheers|ta|folks)[.! ]*$|"
     r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
     re.IGNORECASE,
 )
@@ -162,8 +162,11 @@ _MOMENT = (
     rf"year|term)|(?:the )?(?:start|beginning|end|middle) of {_MONTH})"
 )
 _SINCE = r"(?:as of|as from|from|starting|beginning|effective(?: from| as of)?|with effect from)"
-_SINCE_THEN = re.compile(rf"(?<=\w) {_SINCE} {_MOMENT}(?=[.,!;:]|$| (?:and|because|so|i|we)\b)", re.I)
+_SINCE_THEN = re.compile(
+    rf"(?<=\w) {_SINCE} {_MOMENT}(?=[.,!;:]|$| (?:and|because|so|i|we)\b)", re.I
+)
 _FROM_THEN = re.compile(rf"^{_SINCE} {_MOMENT}(?: onwards?)?[,:]? (?=\w)", re.IGNORECASE)
+_ASIDE_THEN = re.compile(rf", {_SINCE} {_MOMENT}, ", re.IGNORECASE)
 _SINCE_WORDS: Final = frozenset("as from starting beginning effective with".split())
 """From when on something holds: for a reader of facts it holds now."""
 
@@ -174,7 +177,9 @@ _TO_WHOM = re.compile(
 )
 """Whom a note is for: "New email for me: …"."""
 
-_SMILE = re.compile(r"(?:\s*(?:[:;]['-]?[()DPp/]|<3|\bx+(?:o+x*)*|\bxd))+(?=[.!\s]*$)", re.IGNORECASE)
+_SMILE = re.compile(
+    r"(?:\s*(?:[:;]['-]?[()DPp/]|<3|\bx+(?:o+x*)*|\bxd))+(?=[.!\s]*$)", re.IGNORECASE
+)
 _PICTURE = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+")
 _ARROWS = re.compile("[\u2192]")
 _DOTS = re.compile(r"\s*(?:…|\s[–—]\s|—|\s-{1,2}\s)\s*")
@@ -201,6 +206,7 @@ def unframed(text: str) -> str:
     if not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
     if not _SINCE_WORDS.isdisjoint(words):
+        text = _ASIDE_THEN.sub(" now ", text)
         text = _FROM_THEN.sub("Now ", _SINCE_THEN.sub(" now", text))
     return text
 

@@ -42,7 +42,9 @@ _CALLED = re.compile(
 
 
 _THING_CALLED = re.compile(
-    r"\b(?:an?|our|my|new) (?:[a-z-]+ ){0,4}?(?P<slot>[a-z-]+),? (?:which is |who is |that's |by the "
+    r"\b(?:an?|our|my|new) (?:[a-z-]+ ){0,4}?"
+    r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|movie\b|book\b|"
+    r"song\b|girl\b|lady\b|bloke\b|kid\b|friend\b|game\b|show\b|series\b|podcast\b)(?P<slot>[a-z-]+),? (?:which is |who is |that's |by the "
     r"name of |(?:who|which) (?:we|I) )?(?:called|named) (?P<value>(?!I\b)[A-Z][\w'&-]*"
     r"(?: (?:(?:of|the|and|&|de|on) )?[A-Z][\w'&-]*)*)"
 )
@@ -78,12 +80,22 @@ def mentions(sentence: str) -> Iterator[Assertion]:
         yield Assertion("I", "", place["value"], "holds")
 
 
+_NAMED_THEN = re.compile(
+    r"\bname(?:'s| is) (?P<value>[A-Z][\w'-]+), (?:our|my) (?P<new>new )?"
+    rf"(?P<slot>{_PEOPLE}|{_PETS}|grandchild)\b"
+)
+
+
 def called(sentence: str) -> Iterator[Assertion]:
     """What things and animals of the speaker's are called, and when somebody was born."""
     if "called" in sentence or "named" in sentence:
         thing = _THING_CALLED.search(sentence)
         if thing is not None and _OWN_DOING.search(sentence, 0, thing.start()):
             yield Assertion("my", thing["slot"], thing["value"], "holds")
+    elif "name" in sentence:
+        named = _NAMED_THEN.search(sentence)
+        if named is not None:
+            yield Assertion("my", named["slot"], named["value"], "holds")
     elif " born " in sentence:
         born = _BORN.search(sentence)
         if born is not None:

@@ -102,7 +102,7 @@ PARAPHRASES: Final = (
     Paraphrase(
         "call calls know knows",
         rf"{_KINDLY}(?:you (?:can|may|should) |(?:everyone|everybody|people|friends|most people|my "
-        r"friends) )?(?:just )?(?:calls?|knows?) me (?:as )?(?=(?-i:[A-Z])\w+(?:[.!,]|$| (?:now|"
+        r"friends) )?(?:just )?(?:calls?|knows?) me (?:as )?(?=(?:(?:Dr|Mr|Mrs|Ms|Miss|Prof) )?(?-i:[A-Z])\w+(?:[.!,]|$| (?:now|"
         r"please|because|these|for short)))(?!\w+day\b)",
         "I'm called ",
         "Everyone calls me Kit.",
@@ -188,6 +188,21 @@ PARAPHRASES: Final = (
         "It's gate code 4471.",
         "my gate code is 4471.",
     ),
+    Paraphrase(
+        "having",
+        r"\b(?P<who>I|we)(?:'m| am|'re| are) having (?=(?:diabetes|asthma|thyroid|high|low|two|three|four|one|an? (?:son|"
+        r"daughter|dog|cat|house|flat|car|shop|business|allergy))\b)",
+        r"\g<who> have ",
+        "I am having diabetes.",
+        "I have diabetes.",
+    ),
+    Paraphrase(
+        "my our",
+        r"^(?P<who>(?-i:[A-Z])[\w-]+)'s (?=(?:my|our) (?!own\b))",
+        r"\g<who> is ",
+        "Lucy's my manager now.",
+        "Lucy is my manager now.",
+    ),
     Paraphrase("can", r"\bcan not ", "cannot ", "I can not eat pork", "I cannot eat pork"),
     Paraphrase(
         "stand bear abide",
@@ -261,7 +276,7 @@ PARAPHRASES: Final = (
     Paraphrase(
         "say says said told tells asks asked saying",
         r"(?:,? (?:and|but|because|so|which|who|though)(?: \w+,?)?|,(?= \w+ \w+ \w+ \w))"
-        r" (?:she|he|they|it|(?:the|my|our) (?!new\b)\w+|everyone|people)(?: \w+)? (?:says?|said|"
+        r" (?:she|he|they|it|(?:the|my|our) (?!new\b)\w+|everyone|people|no one|nobody)(?: \w+)? (?:says?|said|"
         r"told|tells|asks|asked|keeps saying)\b(?!,? (?:me |us )?(?:that )?(?:I|we|my)\b)[^\"“]*$",
         "",
         "My therapist is Ruth and she asks good questions",

@@ -50,6 +50,18 @@ def noun_phrase(words: Sequence[str]) -> str:
     return " ".join(phrase).replace(" ,", ",")
 
 
+def placed(words: Sequence[str]) -> str:
+    """A noun phrase with the place behind it: "a croft on Skye"."""
+    phrase = noun_phrase(words)
+    last = phrase.split()[-1:]
+    at = words.index(last[0]) + 1 if last and last[0] in words else len(words)
+    after = words[at : at + 2]
+    if len(after) == 2 and after[0] in ("in", "on", "at", "near") and after[1][:1].isupper():
+        place = noun_phrase(words[at + 1 :])
+        return f"{phrase} {after[0]} {place}"
+    return phrase
+
+
 def _is_measure(words: Sequence[str], start: int, place: int) -> bool:
     """Whether the word at a place stands between two numbers: "140 over 90"."""
     if not start < place < len(words) - 1 or words[place].lower() not in _BETWEEN:

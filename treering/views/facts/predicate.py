@@ -18,7 +18,7 @@ from treering.views.facts.verbs import (
     PARTICIPLES,
 )
 
-_NOT_ANY_MORE = re.compile(r"\b(?:any\s?more|any longer)\b", re.IGNORECASE)
+_NOT_ANY_MORE = re.compile(r"\b(?:any\s?more(?! than)|any longer)\b", re.IGNORECASE)
 
 
 _DAYS = re.compile(

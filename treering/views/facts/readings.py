@@ -32,7 +32,8 @@ _HAD = re.compile(
     r"\b(?:have|had|got|get|adopted|seeing|dating|met|bought|rescued|fostering|welcomed|expecting|"
     r"taken in|took in|in) (?:(?:an?|our|my|the|another|two)(?: new)? )?(.*)"
 )
-_HERE = re.compile(r"(?:[Tt]he|[Mm]y|[Oo]ur) (?:new )?(\w+)")
+_OF_WHICH = re.compile(r" (?:you|I|we|that|who|which|they) ")
+_HERE = re.compile(r"(?:[Tt]he|[Mm]y|[Oo]ur) (?:new )?([\w-]+)")
 _LASTS = SWITCHED | CHANGED | TAKEN | BECOME | {"left", "quit", "turned", "resigned", "retired"}
 _OF_THEN = ("when", "before", "until", "while", "as", "after")
 
@@ -105,13 +106,15 @@ def readings(
 
 def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Assertion]:
     """ "His name is Bruno", after "we have a dog now"; "named him Waffles", after "adopted a dog"."""
-    match = _NAMED.search(clause.whole)
+    match = _NAMED.search(clause.whole.replace(" '", "'"))
     if match is None:
         return
     for before in reversed(read):
         had = _HAD.search(before.whole) if before.subject == SELF else None
         here = _HERE.match(before.whole)
-        thing = noun_phrase(had[1].split()) if had else here[1] if here else ""
+        thing = noun_phrase(_OF_WHICH.split(had[1])[0].split()) if had else here[1] if here else ""
+        if match[0].lower().startswith("it") and is_person(before.subject):
+            thing = noun_phrase([*before.words[2:]]).rpartition(" ")[2]
         if thing:
             slot = "partner" if thing.startswith("someone") else thing.split()[-1]
             yield Assertion("my", slot, match["name"], "holds")

@@ -58,7 +58,7 @@ _HANDED = re.compile(
     rf"|\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})(?:'s|’s)? "
     r"(?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|replied|sent)"
     r"(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
-    rf"|\b(?:for )?(?:example|instance|e\.g\.|sample|original|source text|text|input|prompt|quote|"
+    rf"|\b(?:for )?(?:(?:example|sample|test|practice|model|fake|dummy) \w+|example|instance|e\.g\.|sample|original|source text|text|input|prompt|quote|"
     r"translation)[:\n]"
     rf"|{_ASKED}{_TREATED}{_UP_TO}\b{_POINTED}{_UP_TO}[.!?]"
     rf"|\b(?:is|are|does|do|how(?:'s|’s| is| does)|what(?:'s|’s| is) wrong with) "

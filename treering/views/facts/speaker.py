@@ -13,7 +13,7 @@ from dataclasses import replace
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import HABITS, NO_HABIT, OBJECTS
-from treering.views.facts.phrasing import noun_phrase, trimmed
+from treering.views.facts.phrasing import noun_phrase, placed, trimmed
 from treering.views.facts.predicate import _NOT_ANY_MORE, Predicate
 from treering.views.facts.verbs import (
     ACQUIRED,
@@ -54,7 +54,20 @@ _GIVEN_UP = {"eat", "drink", "smoke", "drive", "wear", "use", "speak", "play"}
 """Habits of which "I don't" says as much as "I no longer"."""
 
 
-_BABIES = {"baby", "child", "twins", "triplets", "boy", "girl", "son", "daughter", "grandchild"}
+_BABIES = {
+    "baby",
+    "child",
+    "twins",
+    "triplets",
+    "boy",
+    "girl",
+    "son",
+    "daughter",
+    "grandchild",
+    "second",
+    "third",
+    "first",
+}
 """Whom one expects for months."""
 
 _LASTING = {"pregnant"}
@@ -74,7 +87,7 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
     if it.is_negated:
         if "no longer" in it.auxiliaries:
             yield from _ended(it)
-        elif it.auxiliaries & {"do", "does"} and verb in _GIVEN_UP:
+        elif it.auxiliaries & {"do", "does"} and (verb in _GIVEN_UP or (it.is_now and it.rest)):
             yield Assertion(SELF, "", trimmed(phrase), "ends")
         elif it.auxiliaries & HAVE and _is_long_since(phrase):
             yield Assertion(SELF, "", trimmed(phrase[: phrase.index("since")]), "ends")
@@ -158,6 +171,8 @@ def _done(it: Predicate) -> Iterator[Assertion]:
         yield from switched(it)
     elif verb in ("gave", "given", "got", "swore", "cut", "let", "handed", "packed", "put", "done"):
         yield from _parted_phrase(it)
+    elif verb == "no" and rest[:1] == ("more",):
+        yield from _stopped("quit", rest[1:])
     elif verb in ENDED:
         yield from _stopped(verb, rest)
     elif verb in ("took", "see"):
@@ -172,7 +187,7 @@ def _done(it: Predicate) -> Iterator[Assertion]:
     elif verb == "said" and rest[:2] == ("goodbye", "to"):
         yield from gone(noun_phrase(rest[2:]))
     elif verb in ACQUIRED:
-        thing = noun_phrase(rest[1:] if rest[:1] == ("up",) else rest)
+        thing = placed(rest[1:] if rest[:1] == ("up",) else rest)
         yield from _habit(("have", thing) if thing else ("have",))
     elif verb in TAKEN or (it.auxiliaries & HAVE and verb in DONE):
         yield from _habit((it.verb, *rest))
@@ -292,7 +307,7 @@ def _parted_phrase(it: Predicate) -> Iterator[Assertion]:
 
 def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Assertion]:
     """ "stopped taking sugar in my tea", "quit the gym", "sold the Corsa"."""
-    if not rest:
+    if not rest or rest[0] == "up":
         return
     if rest[0].lower().endswith("ing"):
         value = trimmed(rest)

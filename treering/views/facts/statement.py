@@ -128,14 +128,15 @@ _ASKS = re.compile(
 )
 _BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
 _LOOSE_TAIL = re.compile(
-    r"(?<=\w), (?!(?:if|when|before|while|or|as|but only|only|just|although|unless|until|though)\b)"
+    r"(?<=\w), (?!(?:if|when|before|while|or|as|but only|only|just|although|unless|until|though|"
+    r"(?:so|and|but) (?:I|we|my|our))\b)"
     r"(?=[^,]*\b(?:when|before|while|if (?:they|you|there|it))\b)"
     r"(?![^,]*\b(?:would|wish|maybe|said|says|until|unless)\b).*$",
     re.IGNORECASE,
 )
 """A last part that is of another time, behind a comma: "…, found out when I was nine"."""
 
-_TAIL_WORDS: Final = (" when ", " before ", " while ", " if ")
+_LOOSE_WORDS: Final = (" when ", " before ", " while ", " if ")
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
@@ -185,7 +186,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         sentence, casual = plain(written), is_casual(written)
-        if any(word in sentence for word in _TAIL_WORDS):
+        if any(word in sentence for word in _LOOSE_WORDS):
             sentence = _LOOSE_TAIL.sub("", sentence)
         if sentence.endswith("?"):
             continue
@@ -371,6 +372,8 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     if sense == "holds" and ("new" in groups or _CHANGE.search(match.string)):
         sense = "begins"
     yield Statement(subject, slot, value, sense, 0, 0)
+    if "at" in groups:
+        yield Statement(subject, "employer", groups["at"], sense, 0, 0)
     if "gone" in groups:
         was = f"{slot.removeprefix(DOES)} {groups['gone']}"
         yield Statement(subject, slot, was, "ends", 0, 0)
@@ -379,7 +382,9 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
 def _is_of_many(subject: str, slot: str) -> bool:
     """Whether a statement is about one of many, or theirs: "my colleague's husband"."""
     words = subject.partition("'s ")[2].replace("'s", "").split()
-    return not SEVERAL.isdisjoint(words) or slot.rpartition(" ")[2] in SEVERAL
+    owners = [word[:-2] for word in slot.split() if word.endswith("'s")]
+    many = slot.rpartition(" ")[2]
+    return not SEVERAL.isdisjoint((*words, *owners)) or (many in SEVERAL and many[-1] == "s")
 
 
 def _slot(words: str, value: str) -> str:

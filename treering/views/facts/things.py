@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from treering.views.facts.assertion import Assertion
@@ -17,6 +17,7 @@ from treering.views.facts.verbs import (
     CHANGED,
     CHOICE_NOUNS,
     CHOICES,
+    DETERMINERS,
     GONE,
     HAVE,
     KIN,
@@ -29,6 +30,9 @@ from treering.views.facts.verbs import (
     ROLES,
     THING_VERBS,
 )
+
+_POST = re.compile(r"(?:er|or|ist|ent|ant|ian|man|woman|ary|chair|captain|head|lead|deputy)$")
+"""Endings of what one is made: "they made me treasurer", but "it made me laugh"."""
 
 _PASSIVE = BE | {"was", "were", "got"}
 
@@ -50,8 +54,19 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
         return
     if topic is not None:
         yield Assertion("my", topic, value, "begins")
-    elif (it.is_now or it.rest[-2:] == ("for", "me")) and phrase[0].lower() not in ADJECTIVES:
+    elif (it.is_now or _is_for_me(it)) and phrase[0].lower() not in ADJECTIVES:
         yield Assertion(SELF, "", value, "holds")
+
+
+def _is_for_me(it: Predicate) -> bool:
+    """Whether somebody says what they take: "it's curling for me", not "it's like bliss for me"."""
+    taken = it.rest[-2:] == ("for", "me") and len(it.rest) <= len("a b c for me".split())
+    return taken and it.verb.lower() not in DETERMINERS | {"like", "been", "all", "enough"}
+
+
+def _is_post(after: Sequence[str]) -> bool:
+    first = after[0].lower()
+    return first in DETERMINERS or any(_POST.search(word.lower()) for word in after[:2])
 
 
 def topic_of(clause: Clause) -> str | None:
@@ -90,13 +105,23 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
         if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & MODAL:
             continue
         after = clause.words[place + 2 :]
-        while after and after[0].lower() in ("on", "into", "as", "to", "onto", "up", "down", "over"):
+        while after and after[0].lower() in (
+            "on",
+            "into",
+            "as",
+            "to",
+            "onto",
+            "up",
+            "down",
+            "over",
+        ):
             after = after[1:]
         value = noun_phrase(after)
         if (
             value
             and value.lower() not in NO_VALUES
             and not after[0].lower().endswith(("ing", "ed"))
+            and (word != "made" or _is_post(after))
         ):
             yield Assertion(SELF, "", value, "holds")
         return

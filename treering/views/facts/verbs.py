@@ -68,7 +68,8 @@ TAKEN: Final = word_set(
     "inherited rescued rented leased landed registered subscribed fostered settled deleted "
     "uninstalled installed unsubscribed renewed published founded launched planted hired "
     "qualified graduated learnt learned reached earned insured converted naturalised baptised "
-    "signed recovered rejoined resumed reverted upgraded downgraded halved doubled"
+    "signed recovered declared enlisted matriculated ordained certified licensed enrolled emigrated "
+    "welcomed commissioned recovered rejoined resumed reverted upgraded downgraded halved doubled"
 )
 """Verbs of beginning or getting what then goes on."""
 
@@ -86,7 +87,7 @@ PARTICIPLES: Final = word_set(
 )
 
 SWITCHED: Final = word_set(
-    "moved switched changed transferred converted upgraded downgraded migrated gone went crossed "
+    "traded swapped downsized moved switched changed transferred converted upgraded downgraded migrated gone went crossed "
     "relocated shifted defected graduated progressed jumped come came turned swung"
 )
 SWAPPED: Final = word_set(
@@ -219,7 +220,8 @@ JOINING: Final = word_set(
 """Words after which a noun phrase goes on with an article."""
 DONE: Final = TAKEN | word_set(
     "celebrated resumed reverted learned learnt qualified trained graduated volunteered retrained "
-    "moved lived worked taught been kept owned played"
+    "moved lived worked taught been kept owned played followed supported worn spoken sung belonged "
+    "banked shopped driven ridden swum"
 )
 """What one has done that says how things are since."""
 

@@ -11,7 +11,16 @@ from typing import Final
 
 from treering.views.facts.framing import tidied, unframed
 from treering.views.facts.paraphrases import paraphrased
-from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PARTNERS, PETS, ROLES, THINGS, word_set
+from treering.views.facts.verbs import (
+    CHOICE_NOUNS,
+    KIN,
+    NO_VALUES,
+    PARTNERS,
+    PETS,
+    ROLES,
+    THINGS,
+    word_set,
+)
 
 _CONTRACTED: Final = {
     "im": "I'm",
@@ -71,7 +80,8 @@ _DROPPED = re.compile(
     r"cancelled|canceled|relocated|exchanged|upgraded|used to|learning|living in|working (?:at|for|"
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
-    r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)|"
+    r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)(?=.* since )|"
+    r"renewed|declared|enlisted|hung up|inherited|rescued|welcomed|downsized|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
     r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
     re.IGNORECASE,
@@ -79,14 +89,14 @@ _DROPPED = re.compile(
 """A sentence that begins with what its speaker did."""
 
 _NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
-_NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|(?:bin|wash|pay) day"
+_NOTED += (
+    "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|(?:bin|wash|pay) day"
+)
 _NOTED += (
     r"|[a-z]+ (?:practice|club|class|group|training|rehearsal|meeting|code|day)"
     r"|favou?rite [a-z]+|preferred [a-z]+|usual [a-z]+"
 )
-_ME = re.compile(
-    rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)", re.IGNORECASE
-)
+_ME = re.compile(rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)", re.IGNORECASE)
 """Where "me" is written for "my": "me favourite biscuit"."""
 
 _DROPPED_MY = re.compile(
@@ -107,7 +117,8 @@ _STATE = re.compile(
     r"diabetic|afraid|scared|used) (?:to|in|at|by|with|of|on)\b|"
     r"(?:living|working|learning|studying|training|teaching|playing|driving|riding|renting|dating|"
     r"seeing|taking|wearing|drinking|eating|growing|keeping|running|volunteering|commuting|saving|"
-    r"sharing|reading|writing) ))",
+    r"sharing|reading|writing) "
+    r"(?!.* (?:is|are|was|makes?|means|helps?|seems|feels|can|would|has)\b)))",
     re.IGNORECASE,
 )
 """A note of what its speaker is or does: "allergic to nuts", "learning the cello"."""
@@ -120,6 +131,7 @@ _HABIT = re.compile(
     r"volunteer|smoked?|stand) (?!me\b|it\b|up\b))",
     re.IGNORECASE,
 )
+_NOT_LOWERED = re.compile(r"^I (?:Do|Don't|Haven't|Can't|Cannot|Didn't)\b")
 _NEW = re.compile(r"^new (?P<thing>[a-z]+(?: [a-z]+)?) (?P<where>at|in|with|on) ", re.IGNORECASE)
 _RUN_ON = re.compile(
     r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
@@ -236,6 +248,7 @@ def _with_subject(text: str) -> str:
     )
     text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
     text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
+    text = _NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
     return _NO_MORE.sub(r"I quit \g<what>", text)
 
 
