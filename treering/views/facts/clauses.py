@@ -187,6 +187,10 @@ def _may_name(word: str) -> bool:
 def _tokens(sentence: str) -> list[str]:
     tokens: list[str] = []
     for token in _TOKEN.findall(sentence):
+        if "'" not in token:
+            if token != ".":
+                tokens.append(token)
+            continue
         contraction, negated = _CONTRACTION.match(token), _NEGATED.match(token)
         if contraction:
             tokens += [contraction["who"], contraction["verb"]]
@@ -194,7 +198,7 @@ def _tokens(sentence: str) -> list[str]:
             tokens += [negated["verb"].replace("ca", "can"), "not"]
         elif token in ("can't", "won't"):
             tokens += ["can", "not"]
-        elif token != ".":
+        else:
             tokens.append(token)
     return tokens
 

@@ -11,8 +11,8 @@ from typing import Final
 
 from treering.views.facts.verbs import word_set
 
-_STARTS = r"(?:^|(?<=[.!?\n] )|(?<=\n)|(?<=[,;:] )|(?<=\bso )|(?<=\bok )|(?<=\bokay )|(?<=\blol ))"
-"""Where a request stands: first in a sentence or behind a comma."""
+_BOUNDARY = re.compile(r"^\s*|[.!?,;:]\s+|\n\s*|\b(?:[Ss]o|[Oo]k|[Oo]kay|[Ll]ol)\s+")
+"""Where a request may stand: first in a sentence or behind a comma."""
 
 _WORK = (
     r"(?:role-?\s?play|play|skit|sketch|scene|novel|story|stories|short story|script|screenplay|"
@@ -20,10 +20,10 @@ _WORK = (
     r"d&d|dnd|larp|character|improv|pantomime|sitcom|comic|ad|advert|radio play|audition|parody)"
 )
 _PLAYED = re.compile(
-    rf"{_STARTS}(?:let(?:'|’)?s (?:play|pretend|role|say|imagine|do an?|make believe|act|improvise|"
+    rf"(?:let(?:'|’)?s (?:play|pretend|role|say|imagine|do an?|make believe|act|improvise|"
     r"suppose)|pretend|imagine|suppose|supposing|role-?\s?play|act (?:as|like)|play (?:an? |the (?:role|part|character)\b)"
     r"|you(?:'re| are|’re) (?:(?:going to play|playing|now an?)\b|(?:an?|my|the) [^.!?\n]*(?:\band|,) "
-    r"(?:I|you)\b)"
+    r"(?:I|you|I'm|we)\b)"
     r"|(?:say|assume|picture) (?:that )?(?:I|we|you|my|this|a|someone|somebody)\b"
     r"|(?:I'll|I will|I’ll|let me) (?:be|play) (?:the|an?|your) [^.!?\n]*\byou\b|knock,? knock|once upon a time|april fools?"
     r"|rumou?r has it|what if|hypothetically|in an? (?:alternate|alternative|parallel|different|other) (?:timeline|universe|world|life|dimension|"
@@ -56,24 +56,37 @@ _WHOSE_LINE = re.compile(
 )
 """A question whose words stand before it: "who wrote that line?"."""
 
-_OF_FICTION: Final = word_set(
-    "pretend imagine suppose supposing role roleplay role-play act play plays playing say assume "
-    "picture knock once april rumour rumor hypothetically plot idea character protagonist "
-    "narrator heroine hero avatar villain lol lmao rofl basically literally practically virtually "
-    "spiritually emotionally legally technically line lines quote song lyric lyrics film movie said sang "
-    "sings wrote saying reference skit sketch scene novel story stories script screenplay poem "
-    "monologue dialogue fanfic fiction musical panto game campaign d&d dnd larp improv sitcom comic "
-    "ad advert audition parody timeline universe dream dreams dimension reality old you're let's lets from reading writing"
-) | {"i'll"}
+_OF_PLAY: Final = word_set(
+    "pretend imagine suppose supposing role roleplay role-play act play playing let's lets say "
+    "assume picture knock once april rumour rumor hypothetically plot idea character protagonist "
+    "narrator heroine hero avatar villain timeline universe dream dreams dimension reality skit "
+    "sketch scene novel story stories script screenplay poem song lyrics monologue dialogue fanfic "
+    "fiction film movie musical panto pantomime game campaign d&d dnd larp improv sitcom comic ad "
+    "advert audition parody world galaxy life ego self you're i'll"
+)
+"""Words of which each match of ``_PLAYED`` has one, but for "you are", "what if" and "I will"."""
+
+_LAUGHED: Final = word_set(
+    "basically literally practically virtually totally officially legally technically emotionally "
+    "spiritually old"
+)
+"""Words of which each match of ``_TOO_MUCH`` has one."""
+
+_SIGNS: Final = ("you are", "ou’re", "what if", "i will", "i’ll", "let me", "let’s")
 _WORD = re.compile(r"[a-z&'-]+")
 
 
 def own_life(text: str) -> str:
     """A message up to where it is played, made up or asked about; empty where all of it is."""
-    words = frozenset(_WORD.findall(text.lower().replace("’", "'")))
-    if words.isdisjoint(_OF_FICTION) and "you are" not in text and "what if" not in text.lower():
-        return text
-    if _TOO_MUCH.search(text) or _WHOSE_LINE.search(text):
+    lower = text.lower()
+    words = frozenset(_WORD.findall(lower))
+    if not _LAUGHED.isdisjoint(words) and _TOO_MUCH.search(text):
         return ""
-    played = _PLAYED.search(text)
-    return text if played is None else text[: played.start()]
+    if text.rstrip().endswith("?") and _WHOSE_LINE.search(text):
+        return ""
+    if _OF_PLAY.isdisjoint(words) and not any(sign in lower for sign in _SIGNS):
+        return text
+    for boundary in _BOUNDARY.finditer(text):
+        if _PLAYED.match(text, boundary.end()):
+            return text[: boundary.start()]
+    return text

@@ -104,10 +104,22 @@ _FEELING = (
     r"tell you|share|inform you|let you know)(?: that)?"
 )
 _MARK = r"(?:[,:!;.–—]+|(?<=\s)-) +"
-_OPENER = re.compile(
-    rf"(?:{'|'.join(map(re.escape, _SAID_FIRST))})(?:{_MARK}| +)"
-    rf"|(?:{'|'.join(map(re.escape, _MARKED_FIRST))}|{_HEADING}) ?{_MARK}"
-    rf"|(?:{_DOUBT}|{_FEELING}),? +"
+_OF_SPEAKER = ("i", "i'm", "it")
+"""First words of phrases that begin as most statements do: they are looked for apart."""
+
+
+def _alternatives(*, of_speaker: bool) -> str:
+    """The phrases that begin with "I" or "it", or those that do not."""
+    kinds = [
+        "|".join(re.escape(p) for p in phrases if (p.split()[0] in _OF_SPEAKER) == of_speaker)
+        for phrases in (_SAID_FIRST, _MARKED_FIRST)
+    ]
+    return rf"(?:{kinds[0]})(?:{_MARK}| +)|(?:{kinds[1]}) ?{_MARK}"
+
+
+_CALL = re.compile(rf"{_alternatives(of_speaker=False)}|{_HEADING} ?{_MARK}", re.IGNORECASE)
+_INTRODUCTION = re.compile(
+    rf"{_alternatives(of_speaker=True)}|(?:{_DOUBT}|{_FEELING}),? +"
     rf"|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
     re.IGNORECASE,
 )
@@ -118,13 +130,19 @@ _HEADED = (
     "correction corrections reminder clarification amendment fyi announcement addition notice "
     "newsflash news alert detail details point aside confession"
 )
-_BEGINNINGS: Final = frozenset(
+_LONGEST_FIRST: Final = 20  # characters of the first word of an opener, and more
+_CALLS: Final = frozenset(
     [phrase.split()[0].split(".")[0].rstrip(",") for phrase in (*_SAID_FIRST, *_MARKED_FIRST)]
     + _HEADED.split()
-    + "i i'm i've i'd i'll we we're we've it it's that this you can could do would should please "
-    "kindly let best good worth let's to not have did as is forgot thought wanted need".split()
+) - {*_OF_SPEAKER}
+"""First words of calls and headings."""
+
+_INTRODUCERS: Final = frozenset(
+    "i i'm i've i'd i'll we we're we've it it's that this you can could do would should please "
+    "kindly let best good worth let's to not have did as is forgot thought wanted need just only "
+    "also better happy quickly here write writing may might must will remember".split()
 )
-"""First words of openers. A sentence that begins with another word has none."""
+"""First words of introductions. A sentence that begins with neither has no opener."""
 
 _TAIL = re.compile(
     r",? (?:in case (?:you|anyone|anybody|it)\b|if (?:you(?:'re)?|anyone|anybody|that helps|"
@@ -213,10 +231,12 @@ def unframed(text: str) -> str:
 
 def _without_openers(text: str) -> str:
     while True:
-        first = _WORD.match(text.lower())
-        if first is None or first[0] not in _BEGINNINGS:
+        first = _WORD.match(text[:_LONGEST_FIRST].lower())
+        if first is None:
             return text
-        opener = _OPENER.match(text)
+        opener = _CALL.match(text) if first[0] in _CALLS else None
+        if opener is None and first[0] in _INTRODUCERS:
+            opener = _INTRODUCTION.match(text)
         if opener is None or opener.end() == len(text):
             return text
         text = text[opener.end() :]

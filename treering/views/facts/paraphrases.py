@@ -138,7 +138,7 @@ PARAPHRASES: Final = (
         "I'm no longer secretary.",
     ),
     Paraphrase(
-        "use have see like go",
+        "use see drive",
         r"\b(?:the|our) (?P<thing>[a-z]+(?: [a-z]+)??) (?:that |who |which )?(?:I|we)(?:'re|'m)? "
         r"(?:use|have|see|go to|like|drive|bank with|are with|go with)(?P<now> now| these days)? (?P<is>is|are)\b",
         r"my \g<thing> \g<is>\g<now>",
@@ -195,13 +195,6 @@ PARAPHRASES: Final = (
         r"\g<who> have ",
         "I am having diabetes.",
         "I have diabetes.",
-    ),
-    Paraphrase(
-        "my our",
-        r"^(?P<who>(?-i:[A-Z])[\w-]+)'s (?=(?:my|our) (?!own\b))",
-        r"\g<who> is ",
-        "Lucy's my manager now.",
-        "Lucy is my manager now.",
     ),
     Paraphrase("can", r"\bcan not ", "cannot ", "I can not eat pork", "I cannot eat pork"),
     Paraphrase(
@@ -379,16 +372,14 @@ _BY_HINT: Final = {
     hint: frozenset(place for place, row in enumerate(PARAPHRASES) if hint in row.hints.split())
     for hint in " ".join(row.hints for row in PARAPHRASES).split()
 }
+_HINTS: Final = frozenset(_BY_HINT)
 _NO_PLACES: Final[frozenset[int]] = frozenset()
 
 
 def paraphrased(sentence: str) -> str:
     """A sentence in the plain wording of the turns of phrase that it uses."""
-    places = _NO_PLACES.union(*map(_places_of, _TOKEN.findall(sentence.lower())))
-    for place in sorted(places):
-        sentence = PARAPHRASES[place].applied(sentence)
+    hints = _HINTS.intersection(_TOKEN.findall(sentence.lower()))
+    if hints:
+        for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):
+            sentence = PARAPHRASES[place].applied(sentence)
     return sentence
-
-
-def _places_of(word: str) -> frozenset[int]:
-    return _BY_HINT.get(word, _NO_PLACES)

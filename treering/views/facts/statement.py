@@ -94,7 +94,7 @@ _BY_HINT = {
 """The places of the forms by each word that hints at them."""
 
 _HINT = re.compile(r"[a-z']+|:")
-_NO_PLACES: frozenset[int] = frozenset()
+_HINTS = frozenset(_BY_HINT)
 _ANY_WORD = re.compile(r"\w+")
 
 _ELSEWHERE = re.compile(
@@ -260,10 +260,11 @@ def _as_written(value: str, written: str) -> str:
 
 def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
     places = set(_UNHINTED)
-    for word in _HINT.findall(sentence.lower()):
-        places |= _BY_HINT.get(word, _NO_PLACES)
-        if word.endswith("'s"):
-            places |= _BY_HINT.get(word[:-2], _NO_PLACES)
+    words = {*_HINT.findall(sentence.lower())}
+    if "'s" in sentence:
+        words |= {word[:-2] for word in words if word.endswith("'s")}
+    for word in _HINTS & words:
+        places |= _BY_HINT[word]
     forms = [FORMS[place] for place in sorted(places)]
     if forms and not is_aside(sentence):
         yield from _of_sentence(sentence, forms, speaker)
@@ -312,6 +313,7 @@ def is_aside(sentence: str) -> bool:
     return _may_be_aside(sentence) and _ASIDE.search(sentence) is not None
 
 
+@lru_cache(maxsize=8)
 def _may_be_aside(sentence: str) -> bool:
     """Whether a sentence has a word of ``_ASIDE`` or ``_UNASSERTED``, or is not plain ASCII."""
     if not sentence.isascii() or '"' in sentence:

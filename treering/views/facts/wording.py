@@ -59,13 +59,12 @@ _CONTRACTED: Final = {
     "havent": "haven't",
     "didnt": "didn't",
 }
-_ALWAYS = re.compile(r"(?<![\w@.'’-])(?:i|i['’](?:m|ve|d|ll))(?![\w@'’-]|\.\w)")
+_ALWAYS = re.compile(
+    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|[Ww]as|"
+    r"[Hh]ave|[Dd]id)nt|[Ww]eve|[Tt]hats|[Hh]es|[Ss]hes|[Tt]heyre)(?![\w@'-]|\.\w)"
+)
 _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
-)
-_UNAPOSTROPHED = re.compile(
-    r"(?<![\w@.'-])(?:Im|Ive|Dont|Doesnt|Cant|Isnt|Wont|Weve|Thats|Hes|Shes|Theyre|Arent|Wasnt|"
-    r"Havent|Didnt|im|ive|dont|doesnt|cant|isnt|wont|weve|thats|arent|wasnt|havent|didnt)(?![\w@'-])"
 )
 _UNMARKED = re.compile(
     r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=\bhis name)|"
@@ -96,6 +95,12 @@ _NOTED += (
     r"|[a-z]+ (?:practice|club|class|group|training|rehearsal|meeting|code|day)"
     r"|favou?rite [a-z]+|preferred [a-z]+|usual [a-z]+"
 )
+_NOTED_WORDS = frozenset(re.findall(r"[a-z-]{2,}", _NOTED))
+_FIRST_WORDS = re.compile(r"[a-z-]{2,}")
+_NOTE_CHARS: Final = 48  # of a sentence, in which the noun of a note stands
+_IS_MINE = re.compile(r"^(?P<who>[A-Z][\w-]+)'s (?=(?:my|our) (?!own\b))")
+"""A name that is short for "is": "Lucy's my manager now"."""
+
 _ME = re.compile(rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)", re.IGNORECASE)
 """Where "me" is written for "my": "me favourite biscuit"."""
 
@@ -140,6 +145,15 @@ _RUN_ON = re.compile(
 """Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
 
 _NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
+_RUNNING_ON: Final = (" I'm", " I am", " I've", " we're", " we've", " now I")
+"""One of these stands in every match of ``_RUN_ON``; to look for them first is quick."""
+
+_UNMARKED_SIGNS: Final = (
+    *(" i ", " i'", "i'", "Im ", "im ", "ive ", "Ive ", "ont ", "oesnt ", "ant ", "snt ", "arent "),
+    *("avent ", "idnt ", "eve ", "ats ", "hes ", "eyre "),
+)
+"""One of these stands in every match of ``_ALWAYS``, as well."""
+
 _NAMED_BESIDE = re.compile(
     rf"\b(?P<who>(?:my|our) (?:[a-z]+ )?(?:{'|'.join(sorted(ROLES | KIN | PETS | PARTNERS))})), "
     r"(?P<name>(?:(?-i:Dr|Mr|Mrs|Ms) )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?), "
@@ -162,7 +176,12 @@ _DROPPED_BE = re.compile(
 )
 
 _SUBJECTS = word_set(
-    "I I'm I've I'd I'll We We're We've You You're It It's That That's This The He She They There"
+    "I I'm I've I'd I'll We We're We've You You're It It's That That's This The He She They There "
+    "We'll We'd You'll You've You'd It'll That'll They're They've They'll He's She's There's Here's "
+    "What What's How How's Who When Where Why If Your His Her Their These Those Let's Let Thanks "
+    "Wow Glad Sounds Sure Great Good Congrats Maybe A An Any Some Every Each Nothing Something "
+    "Everything Can Could Would Should Did Does Is Are Was Were Will Who's It'd Hope Hoping Cool "
+    "Awesome Nice Absolutely Definitely Totally Yay Hmm Please Looks Looking Very Even"
 )
 """First words of most sentences that leave out no subject."""
 
@@ -227,17 +246,21 @@ def plain(sentence: str) -> str:
         text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
         text = _UNMARKED.sub("'", text)
     else:
-        text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
-        text = _UNAPOSTROPHED.sub(lambda match: _spelt_out(match[0]), text)
+        if any(map(text.__contains__, _UNMARKED_SIGNS)):
+            text = _ALWAYS.sub(lambda match: _spelt_out(match[0]), text)
+    if "'s my " in text or "'s our " in text:
+        text = _IS_MINE.sub(r"\g<who> is ", text)
     if " me " in text or text[:3].lower() == "me ":
         text = _ME.sub("my ", text)
     text = paraphrased(unframed(text))
     if ", " in text:
         text = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", text)
-    text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
+    if "had to" in text:
+        text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
     if text.partition(" ")[0] not in _SUBJECTS:
         text = _with_subject(text)
-    text = _RUN_ON.sub(r"\g<end>, ", text)
+    if any(map(text.__contains__, _RUNNING_ON)):
+        text = _RUN_ON.sub(r"\g<end>, ", text)
     return _names(text) if casual else text
 
 
@@ -246,7 +269,9 @@ def _with_subject(text: str) -> str:
     text = _DROPPED_BE.sub(
         "I'm ", _DROPPED.sub("I ", _DONE_TO.sub("I was ", _STATE.sub("I'm ", text)))
     )
-    text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
+    text = _NAMED_TWICE.sub(r"\1 ", text)
+    if not _NOTED_WORDS.isdisjoint(_FIRST_WORDS.findall(text[:_NOTE_CHARS].lower())):
+        text = _DROPPED_MY.sub("My ", text)
     text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
     text = _NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
     return _NO_MORE.sub(r"I quit \g<what>", text)
@@ -254,7 +279,8 @@ def _with_subject(text: str) -> str:
 
 def _spelt_out(word: str) -> str:
     """A contraction with its apostrophe, and the capital that it had: "Dont" is "Don't"."""
-    return _capital(_CONTRACTED[word.lower()])
+    written_out = _CONTRACTED[word.lower()]
+    return _capital(written_out) if word[0].isupper() else written_out
 
 
 def is_casual(sentence: str) -> bool:
