@@ -87,8 +87,11 @@ class RawConnection:
 
 
 @contextmanager
-def serving(path: Path, embedder: str = DEFAULT) -> Iterator[tuple[str, int]]:
-    """A server in a process of its own; its host and port. Raises ServerError."""
+def serving(path: Path, embedder: str = DEFAULT, *, warm: bool = True) -> Iterator[tuple[str, int]]:
+    """A server in a process of its own; its host and port. Raises ServerError.
+
+    It has answered a search already, if it is to be ``warm``.
+    """
     command = [sys.executable, "-m", _SERVER, str(path), embedder]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -97,7 +100,8 @@ def serving(path: Path, embedder: str = DEFAULT) -> Iterator[tuple[str, int]]:
             if not url:
                 raise ServerError("the server did not start; what it said is above")
             host, port = "127.0.0.1", int(url.rpartition(":")[2])
-            asyncio.run(_warm_up(host, port))
+            if warm:
+                asyncio.run(_warm_up(host, port))
             yield host, port
         finally:
             process.terminate()

@@ -28,6 +28,7 @@ COMMANDS: dict[str, SubApp] = {
     "compress": SubApp("treering.cli.bench.compression", "What is left in fewer tokens."),
     "confidence": SubApp("treering.cli.bench.confidence", "How sure a hit is: fit, measure."),
     "server": SubApp("treering.cli.bench.server", "The server under load."),
+    "page": SubApp("treering.cli.bench.page", "The page in a browser: speed, screenshots."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "play": SubApp(_GENERATED, "Write the bot's turns of MT-Bench+ with a model.", "play"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from treering.views.facts.clauses import SELF, Clause
 from treering.views.facts.verbs import (
@@ -40,6 +41,7 @@ class Predicate:
     is_negated: bool = False
 
 
+@lru_cache(maxsize=32)  # a sentence is gone through more than once
 def predicate_of(clause: Clause) -> Predicate | None:
     """The predicate of a clause; None where it is a wish, a plan or the past."""
     place, auxiliaries, negated = 0, set[str](), False
