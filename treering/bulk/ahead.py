@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from treering.bulk.worker import Derived, Task, WorkerPool, tasks_of
+from treering.bulk.worker import Derived, WorkerPool, WorkerTask, tasks_of
 from treering.errors import EmbeddingError
 from treering.journal.space import Space
 from treering.records import Entry
@@ -35,7 +35,7 @@ class WorkDone:
     chars: int = 0
     seconds: float = 0.0
 
-    def add(self, task: Task, derived: Derived) -> None:
+    def add(self, task: WorkerTask, derived: Derived) -> None:
         """Count one more task."""
         self.entries += len(task.entries)
         self.texts += sum(map(len, derived.pieces.values()))
@@ -47,7 +47,7 @@ class WorkDone:
 class _Handed:
     """A task that a worker has, and what came of it once that was asked for."""
 
-    task: Task
+    task: WorkerTask
     pending: Any
     derived: Derived | None = None
 

@@ -12,7 +12,7 @@ import signal
 import sys
 from typing import BinaryIO
 
-from treering.bulk.worker import Task, Worker
+from treering.bulk.worker import Worker, WorkerTask
 from treering.errors import InputError, TreeringError
 
 
@@ -36,15 +36,15 @@ def _worker(model: bytes) -> Worker | InputError:
         return InputError(f"a worker cannot open the embedder: {type(error).__name__}: {error}")
 
 
-def _next(requests: BinaryIO) -> Task | None:
+def _next(requests: BinaryIO) -> WorkerTask | None:
     try:
-        task: Task = pickle.load(requests)
+        task: WorkerTask = pickle.load(requests)
     except EOFError:
         return None
     return task
 
 
-def _answer(worker: Worker | InputError, task: Task) -> object:
+def _answer(worker: Worker | InputError, task: WorkerTask) -> object:
     if isinstance(worker, InputError):
         return worker
     try:

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from treering.bulk.worker import MAX_LOST, Derived, Task
+from treering.bulk.worker import MAX_LOST, Derived, WorkerTask
 from treering.embed.contract import Embedder
 from treering.errors import WorkersLost
 
@@ -48,7 +48,7 @@ class Processes:
             worker.end()
         self._threads.shutdown(cancel_futures=True)
 
-    def submit(self, task: Task) -> Future[Derived]:
+    def submit(self, task: WorkerTask) -> Future[Derived]:
         """See ``WorkerPool``."""
         return self._threads.submit(self._done, task)
 
@@ -60,7 +60,7 @@ class Processes:
         """The numbers of the processes that run."""
         return [pid for worker in self._workers if (pid := worker.pid) is not None]
 
-    def _done(self, task: Task) -> Derived:
+    def _done(self, task: WorkerTask) -> Derived:
         """Have a worker do a task; one that is killed over it is replaced."""
         worker = self._idle.get()
         try:
@@ -88,7 +88,7 @@ class _Process:
         process = self._process
         return None if process is None else process.pid
 
-    def ask(self, task: Task) -> Derived:
+    def ask(self, task: WorkerTask) -> Derived:
         """Do a task. Raises what the worker raised, and EOFError or OSError if it was killed."""
         requests, answers = self._pipes()
         pickle.dump(task, requests)

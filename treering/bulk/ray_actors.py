@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 import treering
-from treering.bulk.worker import MAX_LOST, Derived, Task, Worker
+from treering.bulk.worker import MAX_LOST, Derived, Worker, WorkerTask
 from treering.embed.contract import Embedder
 from treering.embed.minilm import MiniLM
 from treering.errors import InputError, MissingExtra, TreeringError, WorkersLost
@@ -72,7 +72,7 @@ class RayActors:
     ) -> None:
         self._end.close()
 
-    def submit(self, task: Task) -> Any:
+    def submit(self, task: WorkerTask) -> Any:
         """See ``WorkerPool``."""
         return next(self._next).derive.remote(task)
 

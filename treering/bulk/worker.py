@@ -28,7 +28,7 @@ MAX_LOST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class WorkerTask:
     """Entries by sequence number, and how long their pieces may be."""
 
     entries: Mapping[int, Entry]
@@ -55,7 +55,7 @@ class WorkerPool(Protocol):
         """How many workers there are."""
         ...
 
-    def submit(self, task: Task) -> Any:
+    def submit(self, task: WorkerTask) -> Any:
         """Hand a task to a worker; ``collect`` takes what this returns."""
         ...
 
@@ -71,7 +71,7 @@ class Worker:
         self._spec = embedder
         self._embedder: Embedder | None = None
 
-    def derive(self, task: Task) -> Derived:
+    def derive(self, task: WorkerTask) -> Derived:
         """The pieces of a task's entries. Raises UnknownName for a model that is not there."""
         began = time.process_time()
         errors: list[str] = []
@@ -94,7 +94,7 @@ class Worker:
         return self._embedder
 
 
-def tasks_of(entries: Mapping[int, Entry], size: FragmentSize) -> Iterator[Task]:
+def tasks_of(entries: Mapping[int, Entry], size: FragmentSize) -> Iterator[WorkerTask]:
     """Entries in tasks, each small enough to be done soon."""
     due: dict[int, Entry] = {}
     chars = 0
@@ -102,10 +102,10 @@ def tasks_of(entries: Mapping[int, Entry], size: FragmentSize) -> Iterator[Task]
         due[seq] = entry
         chars += len(entry.text)
         if len(due) >= TASK_ENTRIES or chars >= TASK_CHARS:
-            yield Task(due, size)
+            yield WorkerTask(due, size)
             due, chars = {}, 0
     if due:
-        yield Task(due, size)
+        yield WorkerTask(due, size)
 
 
 def portable(embedder: Embedder) -> str | Embedder:
