@@ -157,8 +157,6 @@ def test_what_cannot_be_taken_in_changes_nothing(open_memory: Open, notes: Path)
         (("",), {}, "there is no file or folder"),
         ((notes,), {"workers": 0}, "workers is 0"),
         ((notes,), {"kind": "novel"}, "kind is 'novel'"),
-        ((notes, "gopher://host/file"), {}, "no scheme 'gopher'"),
-        ((notes, "ftp://ana:secret@host/file"), {}, "the URI has a password"),
     )
     for places, options, why in cases:
         with pytest.raises(InputError, match=why):

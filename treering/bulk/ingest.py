@@ -233,13 +233,23 @@ def _of_remote(
     for uri in place:
         name = uri if source is None else source if place.is_one else f"{source}/{place.below(uri)}"
         try:
-            with place.fetched(uri) as path:
-                receipts = list(intake.each_file(path, name, envelope, place=uri))
-        except (InputError, MissingExtra, OSError) as error:
+            yield from _of_uri(intake, place, uri, name, envelope)
+        except (InputError, MissingExtra) as error:
             if place.is_one:
                 raise
-            receipts = [Receipt(skipped=(Skipped(uri, str(error)),))]
-        yield from receipts
+            yield Receipt(skipped=(Skipped(uri, str(error).removeprefix(uri).lstrip(": ")),))
+
+
+def _of_uri(
+    intake: Intake, place: RemoteFiles, uri: str, name: str, envelope: Envelope
+) -> list[Receipt]:
+    """Take in one file. Raises InputError and MissingExtra, which name it by its URI."""
+    with place.fetched(uri) as path:
+        try:
+            return list(intake.each_file(path, name, envelope, place=uri))
+        except (InputError, MissingExtra, OSError) as error:
+            kind = type(error) if isinstance(error, InputError | MissingExtra) else InputError
+            raise kind(str(error).replace(str(path), uri)) from error
 
 
 def _checked(places: Sequence[str | Path]) -> list[Path | RemoteFiles]:
