@@ -214,6 +214,33 @@ def test_who_asks_may_be_killed_anywhere(
 # ------------------------------------------------------------------ the workers
 
 
+def peaks(folder: Path, size: int) -> tuple[int, int]:
+    """The main memory, in MB, that an ingest of so many characters takes, and its worker."""
+    (folder / "texts").mkdir(parents=True)
+    text = prose(1_000_000)
+    (folder / "texts" / "novel.txt").write_text(
+        "".join(f"Part {part}. {text}" for part in range(size // len(text)))
+    )
+    command = [sys.executable, "-m", "tests.bulk.memory_process"]
+    done = subprocess.run(
+        [*command, str(folder / "memory.db"), str(folder / "texts")],
+        cwd=ROOT,
+        timeout=TIMEOUT_S,
+        check=True,
+        capture_output=True,
+    )
+    own, workers = map(int, done.stdout.split())
+    return own // 1024, workers // 1024
+
+
+def test_main_memory_does_not_grow_with_what_is_taken_in(tmp_path: Path) -> None:
+    own, workers = peaks(tmp_path / "small", 1_000_000)
+    own_of_ten, workers_of_ten = peaks(tmp_path / "large", 10_000_000)
+    # The database's cache fills, and tasks under way are more than one: then it stays.
+    assert own_of_ten < own + 64
+    assert workers_of_ten < workers + 32
+
+
 def test_workers_end_with_who_asks() -> None:
     with Processes(HashingEmbedder(), 2) as pool:
         tasks = [pool.submit(WorkerTask({}, FragmentSize())) for _ in range(8)]
