@@ -32,6 +32,8 @@ from treering.records import JSON, Kind, Receipt, Skipped
 
 _MEGA: Final = 1e6
 
+IngestStep = Literal["reading", "embedding"]
+
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
@@ -42,7 +44,7 @@ class IngestProgress:
     ``chars`` are what workers cut and embedded in ``seconds`` of that step.
     """
 
-    step: Literal["reading", "embedding"]
+    step: IngestStep
     done: int
     total: int
     entries: int
