@@ -15,7 +15,7 @@ class TreeNode:
     it stands for. A summary has ``made_by`` (a model's name or ``extractive``; None while its text
     is still to be made) and ``pending`` when something below it is not in its text yet. A leaf has
     ``entry_id`` and ``source``, and ``repeats`` counts how many more times exactly its text was
-    added. ``score`` and ``why`` are set by a search.
+    added; a round of a chat is of all its ``entry_ids``. ``score`` and ``why`` are set by a search.
     """
 
     number: int
@@ -26,6 +26,7 @@ class TreeNode:
     made_by: str | None = None
     pending: bool = False
     entry_id: str | None = None
+    entry_ids: tuple[str, ...] = ()
     source: str | None = None
     repeats: int = 0
     score: float | None = None
