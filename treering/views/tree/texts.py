@@ -34,7 +34,7 @@ class LeafText:
     repeats: int
 
 
-class Part(NamedTuple):
+class LeafPart(NamedTuple):
     """A fragment of an entry: from ``start`` to ``stop`` of its text."""
 
     fragment: int
@@ -62,7 +62,7 @@ def leaf_texts(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, 
         for number, more, digests, fragment, seq, start, stop in firsts:
             if digests == 1:
                 entry = stored[seq]
-                text = text_of(Part(fragment, entry, start, stop))
+                text = text_of(LeafPart(fragment, entry, start, stop))
                 texts[int(number)] = LeafText(text, (entry.id,), entry.source, int(more))
     for number, parts in _rounds(reader, space, several).items():
         ids = tuple(dict.fromkeys(part.entry.id for part in parts))
@@ -97,7 +97,7 @@ def round_vectors(
     }
 
 
-def parts_of(reader: Reader, wanted: Sequence[int]) -> dict[int, Part]:
+def parts_of(reader: Reader, wanted: Sequence[int]) -> dict[int, LeafPart]:
     """Where fragments stand in their entries, by fragment."""
     places: dict[int, tuple[int, int, int]] = {}
     for chunk in pages(wanted):
@@ -108,17 +108,17 @@ def parts_of(reader: Reader, wanted: Sequence[int]) -> dict[int, Part]:
     stored = entries.there(reader, list({seq for seq, _, _ in places.values()}))
     with damage.decoding("the fragments of a round"):
         return {
-            fragment: Part(fragment, stored[places[fragment][0]], *places[fragment][1:])
+            fragment: LeafPart(fragment, stored[places[fragment][0]], *places[fragment][1:])
             for fragment in wanted
         }
 
 
-def text_of(part: Part) -> str:
+def text_of(part: LeafPart) -> str:
     """The text of a fragment, as it was embedded."""
     return embedded_text(cut(part.entry, (part.start, part.stop)), part.entry.speaker)
 
 
-def joined(parts: Sequence[Part]) -> str:
+def joined(parts: Sequence[LeafPart]) -> str:
     """The messages of a round one below the other, each with who says it."""
     spans: dict[str, tuple[Entry, int, int]] = {}
     for part in parts:
@@ -130,7 +130,7 @@ def joined(parts: Sequence[Part]) -> str:
     )
 
 
-def mean_vector(parts: Sequence[Part], embedded: Mapping[int, Vector]) -> Vector:
+def mean_vector(parts: Sequence[LeafPart], embedded: Mapping[int, Vector]) -> Vector:
     """The vector of a round: the sum of its parts', by their length, at unit length."""
     weighted = [
         (part.stop - part.start) * embedded[part.fragment]
@@ -141,7 +141,7 @@ def mean_vector(parts: Sequence[Part], embedded: Mapping[int, Vector]) -> Vector
     return vector
 
 
-def _rounds(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, list[Part]]:
+def _rounds(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, list[LeafPart]]:
     """The parts of each leaf, as they are read."""
     members: dict[int, list[int]] = defaultdict(list)
     for chunk in pages(numbers):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -37,7 +37,7 @@ from treering.views.tree.example import examples
 from treering.views.tree.found import NodeRanking, mixed_context, node_hits
 from treering.views.tree.grow import Grower
 from treering.views.tree.leaves import leaves_of_entry
-from treering.views.tree.node import TreeNode
+from treering.views.tree.node import TreeNode, shown_nodes
 from treering.views.tree.otd import otd_revenue
 from treering.views.tree.revenue import Separation, apart, revenue, separation
 from treering.views.tree.search import (
@@ -51,9 +51,8 @@ from treering.views.tree.search import (
     with_tree,
 )
 from treering.views.tree.settings import Receiver, Route, Settings
-from treering.views.tree.settle import ALL, SummarySettler
+from treering.views.tree.settle import SummarySettler
 from treering.views.tree.shape import ROOT, Tree
-from treering.views.tree.texts import leaf_texts
 from treering.views.tree.threshold import Form
 
 Format = Literal["outline", "dot", "mermaid", "html", "json"]
@@ -192,7 +191,9 @@ class TreeView:
             reader, state, tree = open_tree
             seq, _ = entries.find(reader, state.id, entry_id)
             numbers = leaves_of_entry(reader, state.id, seq)
-            return _nodes(reader, state.id, tree, [number for number in numbers if number in tree])
+            return shown_nodes(
+                reader, state.id, tree, [number for number in numbers if number in tree]
+            )
 
     def stats(self) -> TreeStats:
         """Figures of the tree, without any model."""
@@ -200,7 +201,7 @@ class TreeView:
             if open_tree is None:
                 return TreeStats(Shape(0, 0, 0, 0, 0.0, ()), 0, {}, 0.0, 0.0)
             reader, state, tree = open_tree
-            nodes = _nodes(reader, state.id, tree, [n for n in tree.walk() if n != ROOT])
+            nodes = shown_nodes(reader, state.id, tree, [n for n in tree.walk() if n != ROOT])
             tokens = {node.number: estimate_tokens(node.text) for node in nodes if node.text}
             by_maker: dict[str, int] = {}
             for node in nodes:
@@ -276,7 +277,7 @@ class TreeView:
             else:
                 cosines = wide.snapshot.items.vectors @ vectors[0]
                 picked = pick(tree, wide, cosines, k, method, least)
-            shown = _nodes(reader, state.id, tree, [node for node, _ in picked])
+            shown = shown_nodes(reader, state.id, tree, [node for node, _ in picked])
             return [
                 replace(node, score=score, why=why.get(node.number))
                 for node, (_, score) in zip(shown, picked, strict=True)
@@ -418,7 +419,7 @@ class TreeView:
             if open_tree is None:
                 return []
             reader, state, tree = open_tree
-            return _nodes(reader, state.id, tree, choose(tree))
+            return shown_nodes(reader, state.id, tree, choose(tree))
 
     def _branches(self, root: int) -> list[Branch]:
         with self._grower.reading() as open_tree:
@@ -428,40 +429,11 @@ class TreeView:
             below = list(tree.walk(root))
             numbers = [number for number in below if number != ROOT]
             branches: dict[int, Branch] = {}
-            for node in reversed(_nodes(reader, state.id, tree, numbers)):
+            for node in reversed(shown_nodes(reader, state.id, tree, numbers)):
                 children = tuple(branches.pop(child) for child in tree.children(node.number))
                 branches[node.number] = _branch(node, children)
             tops = tree.children(ROOT) if root == ROOT else [root]
             return [branches[top] for top in tops]
-
-
-def _nodes(reader: SpaceReader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
-    """Nodes as they are shown, in the given order."""
-    ordered = list(numbers)
-    pending = set(work.queued(reader, space, store.SUMMARIES, ALL))
-    texts = leaf_texts(reader, space, [n for n in ordered if tree.is_leaf(n)])
-    summaries = store.summaries(reader, space, [n for n in ordered if not tree.is_leaf(n)])
-    nodes = []
-    for number in ordered:
-        depth, leaves = tree.depth(number), tree.leaves_below(number)
-        if number in summaries:
-            summary = summaries[number]
-            waits = number in pending
-            text = summary.text or ""
-            node = TreeNode(number, text, depth, False, leaves, summary.made_by, waits)
-        else:
-            leaf = texts.get(number)
-            node = TreeNode(number, leaf.text if leaf else "", depth, True, leaves)
-            if leaf:
-                node = replace(
-                    node,
-                    entry_id=leaf.entry_ids[0],
-                    entry_ids=leaf.entry_ids,
-                    source=leaf.source,
-                    repeats=leaf.repeats,
-                )
-        nodes.append(node)
-    return nodes
 
 
 def _branch(node: TreeNode, children: tuple[Branch, ...]) -> Branch:
