@@ -24,8 +24,9 @@ from treering.search.context import Candidate, CountTokens, assemble
 from treering.search.filters import allowed_rows
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
+from treering.search.mentions import with_mentions
 from treering.search.own import MODES, Mode
-from treering.search.rank import RankedRows, rank
+from treering.search.rank import RankedRows, Ranking, rank
 from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit, RoundRanker
@@ -91,6 +92,7 @@ class Searcher:
             if ranking is None:
                 return [[] for _ in queries]
             allowed = allowed_rows(reader, ranking.snapshot, condition)
+            ranking = self._related(reader, ranking, queries, plan, allowed)
             reader.as_of = known_until(condition)
             best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
@@ -111,6 +113,7 @@ class Searcher:
             if ranking is None:
                 return
             allowed = allowed_rows(reader, ranking.snapshot, condition)
+            ranking = self._related(reader, ranking, [query], plan, allowed)
             reader.as_of = known_until(condition)
             order = ranking.best(0, len(ranking.snapshot), allowed)
             order = _pinned_first(reader, ranking.snapshot, order)
@@ -197,6 +200,19 @@ class Searcher:
             return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode)
         exact = self.exact(reader, snapshot)
         return rank(snapshot, self._relations, plan, queries, vectors, mode, exact)
+
+    def _related(
+        self,
+        reader: SpaceReader,
+        ranking: RankedRows,
+        queries: Sequence[str],
+        plan: Plan,
+        allowed: NDArray[np.bool_] | None,
+    ) -> RankedRows:
+        """A ranking with the relations that are told of its best hits."""
+        if not isinstance(ranking, Ranking):
+            return ranking
+        return with_mentions(reader, self._corpus, ranking, plan, queries, allowed)
 
     def exact(
         self, reader: SpaceReader, snapshot: Snapshot
