@@ -13,7 +13,7 @@ hold all words of a name: nothing is stored for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -27,7 +27,7 @@ from treering.journal.space import SpaceReader
 from treering.journal.stored import cut
 from treering.records import KINDS
 from treering.search import languages
-from treering.search.rank import Ranking, best_rows
+from treering.search.rank import Ranking
 from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import FragmentSource, Snapshot
@@ -69,6 +69,9 @@ _PARTICLES: Final = frozenset(
     )
 )
 
+BestRows = Callable[[Ranking, int, int], Codes]
+"""The rows of the k best of a ranking for a query that may be found."""
+
 TextNames = Mapping[str, NDArray[np.uint32]]
 """The terms of names, by the name in plain words."""
 
@@ -79,19 +82,20 @@ def with_mentions(
     ranking: Ranking,
     plan: Plan,
     queries: Sequence[str],
-    allowed: NDArray[np.bool_] | None,
+    best: BestRows,
 ) -> Ranking:
-    """A ranking in which the best hits support the documents that they name.
-
-    Only hits that are ``allowed`` do. The scores of the ranking change in place.
+    """A ranking in which the best hits, as ``best`` gives them, support the documents that they
+    name. The scores of the ranking change in place.
     """
     alpha = _alpha(plan)
     if not alpha or "text" not in ranking.snapshot.kinds:
         return ranking
     finder = _Finder(reader, corpus, ranking.snapshot)
     support: dict[tuple[int, int], float] = {}
+    near = replace(ranking, refinement=None)  # vectors in eight bits tell the best well enough
     for number, query in enumerate(queries):
-        for row, given in finder.supported(ranking, number, query, allowed).items():
+        hits = best(near, number, HITS)
+        for row, given in finder.supported(ranking, number, query, hits).items():
             support[row, number] = alpha * given
             ranking.scores[row, number] += np.float32(alpha * given)
     return replace(ranking, mentions=support)
@@ -111,11 +115,8 @@ class _Finder:
     corpus: FragmentSource
     snapshot: Snapshot
 
-    def supported(
-        self, ranking: Ranking, number: int, query: str, allowed: NDArray[np.bool_] | None
-    ) -> dict[int, float]:
+    def supported(self, ranking: Ranking, number: int, query: str, hits: Codes) -> dict[int, float]:
         """The support of rows by the best hits of a query: the most that one of them gives."""
-        hits = best_rows(ranking.scores[:, number], HITS, allowed)
         centre = float(ranking.standings.centre[number])
         asked = set(terms(query)[:, 0].tolist())
         links = self._links(hits, asked)
