@@ -62,7 +62,7 @@ _OF_PLAY: Final = word_set(
     "narrator heroine hero avatar villain timeline universe dream dreams dimension reality skit "
     "sketch scene novel story stories script screenplay poem song lyrics monologue dialogue fanfic "
     "fiction film movie musical panto pantomime game campaign d&d dnd larp improv sitcom comic ad "
-    "advert audition parody world galaxy life ego self you're i'll"
+    "advert audition parody another alternate alternative parallel alter you're i'll"
 )
 """Words of which each match of ``_PLAYED`` has one, but for "you are", "what if" and "I will"."""
 
@@ -72,14 +72,37 @@ _LAUGHED: Final = word_set(
 )
 """Words of which each match of ``_TOO_MUCH`` has one."""
 
+_OF_JOKES: Final = word_set("seriously seriousness serious aside course right")
+"""Words of which each match of ``_JOKED`` and ``_MOCKED`` has one."""
+
 _SIGNS: Final = ("you are", "ou’re", "what if", "i will", "i’ll", "let me", "let’s")
 _WORD = re.compile(r"[a-z&'-]+")
+
+
+_JOKED = re.compile(
+    r"(?<=[.!?\n] )(?:but |no |ok |okay )?(?:seriously|jok(?:es?|ing) aside|in all seriousness|"
+    r"on a serious note)\b[,:]? ",
+    re.IGNORECASE,
+)
+"""Where a joke ends: "I drive a Ferrari. Seriously, …"."""
+
+_MOCKED = re.compile(
+    r"^(?:(?:ha|haha\w*|lol|lmao|oh|yeah|yes|sure|well|ah)[,.!]? )+(?:of course|yeah right|right)\b,? "
+    r"[^.!?\n]*[.!?\n]?",
+    re.IGNORECASE,
+)
+"""A mocking answer: "haha yes of course, my car is a Ferrari"."""
 
 
 def own_life(text: str) -> str:
     """A message up to where it is played, made up or asked about; empty where all of it is."""
     lower = text.lower()
     words = frozenset(_WORD.findall(lower))
+    if not _OF_JOKES.isdisjoint(words):
+        jokes = list(_JOKED.finditer(text))
+        if jokes:
+            text = _blank(text[: jokes[-1].end()]) + text[jokes[-1].end() :]
+        text = _MOCKED.sub(lambda match: _blank(match[0]), text)
     if not _LAUGHED.isdisjoint(words) and _TOO_MUCH.search(text):
         return ""
     if text.rstrip().endswith("?") and _WHOSE_LINE.search(text):
@@ -90,3 +113,7 @@ def own_life(text: str) -> str:
         if _PLAYED.match(text, boundary.end()):
             return text[: boundary.start()]
     return text
+
+
+def _blank(text: str) -> str:
+    return " " * len(text)

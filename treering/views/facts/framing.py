@@ -195,6 +195,9 @@ _TO_WHOM = re.compile(
 )
 """Whom a note is for: "New email for me: …"."""
 
+FRAMING_WORDS: Final = _TAIL_WORDS | _SINCE_WORDS
+"""A sentence without these has nothing but openers taken off."""
+
 _SMILE = re.compile(
     r"(?:\s*(?:[:;]['-]?[()DPp/]|<3|\bx+(?:o+x*)*|\bxd))+(?=[.!\s]*$)", re.IGNORECASE
 )
@@ -217,19 +220,22 @@ def tidied(text: str) -> str:
     return text.strip(" ,")
 
 
-def unframed(text: str) -> str:
-    """A sentence without its openers and without what it says to its hearer at the end."""
-    text = _without_openers(text)
-    words = frozenset(_WORD.findall(text.lower()))
-    if not _TAIL_WORDS.isdisjoint(words):
+def unframed(text: str, words: frozenset[str] | None = None) -> str:
+    """A sentence without its openers and without what it says to its hearer at the end.
+
+    ``words`` are its words in small letters, if they are known.
+    """
+    text = without_openers(text)
+    if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
-    if not _SINCE_WORDS.isdisjoint(words):
+    if words is None or not _SINCE_WORDS.isdisjoint(words):
         text = _ASIDE_THEN.sub(" now ", text)
         text = _FROM_THEN.sub("Now ", _SINCE_THEN.sub(" now", text))
     return text
 
 
-def _without_openers(text: str) -> str:
+def without_openers(text: str) -> str:
+    """A sentence without its openers."""
     while True:
         first = _WORD.match(text[:_LONGEST_FIRST].lower())
         if first is None:

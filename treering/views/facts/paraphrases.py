@@ -372,14 +372,15 @@ _BY_HINT: Final = {
     hint: frozenset(place for place, row in enumerate(PARAPHRASES) if hint in row.hints.split())
     for hint in " ".join(row.hints for row in PARAPHRASES).split()
 }
-_HINTS: Final = frozenset(_BY_HINT)
 _NO_PLACES: Final[frozenset[int]] = frozenset()
+
+HINTS: Final = frozenset(_BY_HINT)
+"""What a sentence holds one of if a turn of phrase is in it."""
 
 
 def paraphrased(sentence: str) -> str:
     """A sentence in the plain wording of the turns of phrase that it uses."""
-    hints = _HINTS.intersection(_TOKEN.findall(sentence.lower()))
-    if hints:
-        for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):
-            sentence = PARAPHRASES[place].applied(sentence)
+    hints = HINTS.intersection(_TOKEN.findall(sentence.lower()))
+    for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):
+        sentence = PARAPHRASES[place].applied(sentence)
     return sentence

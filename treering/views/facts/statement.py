@@ -20,6 +20,7 @@ from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
 from treering.views.facts.fiction import own_life
 from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
+from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import called, mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
@@ -82,7 +83,7 @@ _ASIDE_WORD = re.compile(
     r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
     r"when|before|until|unless|says?|said|saying|told|tells|ask(?:ed|s)?|claim(?:s|ed)?|remember|"
     r"joke\w*|jk|kidding|story|novel|character|"
-    r"quote|nobody|no|not|believes?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
+    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
 )
 """Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
 
@@ -144,7 +145,9 @@ _UNASSERTED = re.compile(
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
     r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
     r"kidding|story|"
-    r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk)\b|[\"“”]",
+    r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
+    r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|reportedly|"
+    r"rumou?rs?)\b|[\"“”]",
     re.IGNORECASE,
 )
 """What makes all of a sentence supposed, reported or not meant."""
@@ -185,15 +188,19 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
-        sentence, casual = plain(written), is_casual(written)
+        sentence = plain(written)
         if any(word in sentence for word in _LOOSE_WORDS):
             sentence = _LOOSE_TAIL.sub("", sentence)
         if sentence.endswith("?"):
             continue
-        may_state = _may_state(sentence, before)
-        read = clauses(sentence, before) if may_state else []
+        if not may_state(sentence):
+            before = []
+            continue
+        of_oneself = _is_of_oneself(sentence, before)
+        read = clauses(sentence, before) if of_oneself else []
         stated = [*_by_forms(sentence, speaker)]
-        if may_state:
+        if of_oneself:
+            casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
         before = read
         for statement in _merged(stated):
@@ -270,7 +277,7 @@ def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
         yield from _of_sentence(sentence, forms, speaker)
 
 
-def _may_state(sentence: str, before: Sequence[Clause]) -> bool:
+def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
     """Whether a sentence speaks of its speaker, or of theirs as "it", and as of what is so."""
     is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
         _IT.match(sentence) is not None and any(map(topic_of, before))

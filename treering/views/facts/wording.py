@@ -7,10 +7,11 @@ right here is what people leave out when they type: the subject, apostrophes, ca
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-from treering.views.facts.framing import tidied, unframed
-from treering.views.facts.paraphrases import paraphrased
+from treering.views.facts.framing import FRAMING_WORDS, tidied, unframed, without_openers
+from treering.views.facts.paraphrases import HINTS, paraphrased
 from treering.views.facts.verbs import (
     CHOICE_NOUNS,
     KIN,
@@ -95,9 +96,6 @@ _NOTED += (
     r"|[a-z]+ (?:practice|club|class|group|training|rehearsal|meeting|code|day)"
     r"|favou?rite [a-z]+|preferred [a-z]+|usual [a-z]+"
 )
-_NOTED_WORDS = frozenset(re.findall(r"[a-z-]{2,}", _NOTED))
-_FIRST_WORDS = re.compile(r"[a-z-]{2,}")
-_NOTE_CHARS: Final = 48  # of a sentence, in which the noun of a note stands
 _IS_MINE = re.compile(r"^(?P<who>[A-Z][\w-]+)'s (?=(?:my|our) (?!own\b))")
 """A name that is short for "is": "Lucy's my manager now"."""
 
@@ -145,15 +143,6 @@ _RUN_ON = re.compile(
 """Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
 
 _NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
-_RUNNING_ON: Final = (" I'm", " I am", " I've", " we're", " we've", " now I")
-"""One of these stands in every match of ``_RUN_ON``; to look for them first is quick."""
-
-_UNMARKED_SIGNS: Final = (
-    *(" i ", " i'", "i'", "Im ", "im ", "ive ", "Ive ", "ont ", "oesnt ", "ant ", "snt ", "arent "),
-    *("avent ", "idnt ", "eve ", "ats ", "hes ", "eyre "),
-)
-"""One of these stands in every match of ``_ALWAYS``, as well."""
-
 _NAMED_BESIDE = re.compile(
     rf"\b(?P<who>(?:my|our) (?:[a-z]+ )?(?:{'|'.join(sorted(ROLES | KIN | PETS | PARTNERS))})), "
     r"(?P<name>(?:(?-i:Dr|Mr|Mrs|Ms) )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?), "
@@ -238,43 +227,122 @@ _TITLED = re.compile(r"\b(dr|mr|mrs|ms|miss|prof|professor|st)(\.? )([a-z])([\w'
 _ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
 
 
+_WORD = re.compile(r"\w+")
+
+
+def _firsts(phrases: Iterable[str]) -> frozenset[str]:
+    """The first word of each phrase, as ``_words`` takes texts apart."""
+    return frozenset(_WORD.findall(phrase)[0] for phrase in phrases)
+
+
+# A text has one of these words wherever the expression in front of which they are asked for
+# matches. An expression is tried at every place of a text, and most texts have none of the words.
+_CONTRACTED_FIRSTS: Final = _firsts(_CONTRACTED)
+_UNMARKED_WORDS: Final = word_set("its names")
+_ALWAYS_WORDS: Final = frozenset(word for word in _CONTRACTED_FIRSTS if word not in ("u", "n", "w"))
+_OWNERS: Final = word_set("my our me")
+_RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
+_NAMING: Final = _firsts(_OF_PLACES | _JOINING) | word_set(
+    "dr mr mrs ms miss prof professor st called named name my our home"
+)
+
+_SIGNS: Final = frozenset(hint for hint in HINTS if not _WORD.search(hint))
+_CHANGING: Final = _firsts(HINTS - _SIGNS).union(
+    _CONTRACTED_FIRSTS, _UNMARKED_WORDS, _ALWAYS_WORDS, FRAMING_WORDS, _RUN_ON_WORDS, _NAMING
+) | {"had"}
+"""A sentence without these words and signs is plain as it stands, after an opener."""
+
+_Words = frozenset[str] | None
+"""The words of a text in small letters; None outside of ASCII, where letters have odd cases."""
+
+
+def _words(text: str) -> _Words:
+    return frozenset(_WORD.findall(text.lower())) if text.isascii() else None
+
+
+def _may_have(words: _Words, some: frozenset[str]) -> bool:
+    return words is None or not words.isdisjoint(some)
+
+
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
+    given = tidied(sentence)
+    words = _words(given)
+    if not _may_have(words, _CHANGING) and not any(sign in given for sign in _SIGNS):
+        opened = without_openers(given)
+        if _with_subject(opened) == opened:
+            return opened
     casual = is_casual(sentence)
-    text = tidied(sentence)
-    if casual:
-        text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
-        text = _UNMARKED.sub("'", text)
-    else:
-        if any(map(text.__contains__, _UNMARKED_SIGNS)):
-            text = _ALWAYS.sub(lambda match: _spelt_out(match[0]), text)
+    text = _contracted(given, words, is_casual=casual)
+    text = _put_plainly(unframed(_with_owner(text), words), words)
+    words = words if text == given else _words(text)
+    if _may_have(words, _RUN_ON_WORDS):
+        text = _RUN_ON.sub(r"\g<end>, ", text)
+    return _names(text) if casual and _may_have(words, _NAMING) else text
+
+
+def _with_owner(text: str) -> str:
+    """A text with "my" where "me" is written for it, and with "is" behind a name."""
     if "'s my " in text or "'s our " in text:
         text = _IS_MINE.sub(r"\g<who> is ", text)
     if " me " in text or text[:3].lower() == "me ":
         text = _ME.sub("my ", text)
-    text = paraphrased(unframed(text))
-    if ", " in text:
+    return text
+
+
+def _put_plainly(text: str, words: _Words) -> str:
+    """A sentence in plain turns of phrase, with its subject."""
+    text = paraphrased(text)
+    if ", " in text and _may_have(words, _OWNERS):
         text = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", text)
-    if "had to" in text:
+    if "had to " in text.lower():
         text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
-    if text.partition(" ")[0] not in _SUBJECTS:
-        text = _with_subject(text)
-    if any(map(text.__contains__, _RUNNING_ON)):
-        text = _RUN_ON.sub(r"\g<end>, ", text)
-    return _names(text) if casual else text
+    return _with_subject(text)
+
+
+def _contracted(text: str, words: _Words, *, is_casual: bool) -> str:
+    """A text with its apostrophes, and the capitals of "I"."""
+    if is_casual:
+        if _may_have(words, _CONTRACTED_FIRSTS):
+            text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
+        return _UNMARKED.sub("'", text) if _may_have(words, _UNMARKED_WORDS) else text
+    if _may_have(words, _ALWAYS_WORDS):
+        text = _ALWAYS.sub(lambda match: _spelt_out(match[0]), text)
+    return text
+
+
+def _at_start(pattern: re.Pattern[str], template: str, text: str) -> str:
+    """``pattern.sub(template, text)`` for a pattern that begins with ``^``, tried there alone."""
+    match = pattern.match(text)
+    return text if match is None else match.expand(template) + text[match.end() :]
+
+
+_SUBJECTS_LEFT_OUT: Final = (
+    # In this order: what one puts in, the next ones see.
+    (_STATE, "I'm "),
+    (_DONE_TO, "I was "),
+    (_DROPPED, "I "),
+    (_DROPPED_BE, "I'm "),
+    (_NAMED_TWICE, r"\1 "),
+    (_DROPPED_MY, "My "),
+    (_HABIT, "I "),
+    (_NEW, r"My new \g<thing> is \g<where> "),
+    (_NO_MORE, r"I quit \g<what>"),
+)
+
+
+_LEAVES_OUT = re.compile(
+    "|".join(pattern.pattern for pattern, _ in _SUBJECTS_LEFT_OUT), re.IGNORECASE
+)
 
 
 def _with_subject(text: str) -> str:
-    """A sentence with the subject that its writer left out."""
-    text = _DROPPED_BE.sub(
-        "I'm ", _DROPPED.sub("I ", _DONE_TO.sub("I was ", _STATE.sub("I'm ", text)))
-    )
-    text = _NAMED_TWICE.sub(r"\1 ", text)
-    if not _NOTED_WORDS.isdisjoint(_FIRST_WORDS.findall(text[:_NOTE_CHARS].lower())):
-        text = _DROPPED_MY.sub("My ", text)
-    text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
-    text = _NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
-    return _NO_MORE.sub(r"I quit \g<what>", text)
+    """A sentence with the subject that its writer left out, if any."""
+    if text.partition(" ")[0] in _SUBJECTS or _LEAVES_OUT.match(text) is None:
+        return text
+    for pattern, template in _SUBJECTS_LEFT_OUT:
+        text = _at_start(pattern, template, text)
+    return _NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
 
 
 def _spelt_out(word: str) -> str:
