@@ -13,6 +13,7 @@ from treering.bench.browser import QUIET, installed
 
 NO_BROWSER = f"no Chromium is installed, so the page was not tested in a browser: {BY_HAND}"
 
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Ends with its module: while it lives, asyncio cannot run in this thread."""

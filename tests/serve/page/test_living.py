@@ -298,7 +298,8 @@ def test_a_text_from_right_to_left_begins_at_the_right(visit: Visit, path: Path)
         page = visit(url, "search")
         text = page.locator(".brief .text")
         edges = text.evaluate(
-            "(element) => { const range = document.createRange(); range.selectNodeContents(element);"
+            "(element) => "
+            "{ const range = document.createRange(); range.selectNodeContents(element);"
             " const box = element.getBoundingClientRect(), drawn = range.getBoundingClientRect();"
             " return [box.right - drawn.right, drawn.left - box.left]; }"
         )

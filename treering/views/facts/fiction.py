@@ -21,17 +21,23 @@ _WORK = (
 )
 _PLAYED = re.compile(
     rf"(?:let(?:'|’)?s (?:play|pretend|role|say|imagine|do an?|make believe|act|improvise|"
-    r"suppose)|pretend|imagine|suppose|supposing|role-?\s?play|act (?:as|like)|play (?:an? |the (?:role|part|character)\b)"
-    r"|you(?:'re| are|’re) (?:(?:going to play|playing|now an?)\b|(?:an?|my|the) [^.!?\n]*(?:\band|,) "
+    r"suppose)|pretend|imagine|suppose|supposing|role-?\s?play|act (?:as|like)|play (?:an? |"
+    r"the (?:role|part|character)\b)"
+    r"|you(?:'re| are|’re) (?:(?:going to play|playing|now an?)\b|(?:an?|my|"
+    r"the) [^.!?\n]*(?:\band|,) "
     r"(?:I|you|I'm|we)\b)"
     r"|(?:say|assume|picture) (?:that )?(?:I|we|you|my|this|a|someone|somebody)\b"
-    r"|(?:I'll|I will|I’ll|let me) (?:be|play) (?:the|an?|your) [^.!?\n]*\byou\b|knock,? knock|once upon a time|april fools?"
-    r"|rumou?r has it|what if|hypothetically|in an? (?:alternate|alternative|parallel|different|other) (?:timeline|universe|world|life|dimension|"
-    r"reality|galaxy)|in (?:another|my next|my previous|my past|my dream) (?:life|timeline|universe|world)s?|plot idea|story idea"
+    r"|(?:I'll|I will|I’ll|let me) (?:be|play) (?:the|an?|your) [^.!?\n]*\byou\b|knock,? knock|"
+    r"once upon a time|april fools?"
+    r"|rumou?r has it|what if|hypothetically|in an? (?:alternate|alternative|parallel|different|"
+    r"other) (?:timeline|universe|world|life|dimension|"
+    r"reality|galaxy)|in (?:another|my next|my previous|my past|my dream) (?:life|timeline|"
+    r"universe|world)s?|plot idea|story idea"
     rf"|(?:for|in|from) (?:the|my|our|a|an|this|his|her|their) (?:[\w'’-]+ ){{0,2}}{_WORK}\b"
     rf"|(?:my|the|our|his|her) (?:[\w'’-]+ ){{0,2}}(?:character|protagonist|narrator|heroine|hero|"
     r"avatar|alter ego|villain|dream self)\b"
-    rf"|I(?:'m|’m| am) (?:playing|writing|reading|directing|auditioning|rehearsing)\b[^.!?\n]*\b{_WORK}\b"
+    rf"|I(?:'m|’m| am) (?:playing|writing|reading|directing|auditioning|"
+    rf"rehearsing)\b[^.!?\n]*\b{_WORK}\b"
     r")",
     re.IGNORECASE,
 )
@@ -40,16 +46,20 @@ _PLAYED = re.compile(
 _TOO_MUCH = re.compile(
     r"\b(?:lol|haha\w*|lmao|rofl|jk|kidding|joking)\b.*\b(?:basically|literally|practically|virtually|"
     r"totally|officially|legally|technically|emotionally|spiritually)\b"
-    r"|\b(?:basically|literally|practically|virtually|spiritually|emotionally) (?:\d{3,}|dead|dying|"
-    r"married to (?:my|the)|in love with (?:my|the)|an? (?:ghost|zombie|robot|vampire|hermit|goblin))\b"
+    r"|\b(?:basically|literally|practically|virtually|spiritually|emotionally) (?:\d{3,}|dead|"
+    r"dying|"
+    r"married to (?:my|the)|in love with (?:my|the)|an? (?:ghost|zombie|robot|vampire|hermit|"
+    r"goblin))\b"
     r"|\bI(?:'m| am) [^.!?\n]*\b\d{3,} years old\b",
     re.IGNORECASE,
 )
 """What is said for a laugh: "lol I'm basically 900 years old"."""
 
 _WHOSE_LINE = re.compile(
-    r"(?:^|[.!?,;\n] *)(?:so |and |but )?(?:who|what|which|where)\b[^?.!]{0,50}\b(?:line|lines|quote|song|"
-    r"lyrics?|film|movie|book|poem|sketch|said (?:that|this|it)|sang|sings|wrote (?:that|this|it)|from|"
+    r"(?:^|[.!?,;\n] *)(?:so |and |but )?(?:who|what|which|where)\b[^?.!]{0,50}\b(?:line|lines|"
+    r"quote|song|"
+    r"lyrics?|film|movie|book|poem|sketch|said (?:that|this|it)|sang|sings|wrote (?:that|this|"
+    r"it)|from|"
     r"saying|reference)\b[^?.!]{0,30}\?\s*$"
     r"|\b(?:name that (?:film|tune|song|movie)|guess the (?:film|song|movie|quote))\b",
     re.IGNORECASE,
@@ -87,7 +97,8 @@ _JOKED = re.compile(
 """Where a joke ends: "I drive a Ferrari. Seriously, …"."""
 
 _MOCKED = re.compile(
-    r"^(?:(?:ha|haha\w*|lol|lmao|oh|yeah|yes|sure|well|ah)[,.!]? )+(?:of course|yeah right|right)\b,? "
+    r"^(?:(?:ha|haha\w*|lol|lmao|oh|yeah|yes|sure|well|ah)[,.!]? )+(?:of course|yeah right|"
+    r"right)\b,? "
     r"[^.!?\n]*[.!?\n]?",
     re.IGNORECASE,
 )

@@ -543,7 +543,8 @@ _HABIT = (
         DOES,
         "ends",
         "anymore more longer",
-        rf"(?:\s+(?:do|does|can|have|has))?(?:\s+(?:not|can['’]t|cannot)|n['’]t) {_NOT_MIND}(?P<value>[\w’' -]+?) "
+        rf"(?:\s+(?:do|does|can|have|has))?(?:\s+(?:not|can['’]t|cannot)|"
+        rf"n['’]t) {_NOT_MIND}(?P<value>[\w’' -]+?) "
         rf"{ANY_MORE}",
         "I don't play tennis anymore.",
         "play tennis",

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from treering.views.facts.verbs import word_set
+
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 
 
@@ -19,48 +21,52 @@ def _phrases(rows: str) -> list[str]:
 
 
 _SAID_FIRST = _phrases("""
-    ok / okay / so / um / umm / uh / er / erm / like / nope / yeah no / oh / oh and / ah / aw / ha
-    well / right / also / and / but / lol / haha / hehe / fyi / tbh / ngl / btw / by the way / yeah
-    yes / yep / yup / aye / hey / hi / hiya / hello / heya / hi there / hello there / hey there
-    hi all / hi everyone / hi again / hello again / hey again / anyway / anyways / anyhow / honestly
-    actually / incidentally / apparently / finally / remember / don't forget / as it happens
-    believe it or not / joking aside / no joke / not kidding / fun fact / true story / in other news
-    long story short / turns out / it turns out / turns out that / it turns out that / guess what
-    by way of news / welp / just so you know / just so you are aware / so you know / for the record
-    for your records / for your information / for context / for reference / for what it's worth
-    fwiw / nb / ps / pps / alas / sadly / happily / luckily / thankfully / fortunately / seriously
-    unfortunately / to be honest / to tell the truth / to tell you the truth / as i said / mind you
-    as i told you / as i mentioned / as i say / like i said / like i told you / like i mentioned
-    like i say / i told you / fun fact about me / ooh / phew / ugh / wow / omg / yay / gosh / hooray
-    woohoo / blimey / crikey / cheers / thanks / thank you / good news / bad news / sad news / news
-    big news / great news / exciting news / happy news / update / i'm afraid / i am afraid / reminder
-    as you know / as you may know / before i forget / while i remember / while i think of it
-    before we start / one thing / one more thing / another thing / on another note / on that note
-    on a different note / on a personal note / in case i forget / in case i forgot / in case it helps
-    in case i never said / in case i didn't say / in case i didn't mention / in case i haven't said
-    in case i haven't mentioned / in case it matters / in case you missed it / if it helps
-    if it matters / at long last / at last / speaking of which / as an aside / in fact / to be fair
-    to be clear / just to be clear / for clarity / come to think of it / since you ask
-    now that you mention it / since you asked / in the end / all in all / and yes / what's more
-    oops / whoops
-    please note / note / kindly note / i confess / i admit / i must admit / admittedly / obviously
-    would you believe / big change / small change / major news / slight change / also also
+    ok / okay / so / um / umm / uh / er / erm / like / nope / yeah no / oh / oh and / ah / aw
+    ha / well / right / also / and / but / lol / haha / hehe / fyi / tbh / ngl / btw
+    by the way / yeah / yes / yep / yup / aye / hey / hi / hiya / hello / heya / hi there
+    hello there / hey there / hi all / hi everyone / hi again / hello again / hey again / anyway
+    anyways / anyhow / honestly / actually / incidentally / apparently / finally / remember
+    don't forget / as it happens / believe it or not / joking aside / no joke / not kidding
+    fun fact / true story / in other news / long story short / turns out / it turns out
+    turns out that / it turns out that / guess what / by way of news / welp / just so you know
+    just so you are aware / so you know / for the record / for your records
+    for your information / for context / for reference / for what it's worth / fwiw / nb / ps
+    pps / alas / sadly / happily / luckily / thankfully / fortunately / seriously
+    unfortunately / to be honest / to tell the truth / to tell you the truth / as i said
+    mind you / as i told you / as i mentioned / as i say / like i said / like i told you
+    like i mentioned / like i say / i told you / fun fact about me / ooh / phew / ugh / wow
+    omg / yay / gosh / hooray / woohoo / blimey / crikey / cheers / thanks / thank you
+    good news / bad news / sad news / news / big news / great news / exciting news / happy news
+    update / i'm afraid / i am afraid / reminder / as you know / as you may know
+    before i forget / while i remember / while i think of it / before we start / one thing
+    one more thing / another thing / on another note / on that note / on a different note
+    on a personal note / in case i forget / in case i forgot / in case it helps
+    in case i never said / in case i didn't say / in case i didn't mention
+    in case i haven't said / in case i haven't mentioned / in case it matters
+    in case you missed it / if it helps / if it matters / at long last / at last
+    speaking of which / as an aside / in fact / to be fair / to be clear / just to be clear
+    for clarity / come to think of it / since you ask / now that you mention it
+    since you asked / in the end / all in all / and yes / what's more / oops / whoops
+    please note / note / kindly note / i confess / i admit / i must admit / admittedly
+    obviously / would you believe / big change / small change / major news / slight change
+    also also
 """)
 """What a sentence opens with; a comma after it may be left out."""
 
 _MARKED_FIRST = _phrases("""
     no / correction / sorry / apologies / my mistake / my bad / scratch that / strike that
- actually no / no wait / wait / hang on / hold on / no sorry / sorry no / ignore that
+    actually no / no wait / wait / hang on / hold on / no sorry / sorry no / ignore that
     never mind / nevermind / let me correct that / let me correct myself / typo / typo above
-    sorry typo / oops typo above / i misspoke / i was wrong / i got that wrong / i said that wrong
-    wrong one / sorry wrong one / edit / amendment / erratum / notice / memo / confession / status
-    announcement / note to self / life update / look / listen / see / folks / guys / everyone / all
-    team / morning / good morning / afternoon / good afternoon / evening / good evening / dear all
-    friends / other news / plot twist / quick one / quick thing / small thing / next / first
-    first of all / lastly / second / secondly / meanwhile / hmm / i take that back / silly me
-    that said / i was mistaken / not that it matters / admin / housekeeping / personal news
-    in short / in brief / as promised / clarification / to clarify / done / i meant / i mean
-    to whom it may concern / p.s / p.p.s / n.b / for info / quick question / same again / how exciting
+    sorry typo / oops typo above / i misspoke / i was wrong / i got that wrong
+    i said that wrong / wrong one / sorry wrong one / edit / amendment / erratum / notice / memo
+    confession / status / announcement / note to self / life update / look / listen / see
+    folks / guys / everyone / all / team / morning / good morning / afternoon / good afternoon
+    evening / good evening / dear all / friends / other news / plot twist / quick one
+    quick thing / small thing / next / first / first of all / lastly / second / secondly
+    meanwhile / hmm / i take that back / silly me / that said / i was mistaken
+    not that it matters / admin / housekeeping / personal news / in short / in brief
+    as promised / clarification / to clarify / done / i meant / i mean / to whom it may concern
+    p.s / p.p.s / n.b / for info / quick question / same again / how exciting
 """)
 """What a sentence opens with only where a comma, a colon or a dash follows."""
 
@@ -137,10 +143,11 @@ _CALLS: Final = frozenset(
 ) - {*_OF_SPEAKER}
 """First words of calls and headings."""
 
-_INTRODUCERS: Final = frozenset(
-    "i i'm i've i'd i'll we we're we've it it's that this you can could do would should please "
-    "kindly let best good worth let's to not have did as is forgot thought wanted need just only "
-    "also better happy quickly here write writing may might must will remember".split()
+_INTRODUCERS: Final = word_set(
+    "i i'm i've i'd i'll we we're we've it it's that this you can could do would should "
+    "please kindly let best good worth let's to not have did as is forgot thought wanted "
+    "need just only also better happy quickly here write writing may might must will "
+    "remember"
 )
 """First words of introductions. A sentence that begins with neither has no opener."""
 
@@ -154,16 +161,17 @@ _TAIL = re.compile(
     r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
     r"for (?:the record|future reference|reference|context|what it's worth)\b|"
     r"(?:so )?(?:please|pls|plz) (?:bear|note|remember|use|update|don't|do not|change|amend|make|"
-    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not|would you believe|(?:please|xx?)[.! ]*$|"
+    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not|would you believe|(?:please|"
+    r"xx?)[.! ]*$|"
     r"(?<=, )(?:thanks|thank you|cheers|ta|folks)[.! ]*$|"
     r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
     re.IGNORECASE,
 )
 """Where a statement goes on to its hearer: "…, in case you need it"."""
 
-_TAIL_WORDS: Final = frozenset(
-    "case if as like guess suppose think say remind which so just your reference context record "
-    "worth please pls plz believe would thanks thank cheers ta x xx folks".split()
+_TAIL_WORDS: Final = word_set(
+    "case if as like guess suppose think say remind which so just your reference context "
+    "record worth please pls plz believe would thanks thank cheers ta x xx folks"
 )
 
 _MONTH = (
@@ -174,7 +182,8 @@ _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 _MOMENT = (
     rf"(?:now(?: on)?|today|yesterday|(?:(?:this|last) )?{_DAY}(?: just gone)?|"
     r"(?:this|last|the other) (?:morning|night|week|month|year|term|semester|spring|summer|autumn|"
-    rf"fall|winter|quarter|weekend)|(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?: \d{{4}})?|"
+    rf"fall|winter|quarter|weekend)|(?:the )?\d{{1,2}}(?:st|nd|rd|"
+    rf"th)?(?: of)? {_MONTH}(?: \d{{4}})?|"
     rf"{_MONTH}(?: the)?(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? (?:19|20)\d\d)?|the \d{{1,2}}"
     rf"(?:st|nd|rd|th)|(?:the )?(?:start|beginning|end|middle) of (?:the|this|last) (?:week|month|"
     rf"year|term)|(?:the )?(?:start|beginning|end|middle) of {_MONTH})"
@@ -185,11 +194,12 @@ _SINCE_THEN = re.compile(
 )
 _FROM_THEN = re.compile(rf"^{_SINCE} {_MOMENT}(?: onwards?)?[,:]? (?=\w)", re.IGNORECASE)
 _ASIDE_THEN = re.compile(rf", {_SINCE} {_MOMENT}, ", re.IGNORECASE)
-_SINCE_WORDS: Final = frozenset("as from starting beginning effective with".split())
+_SINCE_WORDS: Final = word_set("as from starting beginning effective with")
 """From when on something holds: for a reader of facts it holds now."""
 
 _TO_WHOM = re.compile(
-    r"(?<=\w)(?:,? (?:folks|guys|all|everyone|team|mate|love|people|y'all|lads|friends)| for (?:me|us)"
+    r"(?<=\w)(?:,? (?:folks|guys|all|everyone|team|mate|love|people|y'all|lads|friends)|"
+    r" for (?:me|us)"
     r"| here| below| as follows)+(?= ?:)",
     re.IGNORECASE,
 )

@@ -44,22 +44,27 @@ _CALLED = re.compile(
 _THING_CALLED = re.compile(
     r"\b(?:an?|our|my|new) (?:[a-z-]+ ){0,4}?"
     r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|movie\b|book\b|"
-    r"song\b|girl\b|lady\b|bloke\b|kid\b|friend\b|game\b|show\b|series\b|podcast\b)(?P<slot>[a-z-]+),? (?:which is |who is |that's |by the "
+    r"song\b|girl\b|lady\b|bloke\b|kid\b|friend\b|game\b|show\b|series\b|"
+    r"podcast\b)(?P<slot>[a-z-]+),? (?:which is |who is |that's |by the "
     r"name of |(?:who|which) (?:we|I) )?(?:called|named) (?P<value>(?!I\b)[A-Z][\w'&-]*"
     r"(?: (?:(?:of|the|and|&|de|on) )?[A-Z][\w'&-]*)*)"
 )
 _OWN_DOING = re.compile(
-    r"\btalked (?:me|us) into\b|(?:^|[,;:] |\band |\bbut )(?:(?:I|[Ww]e)(?:'ve|'re|'m| have| are| am)? (?:\w+ ){0,2}?)?(?:now )?"
-    r"(?:have|got|adopted|bought|rescued|joined|started|starting|went to|gone to|work|working|attend|"
+    r"\btalked (?:me|us) into\b|(?:^|[,;:] |\band |\bbut )(?:(?:I|[Ww]e)(?:'ve|'re|'m| have| are|"
+    r" am)? (?:\w+ ){0,2}?)?(?:now )?"
+    r"(?:have|got|adopted|bought|rescued|joined|started|starting|went to|gone to|work|working|"
+    r"attend|"
     r"attending|moved|switched|changed|keep|own|use|live|living|joining|running|run|founded|opened|"
     r"talked me into|welcomed|had|seeing|at|with|for|to)\b",
 )
 _BORN = re.compile(
-    r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?:[a-z]+ )?(?P<slot>twins|baby|[a-z]+)(?: [A-Z]\w+)? (?:was|were) born "
+    r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?:[a-z]+ )?(?P<slot>twins|baby|[a-z]+)(?: [A-Z]\w+)? (?:was|"
+    r"were) born "
     rf"(?:on |in )?(?:the )?(?P<value>{_DATE})"
 )
 _BESIDE = re.compile(
-    r"\b(?:adopted|rescued|bought|got|have|welcomed|fostering) an? (?:[a-z-]+ ){0,3}?(?P<slot>[a-z-]+), "
+    r"\b(?:adopted|rescued|bought|got|have|welcomed|"
+    r"fostering) an? (?:[a-z-]+ ){0,3}?(?P<slot>[a-z-]+), "
     r"(?P<value>[A-Z][\w'-]+)(?=[,.!]|$)"
 )
 

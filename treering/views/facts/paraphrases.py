@@ -102,7 +102,8 @@ PARAPHRASES: Final = (
     Paraphrase(
         "call calls know knows",
         rf"{_KINDLY}(?:you (?:can|may|should) |(?:everyone|everybody|people|friends|most people|my "
-        r"friends) )?(?:just )?(?:calls?|knows?) me (?:as )?(?=(?:(?:Dr|Mr|Mrs|Ms|Miss|Prof) )?(?-i:[A-Z])\w+(?:[.!,]|$| (?:now|"
+        r"friends) )?(?:just )?(?:calls?|knows?) me (?:as )?(?=(?:(?:Dr|Mr|Mrs|Ms|Miss|"
+        r"Prof) )?(?-i:[A-Z])\w+(?:[.!,]|$| (?:now|"
         r"please|because|these|for short)))(?!\w+day\b)",
         "I'm called ",
         "Everyone calls me Kit.",
@@ -117,7 +118,8 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "never",
-        r"\bI never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|touch|buy|fly|cook|swim|run|go|"
+        r"\bI never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|touch|buy|"
+        r"fly|cook|swim|run|go|"
         r"ride|bake|dance|sing)\b)",
         "I don't ",
         "I never drink on weeknights.",
@@ -140,7 +142,8 @@ PARAPHRASES: Final = (
     Paraphrase(
         "use see drive",
         r"\b(?:the|our) (?P<thing>[a-z]+(?: [a-z]+)??) (?:that |who |which )?(?:I|we)(?:'re|'m)? "
-        r"(?:use|have|see|go to|like|drive|bank with|are with|go with)(?P<now> now| these days)? (?P<is>is|are)\b",
+        r"(?:use|have|see|go to|like|drive|bank with|are with|go with)(?P<now> now|"
+        r" these days)? (?P<is>is|are)\b",
         r"my \g<thing> \g<is>\g<now>",
         "The plumber we use these days is Gus Petrakis.",
         "my plumber is these days Gus Petrakis.",
@@ -182,7 +185,8 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "it's",
-        r"^it's (?:actually |now )?(?P<thing>(?:[a-z]+ )?(?:code|number|pin|flat|plot|room|gate|size|extension|"
+        r"^it's (?:actually |now )?(?P<thing>(?:[a-z]+ )?(?:code|number|pin|flat|plot|room|gate|"
+        r"size|extension|"
         r"platform|seat|ward|locker|bay|row|grade|band|level)) (?=\S*\d)",
         r"my \g<thing> is ",
         "It's gate code 4471.",
@@ -190,7 +194,8 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "having",
-        r"\b(?P<who>I|we)(?:'m| am|'re| are) having (?=(?:diabetes|asthma|thyroid|high|low|two|three|four|one|an? (?:son|"
+        r"\b(?P<who>I|we)(?:'m| am|'re| are) having (?=(?:diabetes|asthma|thyroid|high|low|two|"
+        r"three|four|one|an? (?:son|"
         r"daughter|dog|cat|house|flat|car|shop|business|allergy))\b)",
         r"\g<who> have ",
         "I am having diabetes.",
@@ -269,7 +274,8 @@ PARAPHRASES: Final = (
     Paraphrase(
         "say says said told tells asks asked saying",
         r"(?:,? (?:and|but|because|so|which|who|though)(?: \w+,?)?|,(?= \w+ \w+ \w+ \w))"
-        r" (?:she|he|they|it|(?:the|my|our) (?!new\b)\w+|everyone|people|no one|nobody)(?: \w+)? (?:says?|said|"
+        r" (?:she|he|they|it|(?:the|my|our) (?!new\b)\w+|everyone|people|no one|"
+        r"nobody)(?: \w+)? (?:says?|said|"
         r"told|tells|asks|asked|keeps saying)\b(?!,? (?:me |us )?(?:that )?(?:I|we|my)\b)[^\"“]*$",
         "",
         "My therapist is Ruth and she asks good questions",

@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NAME: Final = r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|Someone|Nobody|People)\b)[A-Z][\w’'-]*[\w]"
+NAME: Final = (
+    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|"
+    r"Someone|Nobody|People)\b)[A-Z][\w’'-]*[\w]"
+)
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
 _BEGINS = (
     r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"

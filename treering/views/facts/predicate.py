@@ -15,8 +15,8 @@ from treering.views.facts.verbs import (
     HAVE,
     KIN,
     MODAL,
-    PARTNERS,
     PARTICIPLES,
+    PARTNERS,
 )
 
 _NOT_ANY_MORE = re.compile(r"\b(?:any\s?more(?! than)|any longer)\b", re.IGNORECASE)

@@ -22,7 +22,8 @@ from treering.views.facts.verbs import (
 )
 
 _NAMED = re.compile(
-    r"(?:^(?:and |so )?(?:(?:[Hh]is|[Hh]er|[Ii]ts) name|(?:[Hh]e|[Ss]he|[Ii]t)(?='s called| is called|"
+    r"(?:^(?:and |so )?(?:(?:[Hh]is|[Hh]er|[Ii]ts) name|(?:[Hh]e|[Ss]he|[Ii]t)(?='s called|"
+    r" is called|"
     r"'s named))(?: is|'s)(?: called| named)?|\b(?:named|call|called|calling|christened) "
     r"(?:him|her|it|them)) (?P<name>(?:[A-Z][\w'-]*(?: (?:of|the|de|and)(?= [A-Z]))? ?)+)"
 )
@@ -39,7 +40,8 @@ _OF_THEN = ("when", "before", "until", "while", "as", "after")
 
 
 _UNCERTAIN = re.compile(
-    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in (?:the|my|our|those|high|college|\d+)|in those days|as an? "
+    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in (?:the|my|our|those|high|"
+    r"college|\d+)|in those days|as an? "
     r"(?:child|kid|boy|girl|student|teenager)|"
     r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
     r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
@@ -105,7 +107,7 @@ def readings(
 
 
 def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Assertion]:
-    """ "His name is Bruno", after "we have a dog now"; "named him Waffles", after "adopted a dog"."""
+    """ "His name is Bruno", after "we have a dog now"; "named him Waffles", after "got a dog"."""
     match = _NAMED.search(clause.whole.replace(" '", "'"))
     if match is None:
         return

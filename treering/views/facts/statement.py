@@ -71,8 +71,10 @@ _PHONE_DIGITS: Final = 6
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
-    r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|for now|"
-    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|\d))(?!.* for good)|came back|"
+    r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|"
+    r"for now|"
+    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|"
+    r"\d))(?!.* for good)|came back|"
     r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
     r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
     re.IGNORECASE,
@@ -146,7 +148,8 @@ _UNASSERTED = re.compile(
     r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
     r"kidding|story|"
     r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
-    r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|reportedly|"
+    r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
+    r"reportedly|"
     r"rumou?rs?)\b|[\"“”]",
     re.IGNORECASE,
 )

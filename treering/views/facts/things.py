@@ -60,7 +60,7 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
 
 def _is_for_me(it: Predicate) -> bool:
     """Whether somebody says what they take: "it's curling for me", not "it's like bliss for me"."""
-    taken = it.rest[-2:] == ("for", "me") and len(it.rest) <= len("a b c for me".split())
+    taken = it.rest[-2:] == ("for", "me") and len(it.rest) <= len(["a", "b", "c", "for", "me"])
     return taken and it.verb.lower() not in DETERMINERS | {"like", "been", "all", "enough"}
 
 

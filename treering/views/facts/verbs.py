@@ -68,7 +68,8 @@ TAKEN: Final = word_set(
     "inherited rescued rented leased landed registered subscribed fostered settled deleted "
     "uninstalled installed unsubscribed renewed published founded launched planted hired "
     "qualified graduated learnt learned reached earned insured converted naturalised baptised "
-    "signed recovered declared enlisted matriculated ordained certified licensed enrolled emigrated "
+    "signed recovered declared enlisted matriculated ordained certified licensed enrolled "
+    "emigrated "
     "welcomed commissioned recovered rejoined resumed reverted upgraded downgraded halved doubled"
 )
 """Verbs of beginning or getting what then goes on."""
@@ -87,7 +88,8 @@ PARTICIPLES: Final = word_set(
 )
 
 SWITCHED: Final = word_set(
-    "traded swapped downsized moved switched changed transferred converted upgraded downgraded migrated gone went crossed "
+    "traded swapped downsized moved switched changed transferred converted upgraded downgraded "
+    "migrated gone went crossed "
     "relocated shifted defected graduated progressed jumped come came turned swung"
 )
 SWAPPED: Final = word_set(
@@ -195,7 +197,8 @@ NO_VALUES: Final = ADJECTIVES | word_set(
 KIN: Final = word_set(
     "brother sister mother father mum mom dad son daughter cousin uncle aunt friend mate nephew "
     "niece grandson granddaughter grandma grandpa grandmother grandfather parents kids children "
-    "child baby grandchild toddler family in-laws brother-in-law sister-in-law stepson stepdaughter colleague team"
+    "child baby grandchild toddler family in-laws brother-in-law sister-in-law stepson "
+    "stepdaughter colleague team"
 )
 KINDS: Final = {
     "departments": "department", "desks": "desk", "teams": "team", "schools": "school",

@@ -166,7 +166,8 @@ _DROPPED_BE = re.compile(
 
 _SUBJECTS = word_set(
     "I I'm I've I'd I'll We We're We've You You're It It's That That's This The He She They There "
-    "We'll We'd You'll You've You'd It'll That'll They're They've They'll He's She's There's Here's "
+    "We'll We'd You'll You've You'd It'll That'll They're They've They'll He's She's There's "
+    "Here's "
     "What What's How How's Who When Where Why If Your His Her Their These Those Let's Let Thanks "
     "Wow Glad Sounds Sure Great Good Congrats Maybe A An Any Some Every Each Nothing Something "
     "Everything Can Could Would Should Did Does Is Are Was Were Will Who's It'd Hope Hoping Cool "
