@@ -517,7 +517,8 @@ _OWN = (
         "ends starts begins expires renews runs due",
         rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[A-Za-z][a-z’'-]*(?: [a-z]+)?? "
         rf"(?:now )?(?:ends|starts|begins|expires|renews|runs out|is due))"
-        rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}|{MONTH}(?: \d+\w*)?|"
+        rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}(?: 20\d\d)?|"
+        rf"{MONTH}(?: \d+\w*)?|"
         rf"(?:next )?{DAY}|"
         r"the \d+(?:st|nd|rd|th)|\d{1,2}(?::\d\d)? ?[ap]\.?m\.?|\d{1,2}(?::\d\d)?(?= now|[.,!]|$))",
         "My lease ends in June.",
@@ -665,7 +666,8 @@ _HABIT = (
         "holds",
         f"{HABITS} {' '.join(verb + 's' for verb in HABITS.split())} has",
         r"(?:\s+(?:still|really|usually|often|always|also|mostly|now|currently|just))*\s+"
-        rf"(?P<value>(?:{'|'.join(HABITS.split())}|has(?= an?\b| the\b| \d| two\b| "
+        rf"(?P<value>(?!like (?:you|me|us|this|that|these)\b)(?:{'|'.join(HABITS.split())}|"
+        rf"has(?= an?\b| the\b| \d| two\b| "
         rf"three\b))s?(?:\s+[\w’'-]+){{0,5}})",
         "Ana plays tennis every Sunday.",
         "plays tennis every Sunday",

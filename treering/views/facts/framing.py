@@ -49,7 +49,7 @@ _SAID_FIRST = _phrases("""
     since you asked / in the end / all in all / and yes / what's more / oops / whoops
     please note / note / kindly note / i confess / i admit / i must admit / admittedly
     obviously / would you believe / big change / small change / major news / slight change
-    also also
+    also also / just for the record / just for info / just fyi
 """)
 """What a sentence opens with; a comma after it may be left out."""
 
@@ -154,7 +154,7 @@ _INTRODUCERS: Final = word_set(
 _TAIL = re.compile(
     r",? (?:in case (?:you|anyone|anybody|it)\b|if (?:you(?:'re)?|anyone|anybody|that helps|"
     r"that matters|it matters|that's ok|that makes|"
-    r"it helps|i'm honest|i'm being honest|i remember|u)\b|(?:as|like) i (?:said|mentioned)\b|"
+    r"it helps|i'm honest|i'm being honest|i remember|u)\b|(?:as|like) i (?:said|mentioned|told)\b|"
     r"i (?:suppose|guess|think|must say|have to say)$|"
     r"(?:so )?remind me\b|which you\b|so (?:please|pls|plz|kindly|ignore|you|u|can you|no need|use|"
     r"stop|don't|do not|bear|keep in)\b|just so (?:you|u)\b|as you (?:may|might|know)\b|"

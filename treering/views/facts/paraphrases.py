@@ -201,6 +201,24 @@ PARAPHRASES: Final = (
         "I am having diabetes.",
         "I have diabetes.",
     ),
+    Paraphrase(
+        "it's",
+        r"^it's (?P<place>(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?) (?:where|"
+        r"that) (?P<what>(?:I|we) "
+        r"(?:live|work|study|am|go|teach)\b[^,.]*)",
+        r"\g<what> in \g<place>",
+        "It's Worthing where I live.",
+        "I live in Worthing.",
+    ),
+    Paraphrase(
+        "it's",
+        r"^it's (?P<day>(?:on )?\w+day)s? (?:when|that) (?P<what>(?:I|we) (?:have|go|work|play|"
+        r"train|meet)"
+        r"\b[^,.]*)",
+        r"\g<what> on \g<day>",
+        "It's Wednesday that I have my German class.",
+        "I have my German class on Wednesday.",
+    ),
     Paraphrase("can", r"\bcan not ", "cannot ", "I can not eat pork", "I cannot eat pork"),
     Paraphrase(
         "stand bear abide",

@@ -31,7 +31,8 @@ _NAMED = re.compile(
 
 _HAD = re.compile(
     r"\b(?:have|had|got|get|adopted|seeing|dating|met|bought|rescued|fostering|welcomed|expecting|"
-    r"taken in|took in|in) (?:(?:an?|our|my|the|another|two)(?: new)? )?(.*)"
+    r"taken in|took in|joined|opened|founded|started at|in) (?:(?:an?|our|my|the|another|"
+    r"two)(?: new)? )?(.*)"
 )
 _OF_WHICH = re.compile(r" (?:you|I|we|that|who|which|they) ")
 _HERE = re.compile(r"(?:[Tt]he|[Mm]y|[Oo]ur) (?:new )?([\w-]+)")

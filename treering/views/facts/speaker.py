@@ -13,7 +13,7 @@ from dataclasses import replace
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import HABITS, NO_HABIT, OBJECTS
-from treering.views.facts.phrasing import noun_phrase, placed, trimmed
+from treering.views.facts.phrasing import is_telling, noun_phrase, placed, trimmed
 from treering.views.facts.predicate import _NOT_ANY_MORE, Predicate
 from treering.views.facts.verbs import (
     ACQUIRED,
@@ -254,6 +254,8 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     if thing:
         yield Assertion(SELF, thing, new, "begins")
         return
+    if it.verb in ("moved", "relocated") and rest[0] == "the" and is_telling(new.split()):
+        yield Assertion(SELF, noun_phrase(rest[1:]), new, "begins")
     if it.verb in ("moved", "relocated"):
         return  # to a place or a team, as the forms know
     yield Assertion(SELF, "", f"use {new}", "holds")

@@ -133,13 +133,14 @@ _BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
 _LOOSE_TAIL = re.compile(
     r"(?<=\w), (?!(?:if|when|before|while|or|as|but only|only|just|although|unless|until|though|"
     r"(?:so|and|but) (?:I|we|my|our))\b)"
-    r"(?=[^,]*\b(?:when|before|while|if (?:they|you|there|it))\b)"
+    r"(?=[^,]*\b(?:when|before|while|if (?:they|you|there|it|the|all|everything)|"
+    r"(?:in|since|from) (?:19|20)\d\d)\b)"
     r"(?![^,]*\b(?:would|wish|maybe|said|says|until|unless)\b).*$",
     re.IGNORECASE,
 )
 """A last part that is of another time, behind a comma: "…, found out when I was nine"."""
 
-_LOOSE_WORDS: Final = (" when ", " before ", " while ", " if ")
+_LOOSE_WORDS: Final = (" when ", " before", " while ", " if ", " 19", " 20")
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "

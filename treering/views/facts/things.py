@@ -144,7 +144,9 @@ def of_thing(name: str, it: Predicate) -> Iterator[Assertion]:
             return  # "my cat has gone outside"
         if owned or re.match(r"old |[A-Z]", noun):
             yield from gone(noun_phrase(noun.split()))
-    elif it.auxiliaries & BE and (owned or noun.startswith("new ")):
+    elif it.auxiliaries & BE and (
+        owned or noun.startswith("new ") or (it.is_now and is_telling(it.rest[:2]))
+    ):
         yield from _is(noun, it)
     elif verb in THING_VERBS and not it.is_negated and (owned or it.is_now):
         yield from _does(noun, it)

@@ -89,9 +89,8 @@ _DROPPED = re.compile(
 """A sentence that begins with what its speaker did."""
 
 _NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
-_NOTED += (
-    "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|(?:bin|wash|pay) day"
-)
+_NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|internet"
+_NOTED += "|electricity|(?:bin|wash|pay) day"
 _NOTED += (
     r"|[a-z]+ (?:practice|club|class|group|training|rehearsal|meeting|code|day)"
     r"|favou?rite [a-z]+|preferred [a-z]+|usual [a-z]+"
@@ -104,7 +103,7 @@ _ME = re.compile(rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)
 
 _DROPPED_MY = re.compile(
     r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
-    rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
+    rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})(?: at (?:home|work))?"
     r"(?: is\b| are\b|'s\b| used to be\b| changed\b|"
     r" has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
     r" works\b| started\b| died\b| passed\b| turned\b))",
