@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -223,6 +224,9 @@ def test_both_engines_make_the_same_tables(opened: PostgresDatabase, tmp_path: P
     with opened.read() as reader:
         there = {table.name: table for table in reader.tables()}
     assert there.pop("treering_version").columns == ("number",)
+    for table in there.values():  # large values stand in pieces there
+        columns = tuple(name for name in table.columns if name not in ("piece", "head"))
+        there[table.name] = replace(table, columns=columns)
     assert there.keys() == in_file.keys()
     for name, table in there.items():
         assert sorted(table.columns) == sorted(in_file[name].columns), name

@@ -62,6 +62,10 @@ class Reader(Protocol):
         """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
         ...
 
+    def extent(self, table: str, identity: int) -> int | None:
+        """How many bytes a large value has; None if it is missing."""
+        ...
+
     def tables(self) -> list[StoredTable]:
         """All tables by name, those of views of other packages among them."""
         ...
@@ -80,6 +84,13 @@ class Writer(Reader, Protocol):
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """Run a statement once per parameter row."""
+        ...
+
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        """Make a large value of so many zeros, as column ``data``; return its id.
+
+        Without an ``identity`` it is given the next one of its table.
+        """
         ...
 
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:

@@ -126,10 +126,7 @@ def _opened(
         (space, model.id, block, slot, size),
     )
     new = VectorBlock(identity, block, slot, size, 0, 0, 0, model.dimension)
-    writer.execute(
-        "INSERT INTO vector_block_data (id, data) VALUES (?, ?)",
-        (identity, bytes(new.total_bytes)),
-    )
+    writer.allot("vector_block_data", new.total_bytes, identity)
     return new
 
 
@@ -387,10 +384,7 @@ def drop_damaged(writer: Writer, model: EmbeddingModel, fragment_blocks: Iterabl
     """Drop the vector blocks beside some blocks that have another size than they were given."""
     for identity in fragment_blocks:
         for block in _in(writer, model, identity):
-            size = writer.row(
-                "SELECT length(data) FROM vector_block_data WHERE id = ?", (block.id,)
-            )
-            if size is None or size[0] != block.total_bytes:
+            if writer.extent("vector_block_data", block.id) != block.total_bytes:
                 storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
                 writer.execute("DELETE FROM vector_block WHERE id = ?", (block.id,))
                 writer.execute("DELETE FROM vector_block_data WHERE id = ?", (block.id,))

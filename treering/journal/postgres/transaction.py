@@ -13,7 +13,7 @@ from psycopg.rows import TupleRow
 from treering.errors import JournalError
 from treering.journal import damage
 from treering.journal.contract import Patch, Row, StoredTable, Value
-from treering.journal.postgres import catalog
+from treering.journal.postgres import catalog, pieces
 from treering.journal.postgres.dialect import PostgresDialect, translated
 from treering.journal.postgres.failures import translated as translated_errors
 
@@ -113,6 +113,8 @@ class PostgresTransaction:
     def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
         """See ``Reader``."""
         with self._using():
+            if table in pieces.TABLES:
+                return pieces.part(self.connection, table, identity, start, size)
             row = self._run(
                 f"SELECT substring({column} FROM CAST(%s AS INTEGER) FOR CAST(%s AS INTEGER))"
                 f" FROM {table} WHERE id = %s",
@@ -120,8 +122,22 @@ class PostgresTransaction:
             ).fetchone()
         return b"" if row is None else bytes(row[0])
 
+    def extent(self, table: str, identity: int) -> int | None:
+        """See ``Reader``."""
+        with self._using():
+            return pieces.extent(self.connection, table, identity)
+
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        """See ``Writer``."""
+        with self._using():
+            return pieces.allot(self.connection, table, size, identity)
+
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
-        """See ``Writer``; the value is written once for many of its parts."""
+        """See ``Writer``; a value in one row is written once for many of its parts."""
+        if table in pieces.TABLES:
+            with self._using():
+                pieces.patch(self.connection, table, identity, patches)
+            return
         for first in range(0, len(patches), MAX_PATCHES):
             value, params, end = column, list[Any](), 0
             for start, data in patches[first : first + MAX_PATCHES]:
