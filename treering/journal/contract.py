@@ -119,6 +119,14 @@ class Database(Protocol):
 
     url: str
 
+    @property
+    def limit(self) -> int | None:
+        """Fragments of a space that are held in main memory at most; None where all are.
+
+        The terms and vectors of a larger space are looked up in the database.
+        """
+        ...
+
     def read(self) -> AbstractContextManager[Reader]:
         """A read transaction: everything seen inside is one state."""
         ...

@@ -261,6 +261,11 @@ class SqliteDatabase:
         with self._entered(), self._lockable() as inode:
             return opened.is_present(inode, number)
 
+    @property
+    def limit(self) -> None:
+        """See ``Database``: a file is one machine's, and so are all of its fragments."""
+        return
+
     def size(self) -> int:
         """Bytes of the file and its WAL."""
         return sum(file.stat().st_size for file in self._files())

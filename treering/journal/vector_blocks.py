@@ -203,6 +203,17 @@ def read_numbers(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes]:
     return number, fragment
 
 
+def read_heads(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes, Floats]:
+    """The numbers, fragments and scales of all slots of a block. Raises JournalCorrupt."""
+    size = block.starts[3]
+    data = reader.part("vector_block_data", "data", block.id, 0, size)
+    with damage.decoding("the search index"):
+        if len(data) != size:
+            raise ValueError("a block is too short")
+        number, fragment = np.frombuffer(data, "<i8", 2 * block.size).reshape(2, block.size)
+        return number, fragment, np.frombuffer(data, "<f4", block.size, block.starts[2])
+
+
 def next_after(
     reader: Reader, space: int, model: EmbeddingModel, number: int, limit: int
 ) -> list[tuple[int, int]]:

@@ -149,6 +149,16 @@ class Lexical:
             result._is_gone = np.concatenate([self._is_gone, more])
         return result
 
+    def with_postings(self, postings: PostingRun) -> Lexical:
+        """The same rows with other postings: of the terms of a query alone, say."""
+        result = Lexical()
+        slots = self._slots(postings.rows.astype(np.int64)).astype(np.int32)
+        result._runs = (replace(postings, rows=slots),)
+        result._lengths, result._total = self._lengths, self._total
+        result._end.acquire()  # the free end stays that of this index
+        result._gone, result._is_gone = self._gone, self._is_gone
+        return result
+
     def shrunk(self, rows: Codes) -> Lexical:
         """This index without some rows, given ascending; the later ones move up."""
         gone = self._slots(rows).astype(np.int32)

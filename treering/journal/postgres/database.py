@@ -163,6 +163,17 @@ class PostgresDatabase:
         with self._entered(), self._borrowed() as connection, translated(self.url):
             return presence.is_held(connection, number)
 
+    @property
+    def limit(self) -> int:
+        """Fragments of a space that are held in main memory; larger ones stay in the database."""
+        return self._location.limit
+
+    @contextmanager
+    def connected(self) -> Iterator[tuple[PgConnection, str]]:
+        """A connection outside any transaction, and the name of the schema."""
+        with self._entered(), self._borrowed() as connection, translated(self.url):
+            yield connection, self._location.schema
+
     def size(self) -> int:
         """Bytes of the tables and their indexes."""
         return self._number(_SIZE)

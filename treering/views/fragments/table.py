@@ -76,7 +76,9 @@ class Table:
         if self._state is not None and state.revision < self._state.revision:
             # The thread began its transaction before the table's last update. It gets a table of
             # its own, as the shared one must not go back.
-            return Table(self._space, self._exact, self._exact_rows)._snapshot_of(reader, state)
+            return type(self)(self._space, self._exact, self._exact_rows)._snapshot_of(
+                reader, state
+            )
         previous, self._state = self._state, None  # what an error leaves behind is loaded anew
         if previous is None or (previous.model, previous.edition) != (state.model, state.edition):
             self._load(reader, state)
