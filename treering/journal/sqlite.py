@@ -600,9 +600,9 @@ def _migrations() -> tuple[tuple[str, ...], ...]:
     """
     folder = resources.files("treering.journal").joinpath("migrations")
     scripts = {
-        int(file.name[:4]): tuple(_statements(file.read_text("utf-8")))
-        for file in folder.iterdir()
-        if file.name.endswith(".sql")
+        int(script.name[:4]): tuple(_statements(script.read_text("utf-8")))
+        for script in folder.iterdir()
+        if script.name.endswith(".sql")
     }
     return tuple(scripts.get(number, ()) for number in range(1, max(scripts) + 1))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
 from typing import Any
 
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.journal import damage
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
-from treering.records import KINDS
+from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
 from treering.search.names import Names
 from treering.search.reading import RowChange
 from treering.search.relations.contract import MISSING, Items
 from treering.search.snapshot import Snapshot
+from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.fragments import store
 from treering.views.fragments.columns import Column
@@ -63,6 +64,16 @@ class Table:
                 reader = stack.enter_context(self._space.read())
                 snapshot = self._snapshot_of(reader, reader.state) if reader.id else None
             yield reader, snapshot
+
+    def searching(
+        self,
+        queries: Sequence[Terms],  # noqa: ARG002
+    ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+        """See ``FragmentSource``: the columns serve every search."""
+        return self.reading()
+
+    def settle(self, progress: Progress | None = None) -> None:
+        """See ``FragmentSource``: nothing is left to do."""
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """Start and stop of fragments in the texts of their entries, by id."""
