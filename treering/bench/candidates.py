@@ -107,7 +107,7 @@ def _turns(texts: Sequence[str], start: int, stop: int) -> Iterator[dict[str, An
         yield {
             "role": "user",
             "name": ("Ana", "Ben")[number % 2],
-            "content": f"{texts[rng.integers(len(texts))]} {words}",
+            "content": f"{texts[int(rng.integers(len(texts)))]} {words}",
             "session": str(number // SESSION),
             "at": FIRST_AT + TURN_S * number,
             "metadata": {"team": int(rng.integers(TEAMS))},
@@ -118,7 +118,7 @@ def _questions(texts: Sequence[str], count: int) -> Iterator[str]:
     """Sentences, each with a word of its own."""
     rng = np.random.default_rng(count)
     for number in range(count):
-        yield f"{texts[rng.integers(len(texts))]} name{37 * number + 5}"
+        yield f"{texts[int(rng.integers(len(texts)))]} name{37 * number + 5}"
 
 
 def _compared(exact: Memory, found: Memory, asked: Sequence[str], name: str) -> dict[str, float]:
