@@ -10,8 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
-from importlib import resources
 from itertools import chain
 from pathlib import Path
 from weakref import WeakSet, WeakValueDictionary
@@ -25,7 +23,7 @@ from treering.errors import (
     JournalFull,
     JournalVersionError,
 )
-from treering.journal import failures, first_look, opened, scrub, storage, takeover
+from treering.journal import failures, first_look, opened, schema, scrub, storage, takeover
 from treering.journal.contract import ForeignKey, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import SqliteDialect
 from treering.journal.failures import no_permission, not_lockable, translated
@@ -459,21 +457,21 @@ class SqliteDatabase:
             opened.ensure_lockable(inode)
         if self._file.stat().st_size > 0:
             first_look.refuse_other_files(self._file, self._path)
-        migrations = _migrations()
         with self.read() as reader:
-            version = _version(reader)
-        if version > len(migrations):
+            version = schema.version(reader)
+        if version > schema.newest():
             raise JournalVersionError(
-                f"{self._path} has version {version}, this treering reads up to {len(migrations)}; "
-                "upgrade treering"
+                f"{self._path} has version {version}, this treering reads up to "
+                f"{schema.newest()}; upgrade treering"
             )
-        if version < len(migrations):  # else opening need not wait for a writer
+        if version < schema.newest():  # else opening need not wait for a writer
             # A table that is given another name must not take along what refers to it.
             with (
                 self._changed(foreign_keys="OFF", legacy_alter_table="ON"),
                 self.write() as writer,
             ):
-                self._migrate(writer, migrations)
+                schema.bring_up_to_date(writer)
+                writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
     def _refuse_other_places(self) -> None:
         """Raise JournalError where no memory can be."""
@@ -482,15 +480,6 @@ class SqliteDatabase:
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
         first_look.refuse_a_log_without_its_file(self._file)
-
-    def _migrate(self, writer: Writer, migrations: Sequence[Sequence[str]]) -> None:
-        """Apply the migrations that the file lacks, all in the one transaction."""
-        start = _version(writer)  # again: another process may have been faster
-        for number, statements in enumerate(migrations[start:], start=start + 1):
-            for statement in statements:
-                writer.execute(statement)
-            writer.execute(f"PRAGMA user_version={number}")
-        writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
     def _take_over(self) -> None:
         """Move what a file of an older layout holds, and rewrite the file once."""
@@ -588,35 +577,3 @@ def _renew_in_child() -> None:
 
 
 forks.call_in_child(_renew_in_child)
-
-
-@cache
-def _migrations() -> tuple[tuple[str, ...], ...]:
-    """The migrations in order, each as statements; the n-th takes a file from version n - 1 to n.
-
-    A number without a file is that of a migration that another engine needs alone.
-
-    They are read and taken apart once: that took a third of the time that making a file takes.
-    """
-    folder = resources.files("treering.journal").joinpath("migrations")
-    scripts = {
-        int(script.name[:4]): tuple(_statements(script.read_text("utf-8")))
-        for script in folder.iterdir()
-        if script.name.endswith(".sql")
-    }
-    return tuple(scripts.get(number, ()) for number in range(1, max(scripts) + 1))
-
-
-def _version(reader: Reader) -> int:
-    row = reader.row("PRAGMA user_version")
-    return int(row[0]) if row else 0
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of an SQL script (executescript would commit the transaction)."""
-    pending = ""
-    for line in script.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            yield pending
-            pending = ""
