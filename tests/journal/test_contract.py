@@ -243,10 +243,11 @@ def test_who_waits_for_a_scrubbing_that_fails_hears_of_it(
 def test_large_values_are_read_and_overwritten_in_part(database: Database) -> None:
     rng = np.random.default_rng(7)
     expected: dict[int, bytearray] = {}
-    with database.write() as writer:
+    put(database, "life")
+    with database.write("life") as writer:
         for size in (0, 1, 1_999, 2_000, 2_001, 9_000):
             expected[writer.allot("block_postings", size)] = bytearray(size)
-    with database.write() as writer:
+    with database.write("life") as writer:
         for identity, value in expected.items():
             places = rng.integers(0, max(len(value), 1), 30).tolist()
             patches = [(place, rng.bytes(min(900, len(value) - place))) for place in places]
@@ -264,7 +265,7 @@ def test_large_values_are_read_and_overwritten_in_part(database: Database) -> No
     for where, start in ((identity, 8_999), (99, 0)):
         with pytest.raises(JournalCorrupt), database.write() as writer:
             writer.patch("block_postings", "data", where, [(0, b"lost"), (start, b"xx")])
-    with database.write() as writer:
+    with database.write("life") as writer:
         assert writer.allot("block_rows", 5, 77) == 77
         writer.blank("block_postings", ("data",), [identity])
     with database.read() as reader:

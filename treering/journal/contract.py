@@ -127,12 +127,18 @@ class Database(Protocol):
         """
         ...
 
-    def read(self) -> AbstractContextManager[Reader]:
-        """A read transaction: everything seen inside is one state."""
+    def read(self, space: str | None = None) -> AbstractContextManager[Reader]:
+        """A read transaction: everything seen inside is one state.
+
+        Where a database can keep rows of others from it, it sees those of the ``space`` of that
+        name alone; of all spaces without a name.
+        """
         ...
 
-    def write(self) -> AbstractContextManager[Writer]:
+    def write(self, space: str | None = None) -> AbstractContextManager[Writer]:
         """A write transaction, durable once the block has ended without an exception.
+
+        It sees what ``read`` does.
 
         Raises JournalBusy when another writer does not finish in time, JournalFull when there is
         no space, JournalCorrupt when the file is damaged.

@@ -230,7 +230,7 @@ class Space:
     @contextmanager
     def read(self) -> Iterator[SpaceReader]:
         """A read transaction: everything seen inside is one state. A nested one joins the outer."""
-        with self.database.read() as reader:
+        with self.database.read(self.name) as reader:
             yield SpaceReader(reader, self.name)
 
     @contextmanager
@@ -239,7 +239,7 @@ class Space:
 
         Raises JournalBusy, JournalFull, JournalCorrupt: see ``Database.write``.
         """
-        with self.database.write() as writer:
+        with self.database.write(self.name) as writer:
             yield SpaceWriter(writer, self.name)
 
 

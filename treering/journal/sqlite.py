@@ -169,7 +169,7 @@ class SqliteDatabase:
             raise
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self, space: str | None = None) -> Iterator[Reader]:  # noqa: ARG002
         """A read transaction; nested in another of this thread, it is part of that one."""
         self._take_lost_locks_again()
         with self._entered():
@@ -188,7 +188,7 @@ class SqliteDatabase:
                     connection.rollback()
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
+    def write(self, space: str | None = None) -> Iterator[Writer]:  # noqa: ARG002
         """A write transaction; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
         with self._queues.writing, self._entered():

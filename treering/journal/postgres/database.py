@@ -23,7 +23,7 @@ from treering import forks
 from treering.errors import JournalBusy, JournalError
 from treering.journal import scrub, storage
 from treering.journal.contract import Reader, Writer
-from treering.journal.postgres import presence, schema, vacuum
+from treering.journal.postgres import presence, schema, scope, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.texts import adapt
@@ -85,19 +85,20 @@ class PostgresDatabase:
         forks.renew_in_child(self, PostgresDatabase._renew_in_child)
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self, space: str | None = None) -> Iterator[Reader]:
         """A read transaction; nested in another of this thread, it is part of that one."""
         outer = self._current()
         if outer is not None:
-            yield outer
+            with outer.within(space):
+                yield outer
             return
-        with self._entered(), self._transaction(_READ) as (transaction, connection):
+        with self._entered(), self._transaction(_READ, space) as (transaction, connection):
             yield transaction
             with translated(self.url):
                 connection.execute("ROLLBACK")
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
+    def write(self, space: str | None = None) -> Iterator[Writer]:
         """A write transaction; rolled back as a whole if the block raises."""
         with self._writing, self._entered():
             if self._current() is not None:
@@ -106,7 +107,7 @@ class PostgresDatabase:
                 f"BEGIN; SET LOCAL lock_timeout = {int(BUSY_TIMEOUT_S * 1000)};"
                 f" SELECT pg_advisory_xact_lock({self._lock_number})"
             )
-            with self._transaction(begin) as (transaction, connection):
+            with self._transaction(begin, space) as (transaction, connection):
                 yield transaction
                 # What was to hold in the end is checked before, so that only a lost connection
                 # leaves it open whether the change is there.
@@ -210,14 +211,16 @@ class PostgresDatabase:
         return transaction if pid == os.getpid() else None
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
+    def _transaction(
+        self, begin: str, space: str | None
+    ) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
         """A transaction that the block ends; if it raises, nothing of it stays."""
         pid = os.getpid()
         with self._borrowed() as connection:
-            transaction = PostgresTransaction(connection, self.url, self._keys)
+            transaction = PostgresTransaction(connection, self.url, self._keys, space)
             try:
                 with translated(self.url):
-                    connection.execute(begin)
+                    connection.execute(f"{begin}; {scope.statement(space)}")
                 self._local.current = pid, transaction
                 yield transaction, connection
             except BaseException:

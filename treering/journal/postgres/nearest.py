@@ -140,11 +140,13 @@ def filling(connection: PgConnection, schema: str) -> Iterator[bool]:
         return
     try:
         connection.execute("SET statement_timeout = 0")  # an index of a million takes minutes
+        connection.execute("SELECT set_config('treering.all', 'on', false)")
         _make_table(connection)
         yield True
     finally:
         if not connection.broken:
             connection.execute("RESET statement_timeout")
+            connection.execute("SELECT set_config('treering.all', '', false)")
             connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
 
 
@@ -156,16 +158,19 @@ def _make_table(connection: PgConnection) -> None:
         except psycopg.Error as error:
             raise JournalError(_MISSING) from error
         row = ("public",)
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS nearest ("
-        " number BIGINT PRIMARY KEY REFERENCES vector_data (id) ON DELETE CASCADE DEFERRABLE,"
-        " space BIGINT NOT NULL REFERENCES space (id) DEFERRABLE,"
-        " model BIGINT NOT NULL REFERENCES model (id) DEFERRABLE,"
-        f" fragment BIGINT NOT NULL, half {_type(str(row[0]))} NOT NULL)"
-    )
-    connection.execute(
-        "CREATE INDEX IF NOT EXISTS nearest_by_number ON nearest (space, model, number)"
-    )
+    made = connection.execute("SELECT to_regclass('nearest') IS NOT NULL").fetchone()
+    if made is not None and made[0]:
+        return
+    with connection.transaction():
+        connection.execute(
+            "CREATE TABLE nearest ("
+            " number BIGINT PRIMARY KEY REFERENCES vector_data (id) ON DELETE CASCADE DEFERRABLE,"
+            " space BIGINT NOT NULL REFERENCES space (id) DEFERRABLE,"
+            " model BIGINT NOT NULL REFERENCES model (id) DEFERRABLE,"
+            f" fragment BIGINT NOT NULL, half {_type(str(row[0]))} NOT NULL)"
+        )
+        connection.execute("CREATE INDEX nearest_by_number ON nearest (space, model, number)")
+        connection.execute("SELECT treering_protect('nearest')")
 
 
 def highest(connection: PgConnection, space: int, model: int) -> int:

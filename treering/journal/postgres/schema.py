@@ -11,6 +11,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError, JournalVersionError, UnknownName
+from treering.journal.postgres import scope
 from treering.journal.postgres.location import Location
 
 MIN_SERVER: Final = 150_000
@@ -66,6 +67,7 @@ def _migrate(
     schema = location.schema
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(schema),))
+        connection.execute(scope.ALL)
         version = _version(connection, schema)  # again: another process may have been faster
         if version is None:
             _begin(connection, location)

@@ -8,12 +8,13 @@ from itertools import count
 from typing import Any, Final
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
 from treering.journal import damage
 from treering.journal.contract import Patch, Row, StoredTable, Value
-from treering.journal.postgres import catalog, pieces
+from treering.journal.postgres import catalog, pieces, scope
 from treering.journal.postgres.dialect import PostgresDialect, translated
 from treering.journal.postgres.failures import translated as translated_errors
 
@@ -34,8 +35,11 @@ class PostgresTransaction:
 
     dialect = PostgresDialect()
 
-    def __init__(self, connection: PgConnection, name: str, keys: dict[str, str]) -> None:
+    def __init__(
+        self, connection: PgConnection, name: str, keys: dict[str, str], space: str | None = None
+    ) -> None:
         self.connection = connection
+        self._space = space
         self._name = name
         self._keys = keys  # the key column of each table that rows were inserted into
         self._numbers = count()
@@ -45,6 +49,25 @@ class PostgresTransaction:
     def refuse(self, why: str) -> None:
         """Answer everything that is still asked with this error."""
         self._refusal = why
+
+    @contextmanager
+    def within(self, space: str | None) -> Iterator[None]:
+        """Work in another space for a while, or in all of them."""
+        before = self._space
+        if space == before:
+            yield
+            return
+        self._enter(space)
+        try:
+            yield
+        finally:
+            if self.connection.info.transaction_status == TransactionStatus.INTRANS:
+                self._enter(before)
+
+    def _enter(self, space: str | None) -> None:
+        with self._using():
+            self._run(scope.statement(space))
+        self._space = space
 
     @contextmanager
     def _using(self) -> Iterator[None]:
