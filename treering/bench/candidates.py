@@ -73,7 +73,7 @@ class CandidateTrial:
 
     def measure(self, model: Embedder) -> dict[str, Any]:
         """The share of the ten best that is found, and milliseconds, by filter."""
-        texts = sentences(1 << 30)
+        texts = sentences(self.fragments)
         embedder = RepeatedVectors(model, texts)
         with Memory.open(_limited(self.url, ALL), embedder=embedder, llm=NONE) as exact:
             began = time.perf_counter()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -33,44 +34,62 @@ _EXTENSION: Final = """
     SELECT CAST(n.nspname AS TEXT) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
     WHERE e.extname = 'vector'
 """
-_MARK: Final = """
-    SELECT max(number) FROM nearest WHERE space = ? AND model = ? AND EXISTS (
-        SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(?) AND indisvalid)
+_INDEXED: Final = """
+    SELECT CAST(n.nspname AS TEXT) FROM pg_index i, pg_extension e
+    JOIN pg_namespace n ON n.oid = e.extnamespace
+    WHERE i.indexrelid = to_regclass(?) AND i.indisvalid AND e.extname = 'vector'
 """
 
 
-def mark(reader: Reader, space: int, model: int) -> int | None:
-    """The highest number of a vector in the index; None before there is one."""
-    there = reader.row("SELECT to_regclass('nearest') IS NOT NULL")
-    if there is None or not there[0]:
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """The index of a space and a model, with all vectors that are numbered up to ``mark``.
+
+    ``kind`` is the type of its vectors, with the schema that the extension stands in.
+    """
+
+    space: int
+    model: int
+    mark: int
+    kind: str
+
+
+def opened(reader: Reader, space: int, model: int) -> VectorIndex | None:
+    """The index of a space and a model; None before there is one."""
+    schema = reader.row(_INDEXED, (_index(space, model),))
+    if schema is None:
         return None
-    row = reader.row(_MARK, (space, model, _index(space, model)))
-    return None if row is None or row[0] is None else int(row[0])
+    row = reader.row(
+        "SELECT coalesce(max(number), 0) FROM nearest WHERE space = ? AND model = ?",
+        (space, model),
+    )
+    return VectorIndex(space, model, int(row[0]) if row else 0, _type(str(schema[0])))
 
 
 def neighbours(
-    reader: Reader, space: int, model: int, vector: Floats, limit: int
+    reader: Reader, index: VectorIndex, vector: Floats, limit: int
 ) -> tuple[Codes, Floats]:
     """The fragments whose vectors are nearest, nearest first, and their cosines."""
-    kind = _halfvec(reader)
     ef = min(max(EF_SEARCH, limit), 1_000)  # the most that the index takes; it goes on by itself
     reader.row(
         "SELECT set_config('hnsw.ef_search', ?, true),"
         " set_config('hnsw.iterative_scan', 'strict_order', true)",
         (str(ef),),
     )
-    distance = _distance(kind, len(vector))
+    distance = _distance(index.kind, len(vector))
     rows = reader.rows(
-        f"SELECT fragment, {distance} FROM nearest WHERE space = {space} AND model = {model}"
-        f" ORDER BY {distance} LIMIT {limit}",
+        f"SELECT fragment, {distance} FROM nearest"
+        f" WHERE space = {index.space} AND model = {index.model} ORDER BY {distance} LIMIT {limit}",
         (_text(vector), _text(vector)),
     )
     return _columns(rows)
 
 
-def cosines(reader: Reader, numbers: Sequence[int], vector: Floats) -> tuple[Codes, Floats]:
+def cosines(
+    reader: Reader, index: VectorIndex, numbers: Sequence[int], vector: Floats
+) -> tuple[Codes, Floats]:
     """Of the vectors that are in the table: their numbers, ascending, and their cosines."""
-    distance = _distance(_halfvec(reader), len(vector))
+    distance = _distance(index.kind, len(vector))
     rows = reader.rows(
         f"SELECT number, {distance} FROM nearest WHERE number IN (SELECT value FROM json_each(?))"
         " ORDER BY number",
@@ -90,13 +109,6 @@ def _distance(kind: str, dimension: int) -> str:
     schema = kind.rpartition(".")[0]
     halves = f"{kind}({dimension})"
     return f"(CAST(half AS {halves}) OPERATOR({schema}.<#>) CAST(? AS {halves}))"
-
-
-def _halfvec(reader: Reader) -> str:
-    row = reader.row(_EXTENSION)
-    if row is None:
-        raise JournalError(_MISSING)
-    return _type(str(row[0]))
 
 
 def _type(schema: str) -> str:

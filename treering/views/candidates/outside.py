@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.errors import JournalError
 from treering.journal.postgres import nearest
+from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
 from treering.search.relations.contract import Matrix
 from treering.search.snapshot import FoundCosines, Snapshot
@@ -50,17 +51,17 @@ class Held:
 
 
 class OutsideVectors:
-    """The vectors of a snapshot in one read transaction; up to ``mark`` they are in the index."""
+    """The vectors of a snapshot in one read transaction, most of which are in an index."""
 
     def __init__(
-        self, reader: SpaceReader, snapshot: Snapshot, mark: int, held: Held, drawn: int
+        self, reader: SpaceReader, snapshot: Snapshot, index: VectorIndex, held: Held, drawn: int
     ) -> None:
         model = snapshot.state.model
         assert model is not None  # else there is no index
         self._reader = reader
         self._snapshot = snapshot
         self._model: EmbeddingModel = model
-        self._mark = mark
+        self._index = index
         with held.lock:
             self._recent = self._read_recent(held)
             sample = held.sample
@@ -114,8 +115,7 @@ class OutsideVectors:
             column = self._cosines(self._numbers[rows], vector)
         else:
             limit = min(int(NEAREST * len(kept) / max(count, 1)) + 1, MOST_NEAREST)
-            state, model = self._snapshot.state, self._model.id
-            fragments, column = nearest.neighbours(self._reader, state.id, model, vector, limit)
+            fragments, column = nearest.neighbours(self._reader, self._index, vector, limit)
             rows = self._rows_of(fragments)
             column = column[kept[rows]]
             rows = rows[kept[rows]]
@@ -138,7 +138,7 @@ class OutsideVectors:
         self, rows: Codes, column: Floats, kept: Mask, vector: Floats
     ) -> tuple[Codes, Floats]:
         """Rows and cosines with those of vectors that the index does not have yet."""
-        later = np.flatnonzero((self._numbers > self._mark) & kept)
+        later = np.flatnonzero((self._numbers > self._index.mark) & kept)
         more = self._cosines(self._numbers[later], vector)
         return np.concatenate([rows, later]), np.concatenate([column, more])
 
@@ -147,8 +147,8 @@ class OutsideVectors:
         out = np.zeros(len(numbers), dtype=np.float32)
         if not len(numbers):
             return out
-        older = numbers[numbers <= self._mark]
-        of, cosines = nearest.cosines(self._reader, older.tolist(), vector)
+        older = numbers[numbers <= self._index.mark]
+        of, cosines = nearest.cosines(self._reader, self._index, older.tolist(), vector)
         recent = self._recent
         of = np.concatenate([of, recent.number])
         cosines = np.concatenate([cosines, recent.vectors @ vector]).astype(np.float32)
@@ -159,7 +159,7 @@ class OutsideVectors:
 
     def _read_recent(self, held: Held) -> Recent:
         """The vectors above the mark; those that are held already are not read again."""
-        numbers = np.sort(self._numbers[self._numbers > self._mark])
+        numbers = np.sort(self._numbers[self._numbers > self._index.mark])
         before = held.recent
         if before.model != self._model.id:
             before = Recent(self._model.id, vectors=np.zeros((0, self._model.dimension), "f4"))

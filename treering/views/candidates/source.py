@@ -16,6 +16,7 @@ import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.journal.postgres import nearest
+from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Progress
 from treering.search.relations.contract import Matrix
@@ -62,12 +63,12 @@ class CandidateSource:
             return
         self._loaded.release()
         with self._columns.reading() as (reader, snapshot):
-            mark = _mark(reader)
-            if mark is None or not isinstance(snapshot, SlimSnapshot):  # the index went just now
+            index = _index(reader)
+            if index is None or not isinstance(snapshot, SlimSnapshot):  # the index went just now
                 with self._loaded.searching(queries) as whole:
                     yield whole
                 return
-            yield reader, self._found(reader, snapshot, mark, queries)
+            yield reader, self._found(reader, snapshot, index, queries)
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
@@ -92,14 +93,11 @@ class CandidateSource:
         with self._space.read() as reader:
             if store.count(reader, reader.id) <= self._limit:
                 return False
-            mark, model = _mark(reader), reader.model
-            if mark is not None and model is not None:
-                recent = store.count_vectors_after(reader, reader.id, model, mark)
-                is_ready = recent <= MOST_RECENT
-            else:
-                is_ready = False
-        if is_ready:
-            return True
+            index, model = _index(reader), reader.model
+            if index is not None and model is not None:
+                recent = store.count_vectors_after(reader, reader.id, model, index.mark)
+                if recent <= MOST_RECENT:
+                    return True
         if not self._has_warned:
             self._has_warned = True
             log.warning(
@@ -111,12 +109,16 @@ class CandidateSource:
         return False
 
     def _found(
-        self, reader: SpaceReader, snapshot: SlimSnapshot, mark: int, queries: Sequence[Terms]
+        self,
+        reader: SpaceReader,
+        snapshot: SlimSnapshot,
+        index: VectorIndex,
+        queries: Sequence[Terms],
     ) -> Snapshot:
         """The snapshot of a search, which has what the database finds for the queries."""
         asked = np.unique(np.concatenate([np.zeros(0, np.uint32), *(q[:, 0] for q in queries)]))
         postings = self._terms.read(reader, asked, snapshot.places)
-        outside = OutsideVectors(reader, snapshot, mark, self._held, self._drawn)
+        outside = OutsideVectors(reader, snapshot, index, self._held, self._drawn)
         vectors = OutsideMatrix(outside, len(snapshot), self._all_vectors)
         return replace(
             snapshot,
@@ -135,6 +137,6 @@ class CandidateSource:
             return snapshot.items.vectors
 
 
-def _mark(reader: SpaceReader) -> int | None:
-    """Up to which vector the space is indexed; None if it is not."""
-    return None if reader.model is None else nearest.mark(reader, reader.id, reader.model.id)
+def _index(reader: SpaceReader) -> VectorIndex | None:
+    """The index of the space and the model that answers; None if there is none."""
+    return None if reader.model is None else nearest.opened(reader, reader.id, reader.model.id)
