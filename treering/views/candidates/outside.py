@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.errors import JournalError
+from treering.journal import damage
 from treering.journal.postgres import nearest
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
@@ -50,6 +52,27 @@ class Held:
     recent: Recent = field(default_factory=Recent)
 
 
+def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
+    """Vectors by their numbers as they were embedded, (n, d); zeros for number 0.
+
+    Raises JournalCorrupt.
+    """
+    wanted = np.unique(numbers[numbers > 0])
+    rows = reader.rows(
+        "SELECT id, data FROM vector_data WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (json.dumps(wanted.tolist()),),
+    )
+    data = [row[1] for row in rows]
+    vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
+    with damage.decoding("a stored vector"):
+        if len(data) < len(wanted):
+            raise ValueError("vectors are missing")
+        stored = store.to_vectors(data, model.dimension)
+    if len(wanted):
+        vectors[numbers > 0] = stored[np.searchsorted(wanted, numbers[numbers > 0])]
+    return vectors
+
+
 class OutsideVectors:
     """The vectors of a snapshot in one read transaction, most of which are in an index."""
 
@@ -72,7 +95,7 @@ class OutsideVectors:
 
     def exact(self, rows: Codes) -> Floats:
         """The vectors of some rows as they were embedded."""
-        return store.numbered(self._reader, self._model, self._numbers[rows])
+        return read_vectors(self._reader, self._model, self._numbers[rows])
 
     @property
     def _numbers(self) -> Codes:
@@ -165,7 +188,7 @@ class OutsideVectors:
             before = Recent(self._model.id, vectors=np.zeros((0, self._model.dimension), "f4"))
         new = numbers[~np.isin(numbers, before.number)]
         stays = np.isin(before.number, numbers)
-        read = store.numbered(self._reader, self._model, new)
+        read = read_vectors(self._reader, self._model, new)
         number = np.concatenate([before.number[stays], new])
         order = np.argsort(number)
         vectors = np.concatenate([before.vectors[stays], read])

@@ -28,13 +28,14 @@ Heads = NDArray[np.uint32]
 
 _MOST_SLOTS: Final = 1 << SLOT_BITS
 
-# One range a row, each found by the key; several ranges of a block do not overlap.
+# One range a row; several ranges of a block do not overlap. OFFSET keeps the planner from joining
+# both at once, for which it would read the whole table: each range is found by the key.
 _PIECES: Final = """
     SELECT p.id, p.piece, p.data
     FROM jsonb_to_recordset(CAST(? AS JSONB)) AS w (id BIGINT, low BIGINT, high BIGINT)
     CROSS JOIN LATERAL (
         SELECT id, piece, data FROM block_postings
-        WHERE id = w.id AND piece >= w.low AND piece < w.high
+        WHERE id = w.id AND piece >= w.low AND piece < w.high OFFSET 0
     ) AS p ORDER BY p.id, p.piece
 """
 _HEADS: Final = """

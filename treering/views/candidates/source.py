@@ -25,7 +25,7 @@ from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.candidates import fill
 from treering.views.candidates.columns import SlimSnapshot, SlimTable
-from treering.views.candidates.outside import Held, OutsideMatrix, OutsideVectors
+from treering.views.candidates.outside import Held, OutsideMatrix, OutsideVectors, read_vectors
 from treering.views.candidates.postings import TermReader
 from treering.views.candidates.sample import DRAWN
 from treering.views.fragments import store
@@ -72,7 +72,7 @@ class CandidateSource:
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
-        return store.numbered(reader, model, numbers)
+        return read_vectors(reader, model, numbers)
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """See ``FragmentSource``."""
