@@ -8,10 +8,11 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
 from treering import forks
@@ -27,8 +28,11 @@ from treering.journal import failures, first_look, opened, schema, scrub, storag
 from treering.journal.contract import ForeignKey, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import SqliteDialect
 from treering.journal.failures import no_permission, not_lockable, translated
+from treering.journal.together import SharedWrites
 
 log = logging.getLogger("treering")
+
+T = TypeVar("T")
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CONNECT_PAUSE_S = 0.005
@@ -70,6 +74,12 @@ class _Transaction:
         assert new is not None  # an INSERT that did not raise has made a row
         return new
 
+    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
+        with translated(self._path):
+            cursor = self._connection.cursor()
+            # Each row has a number: an INSERT that did not raise has made one.
+            return [cursor.execute(sql, row).lastrowid or 0 for row in params]
+
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         with translated(self._path):
             self._connection.executemany(sql, params)
@@ -102,6 +112,17 @@ class _Transaction:
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        self.execute("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            self.execute("ROLLBACK TO SAVEPOINT attempt")
+            raise
+        finally:
+            self.execute("RELEASE SAVEPOINT attempt")
 
     def tables(self) -> list[StoredTable]:
         rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -212,6 +233,10 @@ class SqliteDatabase:
             # durable and must not be acknowledged.
             self._ensure_in_place()
             self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
+
+    def write_together(self, work: Callable[[Writer], T]) -> T:
+        """See ``Database``."""
+        return self._queues.together.run(work, self.write)
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
@@ -549,6 +574,7 @@ class _Queues:
 
     def __init__(self) -> None:
         self.scrubs = scrub.ScrubQueue()
+        self.together = SharedWrites()
         self._begin()
         forks.renew_in_child(self, _Queues._begin)
 

@@ -21,7 +21,7 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Context, Filter, Hit
 from treering.search.context import Candidate, CountTokens, assemble
-from treering.search.filters import allowed_rows
+from treering.search.filters import RowFilter, allowed_rows
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
 from treering.search.own import MODES, Mode
@@ -90,10 +90,16 @@ class Searcher:
         with self._searching(queries, chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return [[] for _ in queries]
-            allowed = allowed_rows(reader, snapshot, condition)
-            ranking = self._rank(reader, snapshot, queries, vectors, mode, plan, chat_unit, allowed)
+            if snapshot.outside is None:
+                allowed = RowFilter.of(reader, snapshot, condition)
+            else:  # what the database looks for depends on what is allowed
+                mask = allowed_rows(reader, snapshot, condition)
+                allowed = RowFilter(reader, snapshot, mask, Filter())
+            ranking = self._rank(
+                reader, snapshot, queries, vectors, mode, plan, chat_unit, allowed.mask
+            )
             reader.as_of = known_until(condition)
-            best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
+            best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
     def candidates(
