@@ -205,7 +205,7 @@ class Searcher:
         mode: Mode,
         plan: Plan,
         chat_unit: ChatUnit,
-        allowed: NDArray[np.bool_] | None,
+        allowed: NDArray[np.bool_] | None = None,
     ) -> RankedRows:
         self.ensure_same(snapshot, vectors)
         if chat_unit == "rounds" and "chat" in snapshot.kinds:
