@@ -68,7 +68,7 @@ class Reader(Protocol):
 
 
 class Writer(Reader, Protocol):
-    """The one transaction that is writing. It commits as a whole or leaves no trace."""
+    """A transaction that is writing. It commits as a whole or leaves no trace."""
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run a statement; return how many rows it changed."""
@@ -86,6 +86,18 @@ class Writer(Reader, Protocol):
         """Overwrite parts of a large value where it stands; it keeps its size.
 
         Raises JournalCorrupt if it is missing or too short.
+        """
+        ...
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        """New numbers for vectors, ascending, above all that were ever given away."""
+        ...
+
+    def share(self) -> None:
+        """Keep others who call this out until the transaction ends.
+
+        Called before rows are written that spaces share; then writers of two spaces never wait for
+        each other in a ring.
         """
         ...
 
@@ -112,8 +124,11 @@ class Database(Protocol):
         """A read transaction: everything seen inside is one state."""
         ...
 
-    def write(self) -> AbstractContextManager[Writer]:
+    def write(self, space: str | None = None) -> AbstractContextManager[Writer]:
         """A write transaction, durable once the block has ended without an exception.
+
+        Where a database lets several write at once, this one is alone in the ``space`` of that
+        name, and writes nothing of others; without a name it is alone in the whole database.
 
         Raises JournalBusy when another writer does not finish in time, JournalFull when there is
         no space, JournalCorrupt when the file is damaged.

@@ -179,6 +179,14 @@ class SpaceWriter(SpaceReader):
         """See ``Writer``."""
         self._writer.patch(table, column, identity, patches)
 
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        """See ``Writer``."""
+        return self._writer.vector_numbers(size)
+
+    def share(self) -> None:
+        """See ``Writer``."""
+        self._writer.share()
+
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         """See ``Writer``."""
         self._writer.blank(table, columns, ids)
@@ -231,7 +239,7 @@ class Space:
 
         Raises JournalBusy, JournalFull, JournalCorrupt: see ``Database.write``.
         """
-        with self.database.write() as writer:
+        with self.database.write(self.name) as writer:
             yield SpaceWriter(writer, self.name)
 
 
@@ -282,6 +290,7 @@ def all_models(reader: Reader) -> list[EmbeddingModel]:
 
 def register_model(writer: Writer, name: str, dimension: int) -> EmbeddingModel:
     """The model of that name, made known on first use. Raises DimensionMismatch."""
+    writer.share()
     writer.execute(
         "INSERT INTO model (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING",
         (name, dimension),

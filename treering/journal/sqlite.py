@@ -93,6 +93,12 @@ class _Transaction:
         ):
             scrub.overwrite(value, patches)
 
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        return storage.vector_numbers(self, size)
+
+    def share(self) -> None:
+        """Nothing to do: whoever writes is alone in the file."""
+
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
 
@@ -181,8 +187,8 @@ class SqliteDatabase:
                     connection.rollback()
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        """A write transaction; rolled back as a whole if the block raises."""
+    def write(self, space: str | None = None) -> Iterator[Writer]:  # noqa: ARG002
+        """A write transaction, alone in the file; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
         with self._queues.writing, self._entered():
             connection = self._connection()
