@@ -6,14 +6,18 @@ until then it reads as one that holds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypeVar
 
 from treering.errors import DimensionMismatch, UnknownName
+from treering.journal.conflicts import retried
 from treering.journal.contract import Database, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import Dialect
+
+T = TypeVar("T")
 
 NOWHERE = 0
 """The number of a space without a row: no row of any table has it."""
@@ -241,6 +245,19 @@ class Space:
         """
         with self.database.write(self.name) as writer:
             yield SpaceWriter(writer, self.name)
+
+    def change(self, work: Callable[[SpaceWriter], T]) -> T:
+        """What ``work`` returns, done in a write transaction.
+
+        If the server ends that in favour of another one, all of it is done again, a few times. So
+        ``work`` must change nothing but the database. Raises as ``write`` does.
+        """
+
+        def attempt() -> T:
+            with self.write() as writer:
+                return work(writer)
+
+        return retried(attempt)
 
 
 def begin(space: Space, create: bool | None) -> None:

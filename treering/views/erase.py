@@ -81,9 +81,9 @@ class Eraser:
         pending work until it has been done.
         """
         with self._space.database.erasing():
-            with self._space.write() as writer:
-                erased = entries.identities(writer, seqs)
-                rows, sources = self.erase(writer, seqs)
+            erased, (rows, sources) = self._space.change(
+                lambda writer: (entries.identities(writer, seqs), self.erase(writer, seqs))
+            )
             scrubbed = self.scrub()
         return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
 

@@ -192,20 +192,23 @@ class Follower:
         run: _Run,
     ) -> None:
         """Store for all views in one transaction; if a view fails, in one transaction per view."""
+
+        def store(writer: SpaceWriter) -> None:
+            # Deriving took its time. An entry that was changed or erased meanwhile is left to
+            # whoever changed it: that queued it for reading, or deleted it.
+            current = entries.digests_by_seq(writer, list(batch.entries))
+            as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
+            stored_states = places.states(writer, writer.id)
+            states = self._completed(writer, stored_states)
+            for view in views:
+                with attributed(view):
+                    if view.name not in stored_states:
+                        view.prepare(writer)
+                    state = states[view.name]
+                    _store_of(writer, view, state, batch, derived[view.name], as_read)
+
         try:
-            with self._space.write() as writer:
-                # Deriving took its time. An entry that was changed or erased meanwhile is left to
-                # whoever changed it: that queued it for reading, or deleted it.
-                current = entries.digests_by_seq(writer, list(batch.entries))
-                as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
-                stored_states = places.states(writer, writer.id)
-                states = self._completed(writer, stored_states)
-                for view in views:
-                    with attributed(view):
-                        if view.name not in stored_states:
-                            view.prepare(writer)
-                        state = states[view.name]
-                        _store_of(writer, view, state, batch, derived[view.name], as_read)
+            self._space.change(store)
         except JournalError:
             raise
         except TreeringError as error:

@@ -27,6 +27,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from treering import forks
 from treering.errors import JournalBusy, JournalError
 from treering.journal import scrub, storage
+from treering.journal.conflicts import retried
 from treering.journal.contract import Reader, Writer
 from treering.journal.postgres import locks, presence, schema, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
@@ -87,10 +88,14 @@ class PostgresDatabase:
         self._scrubs = scrub.ScrubQueue()
         self._presence = presence.Presence(self._connect)
         self._locks = locks.Locks(self._location.schema)
-        with self._entered(), translated(self.url), self._connect() as connection:
-            schema.prepare(connection, self._location, create=create)
+        with self._entered():
+            retried(lambda: self._prepare(create))
         self._pool = self._new_pool()
         forks.renew_in_child(self, PostgresDatabase._renew_in_child)
+
+    def _prepare(self, create: bool) -> None:
+        with translated(self.url), self._connect() as connection:
+            schema.prepare(connection, self._location, create=create)
 
     @contextmanager
     def read(self) -> Iterator[Reader]:
