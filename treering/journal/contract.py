@@ -165,6 +165,19 @@ class Database(Protocol):
         """
         ...
 
+    def task(self, name: str) -> AbstractContextManager[bool]:
+        """For the time of the block the right to do a piece of work; False if somebody has it.
+
+        So that processes do not do the same at once, which they could without harm, but at a cost:
+        what they store, they check in the transaction that stores it. The right goes with the
+        process, however that ends. A file gives it to everybody.
+        """
+        ...
+
+    def await_task(self, name: str, wait_s: float) -> bool:
+        """Wait until nobody has the right to a piece of work; False if that takes longer."""
+        ...
+
     def size(self) -> int:
         """Bytes on disk."""
         ...

@@ -6,6 +6,7 @@ until then it reads as one that holds nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -258,6 +259,27 @@ class Space:
                 return work(writer)
 
         return retried(attempt)
+
+    @contextmanager
+    def task(self, kind: str, wait_s: float = 0.0) -> Iterator[bool]:
+        """The right to do work of a kind for this space; waits so long for who has it.
+
+        False if somebody still has it then. See ``Database.task``.
+        """
+        until = time.monotonic() + wait_s
+        while True:
+            with self.database.task(self._task(kind)) as is_ours:
+                if is_ours or time.monotonic() >= until:
+                    yield is_ours
+                    return
+            self.await_task(kind, until - time.monotonic())
+
+    def await_task(self, kind: str, wait_s: float) -> bool:
+        """Wait until nobody does work of a kind for this space; False if that takes longer."""
+        return wait_s > 0 and self.database.await_task(self._task(kind), wait_s)
+
+    def _task(self, kind: str) -> str:
+        return f"{self.name}\n{kind}"
 
 
 def begin(space: Space, create: bool | None) -> None:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import resources
 from itertools import chain
@@ -257,6 +257,14 @@ class SqliteDatabase:
         """Whether the byte is locked: the system frees it with the process, however that ends."""
         with self._entered(), self._lockable() as inode:
             return opened.is_present(inode, number)
+
+    def task(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002
+        """The right to do a piece of work, which everybody has: few processes share a file."""
+        return nullcontext(True)
+
+    def await_task(self, name: str, wait_s: float) -> bool:  # noqa: ARG002
+        """Nobody has to wait."""
+        return True
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""

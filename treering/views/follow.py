@@ -8,6 +8,7 @@ between one batch is repeated. If two processes read the same entries, only one 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,6 +25,12 @@ log = logging.getLogger("treering")
 
 BATCH_ENTRIES = 64
 """Entries read, derived and committed together."""
+
+SETTLE_PATIENCE_S = 60.0
+"""Who is to do all pending work waits so long for another process that does some of it."""
+
+_READING = "read"
+"""The task of letting the views read; taken for a batch, so that several processes take turns."""
 
 NEWCOMER_ENTRIES = 256
 """A view that is new to a space reads so many entries at once; more are left to a rebuild."""
@@ -67,24 +74,39 @@ class Follower:
         self._space = space
         self._views = views
 
-    def follow(self, progress: Progress | None = None, *, retry: bool = False) -> None:
+    def follow(
+        self,
+        progress: Progress | None = None,
+        *,
+        retry: bool = False,
+        patience_s: float = SETTLE_PATIENCE_S,
+    ) -> None:
         """Let every view read the entries that it has not read.
 
         A view that fails does not hold up the others, and goes on from there the next time. Its
         error is raised once they are done: as ViewError, if it comes from another package. An entry
         that is damaged is passed over and stays queued. ``retry`` reads such entries again, and
-        raises JournalCorrupt if they are still damaged.
+        raises JournalCorrupt if they are still damaged. What another process reads is waited for,
+        ``patience_s`` seconds altogether, and left to it then.
         """
         run = _Run(retry)
         done = 0
         total = self._behind() if progress else 0
-        while batch := self._next(run):
-            derived = self._derived(batch, run)
-            views = [view for view in self._views if view.name in derived]
-            self._store(views, batch, derived, run)
-            done += len(batch.entries)
-            if progress:
-                progress(min(done, total), total)
+        until = time.monotonic() + patience_s
+        while True:
+            with self._space.task(_READING) as is_ours:
+                batch = self._next(run)
+                if batch is None:
+                    break
+                if is_ours:
+                    self._take_in(batch, run)
+                    done += len(batch.entries)
+                    if progress:
+                        progress(min(done, total), total)
+                    continue
+            # Another process reads, and finds what was added here, too.
+            if not self._space.await_task(_READING, until - time.monotonic()):
+                break
         for error in run.failures.values():
             raise error
         if retry:
@@ -111,6 +133,11 @@ class Follower:
         return {name: size for name, size in sizes.items() if size}
 
     # ------------------------------------------------------------------ inside
+
+    def _take_in(self, batch: _Batch, run: _Run) -> None:
+        derived = self._derived(batch, run)
+        views = [view for view in self._views if view.name in derived]
+        self._store(views, batch, derived, run)
 
     def _behind(self) -> int:
         with self._space.read() as reader:

@@ -17,7 +17,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Final
 
 import psycopg
@@ -29,7 +29,7 @@ from treering.errors import JournalBusy, JournalError
 from treering.journal import scrub, storage
 from treering.journal.conflicts import retried
 from treering.journal.contract import Reader, Writer
-from treering.journal.postgres import locks, presence, schema, vacuum
+from treering.journal.postgres import locks, presence, schema, tasks, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.queues import WriterQueues
@@ -88,6 +88,7 @@ class PostgresDatabase:
         self._scrubs = scrub.ScrubQueue()
         self._presence = presence.Presence(self._connect)
         self._locks = locks.Locks(self._location.schema)
+        self._tasks = self._new_tasks()
         with self._entered():
             retried(lambda: self._prepare(create))
         self._pool = self._new_pool()
@@ -178,6 +179,19 @@ class PostgresDatabase:
         """Whether the lock is held: the server frees it with the connection, however that ends."""
         with self._entered(), self._borrowed() as connection, translated(self.url):
             return presence.is_held(connection, number)
+
+    @contextmanager
+    def task(self, name: str) -> Iterator[bool]:
+        """See ``Database``."""
+        with ExitStack() as stack:
+            with self._entered(), translated(self.url):
+                is_ours = stack.enter_context(self._tasks.taken(name))
+            yield is_ours
+
+    def await_task(self, name: str, wait_s: float) -> bool:
+        """See ``Database``."""
+        with self._entered(), translated(self.url):
+            return self._tasks.wait(name, wait_s)
 
     def size(self) -> int:
         """Bytes of the tables and their indexes."""
@@ -312,6 +326,9 @@ class PostgresDatabase:
             open=True,
         )
 
+    def _new_tasks(self) -> tasks.Tasks:
+        return tasks.Tasks(self._locks, self._presence, self._borrowed)
+
     def _renew_in_child(self) -> None:
         """Begin again in a forked process: the connections are the parent's."""
         forks.abandon(self._pool)
@@ -319,6 +336,7 @@ class PostgresDatabase:
         if holder is not None:
             forks.abandon(holder)
         self._queues, self._idle = WriterQueues(self._location.pool), threading.Condition()
+        self._tasks = self._new_tasks()
         self._inside.clear()
         self._local = threading.local()
         if not self._closed:
