@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import Final
 
 import psycopg
 from psycopg import errors as pg
@@ -17,6 +18,8 @@ from psycopg.rows import TupleRow
 
 from treering.journal.postgres.locks import Locks
 from treering.journal.postgres.presence import Presence
+
+TURN_S: Final = 1.0
 
 Borrow = Callable[[], AbstractContextManager[psycopg.Connection[TupleRow]]]
 
@@ -48,11 +51,18 @@ class Tasks:
         with self._changed:  # the threads of this process share one connection, and its locks
             if not self._changed.wait_for(lambda: lock not in self._ours, wait_s):
                 return False
-        left_ms = max(int((until - time.monotonic()) * 1000), 1)
+        # In short turns, so that who reads gets the connection in between if there is only one.
+        while not self._is_free(lock, min(until - time.monotonic(), TURN_S)):
+            if time.monotonic() >= until:
+                return False
+        return True
+
+    def _is_free(self, lock: int, wait_s: float) -> bool:
+        """Whether no other process has a lock, or gives it up in time."""
         with self._borrow() as connection:
             connection.execute("BEGIN")
             try:
-                connection.execute(f"SET LOCAL lock_timeout = {left_ms}")
+                connection.execute(f"SET LOCAL lock_timeout = {max(int(wait_s * 1000), 1)}")
                 # Shared: those who wait do not wait for each other.
                 connection.execute(f"SELECT pg_advisory_xact_lock_shared({lock})")
             except pg.LockNotAvailable:
