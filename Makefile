@@ -11,10 +11,10 @@ STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
 HERMES := $(VENV)/hermes
 # What tests need: each adapter's framework and a model in a file, too.
-EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres serve
+EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres remote serve
 COMMA := ,
 
-.PHONY: demo test browser hermes quick lint lock audit faults bench docs release clean
+.PHONY: demo test test-ray browser hermes quick lint lock audit faults bench docs release clean
 
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
@@ -25,6 +25,11 @@ test: lint browser hermes
 # The page is tested in a real Chromium; where none can be installed, a closing line says so.
 browser: $(STAMP)
 	@$(VENV)/bin/python -m tools.install_browser
+
+# Workers on Ray, beside make test: Ray is large, takes seconds to start, and warns.
+test-ray: $(STAMP)
+	$(VENV)/bin/python -m pip install --quiet --editable '.[ray]'
+	TREERING_TEST_RAY=1 $(VENV)/bin/python -m pytest -W default tests/bulk/test_ray.py
 
 # While you work: under a minute of processor time. Types are checked of what changed since the last
 # time, and of what rests on it. In a checkout where `make lint` has not run yet that would be all, half

@@ -17,6 +17,7 @@ HOW_TO_RUN = {
     "is not installed": "not installed: make test",
     "the history is not here": "the history of the repository: git fetch --unshallow",
     "make faults": "statistics of times: make faults",
+    "make test-ray": "Ray: make test-ray",
     "root": "as root: run the tests as another user",
 }
 """What a reason for skipping has in it, and what it comes to; the first that fits counts."""

@@ -16,7 +16,16 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from treering import SpaceCopy, backup, copy_space, errors, records
+from treering import (
+    IngestReport,
+    SpaceCopy,
+    backup,
+    bulk_ingest,
+    copy_space,
+    errors,
+    records,
+)
+from treering.bulk.ingest import IngestProgress
 from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
 from treering.ingest.where import Where
@@ -46,11 +55,11 @@ _OBJECTS: Final[Mapping[str, type]] = {
 
 _RECORDS: Final[Sequence[type]] = (
     *(records.Entry, records.Receipt, records.Forgotten, records.Stats, records.Page),
-    SpaceCopy,
+    *(IngestReport, IngestProgress, SpaceCopy),
     *(records.Hit, records.Why, records.Newer, records.Context, records.Passage),
     *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode),
 )
-_FUNCTIONS: Final = (copy_space, backup)
+_FUNCTIONS: Final = (bulk_ingest, copy_space, backup)
 """What is done with whole memories, beside their methods."""
 
 _LITERAL: Final = re.compile(r"``(.+?)``", re.DOTALL)
@@ -70,7 +79,7 @@ def python() -> Iterator[str]:
         for method, function in methods:
             yield f"### {called}.{method}\n\n```python\n{_signature(method, function)}\n```"
             yield _markdown(function.__doc__)
-    yield "## Functions\n\n`from treering import copy_space, backup`"
+    yield "## Functions\n\n`from treering import bulk_ingest, copy_space, backup`"
     for function in _FUNCTIONS:
         called = function.__name__
         yield f"### {called}\n\n```python\n{_signature(called, function)}\n```"

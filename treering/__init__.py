@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treering.aio import AsyncMemory
+    from treering.bulk.ingest import IngestReport, bulk_ingest
     from treering.chat.answer import Answer
     from treering.copying import SpaceCopy, copy_space
     from treering.errors import TreeringError
@@ -32,6 +33,7 @@ __all__ = [
     "Filter",
     "Forgotten",
     "Hit",
+    "IngestReport",
     "Memory",
     "Passage",
     "Receipt",
@@ -40,6 +42,7 @@ __all__ = [
     "TreeringError",
     "Why",
     "backup",
+    "bulk_ingest",
     "copy_space",
 ]
 
@@ -48,10 +51,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "Answer": "treering.chat.answer",
     "AsyncMemory": "treering.aio",
+    "IngestReport": "treering.bulk.ingest",
     "Memory": "treering.memory",
     "SpaceCopy": "treering.copying",
     "TreeringError": "treering.errors",
     "backup": "treering.journal.backup",
+    "bulk_ingest": "treering.bulk.ingest",
     "copy_space": "treering.copying",
 }
 

@@ -27,6 +27,7 @@
     │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
     ├── CopyMismatch          a copy of a space is not what the space is now
     ├── ViewError             a view of another package failed; what it has not read is pending
+    ├── WorkersLost           processes that helped with a bulk ingest ended; the same call goes on
     └── MissingExtra          an optional dependency is not installed
 
 A message names the bad value, what is allowed and the next step.
@@ -141,6 +142,18 @@ class CopyMismatch(TreeringError):
 
 class ViewError(TreeringError):
     """A view of another package failed."""
+
+
+class WorkersLost(TreeringError):
+    """Processes that helped with a bulk ingest ended; all that was taken in is durable."""
+
+    @classmethod
+    def over(cls, count: int, why: str = "killed, perhaps for want of memory") -> WorkersLost:
+        """The error after so many workers ended over the same task."""
+        return cls(
+            f"{count} workers one after the other ended over the same texts: {why}. What was taken "
+            "in is durable; the same command goes on, with fewer workers perhaps"
+        )
 
 
 class MissingExtra(TreeringError, ImportError):

@@ -816,6 +816,22 @@ def page_back(memory: Memory, condition: Filter, cursor: str | None, limit: int)
         return memory._page(reader, rows, limit)
 
 
+def views_of(memory: Memory) -> Views:
+    """The views of a memory, for what has others derive them.
+
+    Raises InputError for a memory on a server, which has its own.
+    """
+    views = getattr(memory, "_views", None)
+    if not isinstance(views, Views):
+        raise InputError("a memory on a server derives its views there; open its file or database")
+    return views
+
+
+def intake_of(memory: Memory) -> Intake:
+    """What takes texts and files into a memory's journal, for who builds its views otherwise."""
+    return memory._intake
+
+
 def space_of(memory: Memory) -> Space:
     """The space of a memory, for a server that lists what is in it in ways of its own."""
     return memory._space

@@ -30,7 +30,7 @@ def test_the_examples_of_the_readme_run(reader: Reader) -> None:
     assert reader.read(ROOT / "README.md") >= 8
 
 
-@pytest.mark.parametrize("page", ["update", "known", "users", "delete", "backup"])
+@pytest.mark.parametrize("page", ["update", "known", "users", "delete", "backup", "ingest"])
 def test_the_examples_of_a_page_run(reader: Reader, page: str) -> None:
     assert reader.read(DOCS / "how-to" / f"{page}.md")
 

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 import treering
-from treering.cli import agents, configure, doctor, facts, moving, recall, taking_in, upkeep
+from treering.cli import (
+    agents,
+    configure,
+    doctor,
+    facts,
+    ingest,
+    moving,
+    recall,
+    taking_in,
+    upkeep,
+)
 from treering.cli.options import Globals, environment, spelled_out
 from treering.cli.output import use_utf8
 from treering.cli.subapps import Root
@@ -24,7 +34,7 @@ _EPILOG = (
 class _Treering(Root):
     apps = tuple(
         module.commands
-        for module in (taking_in, recall, facts, upkeep, moving, configure, doctor, agents)
+        for module in (taking_in, ingest, recall, facts, upkeep, moving, configure, doctor, agents)
     )
 
 

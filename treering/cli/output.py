@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
@@ -24,6 +24,7 @@ Part = str | tuple[str, str]
 
 FIRST_LINE_S = 2.0  # what is done sooner needs no line
 EVERY_S = 15.0
+SHOWN = 10  # of what is noted line by line, such as files that were skipped
 
 # C0 but tab and line feed, DEL, C1, and what turns the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -92,6 +93,14 @@ def use_utf8() -> None:
 def note(*parts: Part) -> None:
     """Write a line to stderr, for a person."""
     _write(sys.stderr, parts)
+
+
+def note_some(lines: Sequence[str]) -> None:
+    """Note the first lines, and how many there are besides."""
+    for line in lines[:SHOWN]:
+        note(line)
+    if len(lines) > SHOWN:
+        note(f"… and {len(lines) - SHOWN} more; --json lists all")
 
 
 class Output:

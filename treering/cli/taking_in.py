@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ import typer
 from treering.cli import stdin
 from treering.cli.moments import FORMS, moment
 from treering.cli.options import command, is_there, metadata
-from treering.cli.output import counted, note
+from treering.cli.output import counted, note, note_some
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
 from treering.errors import InputError, TreeringError, UnknownName
@@ -25,7 +25,6 @@ from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Kind, Receipt
 
 commands = typer.Typer()
-SHOWN = 10  # files that are named of those skipped, and of those gone
 
 
 @command(commands)
@@ -296,16 +295,8 @@ def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
         note(f"treering: {len(receipts)} of {arguments} arguments were added before this failed:")
 
 
-def _note_some(lines: Sequence[str]) -> None:
-    """Note the first lines, and how many there are besides."""
-    for line in lines[:SHOWN]:
-        note(line)
-    if len(lines) > SHOWN:
-        note(f"… and {len(lines) - SHOWN} more; --json lists all")
-
-
 def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
-    _note_some([f"{'erased' if erased else 'gone'}: {name}" for name in receipt.gone])
+    note_some([f"{'erased' if erased else 'gone'}: {name}" for name in receipt.gone])
     if erased:
         return
     erasing = "add --sync to erase it"
@@ -326,7 +317,7 @@ def _show(run: Run, receipt: Receipt, synced: bool = False) -> None:
     }
     others = "".join(f", {count} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
-    _note_some([f"skipped {skipped.path}: {skipped.reason}" for skipped in receipt.skipped])
+    note_some([f"skipped {skipped.path}: {skipped.reason}" for skipped in receipt.skipped])
     if receipt.gone:
         _say_what_is_gone(receipt, synced)
     for reason, count in receipt.omitted.items():

@@ -206,11 +206,12 @@ class Numbering:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, bytes], int] = {}
+        self._seen: dict[tuple[str, int], int] = {}
 
     def number(self, draft: Draft, source: str) -> Draft:
         """The draft with its key."""
-        identity = (source, draft.digest()[:8])
+        content = (draft.text, draft.kind, draft.speaker, draft.role, draft.session)
+        identity = source, hash((*content, draft.metadata, draft.at))
         count = self._seen.get(identity, 0)
         self._seen[identity] = count + 1
         return replace(draft, key=str(count)) if count else draft

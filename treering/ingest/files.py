@@ -57,13 +57,18 @@ def digest(path: Path, envelope: Envelope) -> bytes:
     return hasher.digest()
 
 
+def is_left_out(name: str) -> bool:
+    """Whether a file or folder of that name within a folder is hidden, or holds dependencies."""
+    return name.startswith(".") or name in _SKIPPED_FOLDERS
+
+
 def walk(folder: Path) -> Iterator[Path | Skipped]:
     """The files below a folder in a stable order; hidden ones and dependencies are left out.
 
     Symbolic links are not followed: they may lead out of the folder or in a circle.
     """
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.name in _SKIPPED_FOLDERS:
+        if is_left_out(path.name):
             continue
         if path.is_symlink():
             yield Skipped(str(path), "a symbolic link")

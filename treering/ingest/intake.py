@@ -82,6 +82,25 @@ class Intake:
             return self._append(source or "chat", message_drafts(content, envelope))
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
+    def each_file(
+        self, path: Path, source: str | None, envelope: Envelope, *, place: str | None = None
+    ) -> Iterator[Receipt]:
+        """As ``add`` of a file or folder, file by file, so that a caller sees how far it is.
+
+        ``place`` is where a file was fetched from, which is noted instead of its path here.
+        """
+        checked_name(source, "source")
+        changes.refuse(source)
+        if path.is_dir():
+            with DocumentReader() as documents:
+                yield from self._each_of_folder(path, source, envelope, documents, sync=False)
+        elif place is None:
+            yield self._path(path, source, envelope, sync=False)
+        else:
+            with DocumentReader() as documents:
+                digest = files.digest(path, envelope)
+                yield self._file(path, source or place, digest, envelope, documents, place)
+
     def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
         """Append a message within the caller's transaction, in which it was found to be new.
 
@@ -141,7 +160,8 @@ class Intake:
     def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
         if path.is_dir():
             with DocumentReader() as documents:
-                return self._folder(path, source, envelope, documents, sync)
+                each = self._each_of_folder(path, source, envelope, documents, sync)
+                return Receipt.total(list(each))
         if sync:
             raise InputError(f"sync is for a folder, and {path} is none")
         if not path.is_file():
@@ -157,28 +177,28 @@ class Intake:
             names = [file.whole for file in sources if file.path == str(path)]
         return min(names, key=len, default=str(path))
 
-    def _folder(
+    def _each_of_folder(
         self,
         folder: Path,
         source: str | None,
         envelope: Envelope,
         documents: DocumentReader,
         sync: bool,
-    ) -> Receipt:
+    ) -> Iterator[Receipt]:
+        """A receipt for each file of a folder, and one for those that are gone."""
         with self._space.read() as reader:
             known = KnownFolder.read(reader, reader.id, folder, source)
-        receipts = []
         for path in files.walk(folder):
             if isinstance(path, Skipped):
-                receipts.append(Receipt(skipped=(path,)))
+                yield Receipt(skipped=(path,))
                 continue
             try:
-                receipts.append(self._file_of(known, path.resolve(), envelope, documents))
+                receipt = self._file_of(known, path.resolve(), envelope, documents)
             except (InputError, MissingExtra, OSError) as error:
                 reason = str(error).removeprefix(str(path.resolve())).removeprefix(str(path))
-                receipts.append(Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),)))
-        receipts.append(self._gone(known, sync))
-        return Receipt.total(receipts)
+                receipt = Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),))
+            yield receipt
+        yield self._gone(known, sync)
 
     def _file_of(
         self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
@@ -220,12 +240,13 @@ class Intake:
         digest: bytes,
         envelope: Envelope,
         documents: DocumentReader,
+        place: str | None = None,
     ) -> Receipt:
         """Take in a file; what an earlier version of it left and it no longer holds, or holds in
         another place, goes, in one transaction with what is new.
         """
         checked_name(source, "source")
-        resolved = str(path.resolve())
+        resolved = place or str(path.resolve())
         with self._space.read() as reader:
             before = entries.parts_of(reader, reader.id, source)
             _refuse_another_file(before, source, resolved)

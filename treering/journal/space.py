@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeVar
@@ -176,6 +176,10 @@ class SpaceWriter(SpaceReader):
         """See ``Writer``."""
         return self._writer.insert(sql, params)
 
+    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
+        """See ``Writer``."""
+        return self._writer.insert_many(sql, params)
+
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
         self._writer.many(sql, params)
@@ -195,6 +199,10 @@ class SpaceWriter(SpaceReader):
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         """See ``Writer``."""
         self._writer.blank(table, columns, ids)
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """See ``Writer``."""
+        return self._writer.attempt()
 
     def defer_references(self) -> None:
         """See ``Writer``."""
@@ -259,6 +267,14 @@ class Space:
                 return work(writer)
 
         return retried(attempt)
+
+    def write_together(self, work: Callable[[SpaceWriter], T]) -> T:
+        """See ``Database.write_together``; like ``change``, where the server ends it."""
+        return retried(
+            lambda: self.database.write_together(
+                lambda writer: work(SpaceWriter(writer, self.name)), self.name
+            )
+        )
 
     @contextmanager
     def task(self, kind: str, wait_s: float = 0.0) -> Iterator[bool]:

@@ -129,12 +129,15 @@ class Ranking:
             cosine=None if cosine is None else float(cosine[row, query]),
         )
 
+    def depth(self, k: int) -> int:
+        """How many rows ``best`` looks at to give k."""
+        return k if self.refinement is None else max(k, min(k + EXTRA, MOST_REFINED))
+
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
+        rows = top_rows(self.scores[:, query], self.depth(k), allowed)
         if self.refinement is None:
-            return _best(self.scores[:, query], k, allowed)
-        deep = max(k, min(k + EXTRA, MOST_REFINED))
-        rows = _best(self.scores[:, query], deep, allowed)
+            return rows
         self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
         rows = np.sort(rows)  # an exact score may also fall below one that is not
         order = np.argsort(-self.scores[rows, query], kind="stable")
@@ -142,7 +145,8 @@ class Ranking:
         return best
 
 
-def _best(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes:
+def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes:
+    """The rows of the k highest of some scores, shape (N,), highest first; ties by row."""
     if allowed is not None:
         scores = np.where(allowed, scores, np.float32(-np.inf))
     total = len(scores) if allowed is None else int(np.count_nonzero(allowed))

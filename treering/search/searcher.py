@@ -21,7 +21,7 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Context, Filter, Hit
 from treering.search.context import Candidate, CountTokens, assemble
-from treering.search.filters import allowed_rows
+from treering.search.filters import RowFilter, allowed_rows
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
 from treering.search.own import MODES, Mode
@@ -90,9 +90,9 @@ class Searcher:
             ranking = self._rank(reader, snapshot, queries, vectors, mode, plan, chat_unit)
             if ranking is None:
                 return [[] for _ in queries]
-            allowed = allowed_rows(reader, ranking.snapshot, condition)
+            allowed = RowFilter.of(reader, ranking.snapshot, condition)
             reader.as_of = known_until(condition)
-            best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
+            best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
     def candidates(

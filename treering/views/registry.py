@@ -48,7 +48,7 @@ from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
 from treering.views.follow import SETTLE_PATIENCE_S, Follower
 from treering.views.fragments import store
-from treering.views.fragments.build import Fragments, ensure_same_model
+from treering.views.fragments.build import Deriver, Fragments, ensure_same_model
 from treering.views.fragments.held import HeldTable
 from treering.views.material import material
 from treering.views.memos.derive import Memos
@@ -183,6 +183,15 @@ class Views:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
         finally:
             self._building.release()
+
+    @contextmanager
+    def deriving_with(self, deriver: Deriver) -> Iterator[None]:
+        """Have entries cut and embedded by others than this process, while the block lasts."""
+        self._fragments.deriver = deriver
+        try:
+            yield
+        finally:
+            self._fragments.deriver = None
 
     def catch_up(self, *, begins: bool = False) -> None:
         """Index what is left before a search; if that is too much, log a warning instead.

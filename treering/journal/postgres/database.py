@@ -16,9 +16,9 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import psycopg
 from psycopg.rows import TupleRow
@@ -36,6 +36,8 @@ from treering.journal.postgres.queues import WriterQueues
 from treering.journal.postgres.texts import adapt
 from treering.journal.postgres.transaction import PostgresTransaction
 from treering.journal.space import UNNAMED
+
+T = TypeVar("T")
 
 POOL_TIMEOUT_S: Final = 30.0
 """Who needs a connection waits no longer for one."""
@@ -131,6 +133,11 @@ class PostgresDatabase:
                     connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 with translated(self.url, ending=True):
                     connection.execute("COMMIT")
+
+    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
+        """See ``Database``; what is of one space shares a transaction."""
+        with self._queues.together(space) as together:
+            return together.run(work, lambda: self.write(space))
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""

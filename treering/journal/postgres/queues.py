@@ -11,12 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from treering.journal.together import SharedWrites
+
 
 @dataclass(slots=True)
 class _Queue:
-    """The turn of a space's writers; there as long as somebody waits for it."""
+    """The turn of a space's writers, and what they do in one transaction; there as long as somebody
+    waits for it."""
 
     turn: threading.Lock = field(default_factory=threading.Lock)
+    together: SharedWrites | None = None
     waiting: int = 0
 
 
@@ -31,12 +35,24 @@ class WriterQueues:
     @contextmanager
     def turn(self, space: str | None) -> Iterator[None]:
         """The time in which one thread of this process writes to a space."""
+        with self._queue(space) as queue, queue.turn, self._room:
+            yield
+
+    @contextmanager
+    def together(self, space: str | None) -> Iterator[SharedWrites]:
+        """What threads of this process write to a space in one transaction."""
+        with self._queue(space) as queue:
+            with self._lock:
+                together = queue.together = queue.together or SharedWrites()
+            yield together
+
+    @contextmanager
+    def _queue(self, space: str | None) -> Iterator[_Queue]:
         with self._lock:
             queue = self._queues.setdefault(space, _Queue())
             queue.waiting += 1
         try:
-            with queue.turn, self._room:
-                yield
+            yield queue
         finally:
             with self._lock:
                 queue.waiting -= 1

@@ -296,11 +296,7 @@ _NO_PLACES: Final[frozenset[int]] = frozenset()
 
 def paraphrased(sentence: str) -> str:
     """A sentence in the plain wording of the turns of phrase that it uses."""
-    places = _NO_PLACES.union(*map(_places_of, _TOKEN.findall(sentence.lower())))
-    for place in sorted(places):
+    hints = _BY_HINT.keys() & _TOKEN.findall(sentence.lower())
+    for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):
         sentence = PARAPHRASES[place].applied(sentence)
     return sentence
-
-
-def _places_of(word: str) -> frozenset[int]:
-    return _BY_HINT.get(word, _NO_PLACES)

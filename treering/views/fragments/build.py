@@ -29,7 +29,7 @@ from treering.journal.space import (
 )
 from treering.llm.tokens import tokens_upto
 from treering.records import Entry, Progress
-from treering.search.terms import Terms, dated, terms, terms_version
+from treering.search.terms import Terms, dated, terms_of, terms_version
 from treering.split import SPLIT_VERSION, FragmentSize, Lengths, Span, split
 from treering.split.size import LengthUnit, words_upto
 from treering.views import progress as view_progress
@@ -67,6 +67,13 @@ class Piece:
     vector: Floats | None = None
 
 
+Deriver = Callable[[Mapping[int, Entry], FragmentSize], Mapping[int, list[Piece]]]
+"""Cuts entries into pieces with vectors, elsewhere; one that it could not embed has none.
+
+Raises EmbeddingError and MissingExtra if it is not to be asked again for now.
+"""
+
+
 def embedded_text(text: str, speaker: str | None) -> str:
     """The text to embed for a fragment; a turn is understood better with its speaker."""
     return f"{speaker}: {text}" if speaker else text
@@ -84,6 +91,8 @@ class Fragments(View):
         self._refused: EmbeddingError | MissingExtra | None = None
         self.dependents: Sequence[View] = ()
         """The views whose rows refer to fragments."""
+        self.deriver: Deriver | None = None
+        """What cuts and embeds instead of this process, while many entries are taken in."""
 
     @property
     def version(self) -> str:
@@ -98,9 +107,7 @@ class Fragments(View):
             return _size(reader)
 
     def _model(self, size: FragmentSize) -> Embedder:
-        """What embeds fragments: in parts, where they may be longer than a model reads."""
-        model = self._embedder()
-        return model if size == FragmentSize() else PartwiseEmbedder(model)
+        return model_for(self._embedder(), size)
 
     # ------------------------------------------------------------------ following the journal
 
@@ -112,19 +119,27 @@ class Fragments(View):
         """See ``View``. An embedder that has failed is not asked again before ``begin``."""
         with self._space.read() as reader:
             size, models = _size(reader), reader.state.models
-        pieces = _cut(entries, size)
-        texts = [
-            embedded_text(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
-            for seq, cut in pieces.items()
-            for piece in cut
-        ]
-        vectors = self._vectors(texts, size, models) if texts else None
-        if vectors is None:
-            return pieces
-        rows = iter(vectors)
-        return {
-            seq: [replace(piece, vector=next(rows)) for piece in cut] for seq, cut in pieces.items()
-        }
+        derived = self._derived_elsewhere(entries, size, models)
+        if derived is not None:
+            return derived
+        return cut_and_embed(entries, size, lambda texts: self._vectors(texts, size, models))
+
+    def _derived_elsewhere(
+        self, entries: Mapping[int, Entry], size: FragmentSize, models: Sequence[EmbeddingModel]
+    ) -> Mapping[int, list[Piece]] | None:
+        """What the deriver makes of entries; None without one, or if it fails, which is noted."""
+        if self.deriver is None or self._refused is not None:
+            return None
+        try:
+            derived = self.deriver(entries, size)
+        except (EmbeddingError, MissingExtra) as error:
+            self._refused = error
+            return None
+        vectors = (piece.vector for cut in derived.values() for piece in cut)
+        first = next((vector for vector in vectors if vector is not None), None)
+        if first is not None and not models:
+            self._decide_model(len(first))
+        return derived
 
     def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
         """As ``derive``, without vectors: a rebuild keeps the vectors whose text is unchanged."""
@@ -409,20 +424,51 @@ def _size(reader: SpaceReader) -> FragmentSize:
     return FragmentSize.of(choices_of(ledger.settings(reader, reader.id)).fragment)
 
 
-def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
-    """The pieces of entries, without vectors."""
+def cut_and_embed(
+    entries: Mapping[int, Entry],
+    size: FragmentSize,
+    vectors_of: Callable[[list[str]], Floats | None],
+) -> dict[int, list[Piece]]:
+    """The pieces of entries, with the vectors of their texts; without, if there are none of them.
+
+    ``vectors_of`` is not asked for those of no text.
+    """
+    pieces = _cut(entries, size)
+    texts = [
+        embedded_text(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
+        for seq, cut in pieces.items()
+        for piece in cut
+    ]
+    vectors = vectors_of(texts) if texts else None
+    if vectors is None:
+        return pieces
+    rows = iter(vectors)
     return {
-        seq: [
-            Piece((start, stop), _terms(entry, start, stop))
-            for start, stop in split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
-        ]
-        for seq, entry in entries.items()
-        if not entry.source.startswith(OWN_SOURCES)
+        seq: [replace(piece, vector=next(rows)) for piece in cut] for seq, cut in pieces.items()
     }
 
 
-def _terms(entry: Entry, start: int, stop: int) -> Terms:
-    return terms(dated(embedded_text(entry.text[start:stop], entry.speaker), entry.at))
+def model_for(embedder: Embedder, size: FragmentSize) -> Embedder:
+    """What embeds fragments: in parts, where they may be longer than a model reads."""
+    return embedder if size == FragmentSize() else PartwiseEmbedder(embedder)
+
+
+def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
+    """The pieces of entries, without vectors."""
+    cuts = {
+        seq: split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
+        for seq, entry in entries.items()
+        if not entry.source.startswith(OWN_SOURCES)
+    }
+    of_fragments = iter(
+        terms_of([_counted(entries[seq], span) for seq, spans in cuts.items() for span in spans])
+    )
+    return {seq: [Piece(span, next(of_fragments)) for span in spans] for seq, spans in cuts.items()}
+
+
+def _counted(entry: Entry, span: Span) -> str:
+    """The text whose words are the terms of a fragment."""
+    return dated(embedded_text(entry.text[slice(*span)], entry.speaker), entry.at)
 
 
 def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None:

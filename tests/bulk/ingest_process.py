@@ -1,0 +1,32 @@
+"""A process that is killed amid a bulk ingest: ``python -m tests.bulk.ingest_process``.
+
+Arguments: the file, the folder, and when: with which ``write`` transaction, uncommitted, or with
+which call to ``embed`` of its workers.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.bulk.workers import Killing
+from tests.embedders import HashingEmbedder
+from tests.ingest.staging_process import Mortal
+from treering.bulk.ingest import bulk_ingest
+from treering.memory import Memory
+
+
+def main() -> None:
+    path, folder, what, last = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    Memory.open(path, embedder=HashingEmbedder()).close()  # so that all tables exist
+    if what == "write":
+        memory = Memory(Mortal(path, last), "default", HashingEmbedder(), "none")
+    else:
+        count = Path(tempfile.mkdtemp(dir=path.parent), "asked")
+        memory = Memory.open(path, embedder=Killing(count, at=(last,), parent=True), llm="none")
+    bulk_ingest(memory, folder, workers=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""The command that takes in much at once."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Process, Treering, record
+from tests.postgres_server import new_schema
+from treering.bulk.ingest import IngestProgress
+from treering.cli.ingest import line_of, progress_lines
+from treering.cli.output import EVERY_S, FIRST_LINE_S
+
+TIMEOUT_S = 60
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.txt").write_text("The boiler is 13 years old.")
+    (folder / "chat.jsonl").write_text('{"role": "user", "content": "Tea?"}\n')
+    (folder / "picture.bin").write_bytes(b"\0\1")
+    return folder
+
+
+def test_a_folder_is_taken_in_and_its_cost_is_told(treering: Treering, notes: Path) -> None:
+    done = treering("ingest", notes, "--workers", "2")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("added 2 entries of 2 files, 1 skipped\n2 texts, 0.0 MB, in ")
+    assert "by 2 workers: " in done.stdout
+    assert "picture.bin: not text" in " ".join(done.stderr.split())
+    assert treering("search", "boiler").stdout.count("a.txt") == 1
+    assert treering("ingest", notes).stdout.startswith("added 0 entries of 2 files, 2 unchanged")
+
+
+def test_the_report_is_one_line_of_json(treering: Treering, notes: Path) -> None:
+    report = record(treering("ingest", notes, "--workers", "1", "--json"))
+    counts = {name: report[name] for name in ("files", "added", "texts", "workers", "pending")}
+    assert counts == {"files": 2, "added": 2, "texts": 2, "workers": 1, "pending": 0}
+    assert report["skipped"][0]["path"].endswith("picture.bin")
+
+
+def test_postgresql_takes_it_too(treering: Treering, notes: Path) -> None:
+    database = new_schema()
+    assert (
+        record(treering("ingest", notes, "--workers", "1", "--json", "-m", database))["added"] == 2
+    )
+    assert treering("search", "boiler", "-m", database).stdout.count("a.txt") == 1
+
+
+def test_what_cannot_be_taken_in_says_why(treering: Treering, notes: Path) -> None:
+    for arguments, why in (
+        (("nowhere",), "there is no file or folder 'nowhere'"),
+        ((notes, "--workers", "0"), "workers is 0"),
+        (("gopher://host/notes",), "no scheme 'gopher'"),
+        ((notes, "-m", "http://localhost:1"), "is a server, which embeds by itself"),
+    ):
+        refused = treering("ingest", *arguments)
+        assert refused.exit_code == 2
+        assert why in " ".join(refused.stderr.split())
+
+
+def test_ctrl_c_ends_it_and_the_same_command_goes_on(
+    treering: Treering, process: Process, notes: Path
+) -> None:
+    with process("ingest", notes, "--workers", "1", "--embedder", "waiting") as waits:
+        assert waits.stderr is not None
+        assert waits.stderr.readline() == "embedding\n"  # a worker, which is not heard on stdout
+        waits.send_signal(signal.SIGINT)
+        stdout, stderr = waits.communicate(timeout=TIMEOUT_S)
+    assert (waits.returncode, stdout) == (130, "")
+    assert "interrupted. Space 'default' holds 2 entries, all durable" in stderr
+    assert "Traceback" not in stderr
+    done = record(treering("ingest", notes, "--workers", "1", "--json"))
+    assert (done["unchanged"], done["texts"], done["pending"]) == (2, 2, 0)
+
+
+def test_progress_is_a_line_now_and_then() -> None:
+    reading = IngestProgress("reading", 12, 0, 3456, 0, 0, 2.0)
+    embedding = IngestProgress("embedding", 250, 1000, 1000, 5_000, 2_000_000, 10.0)
+    assert line_of(reading) == "reading: 12 files, 3,456 new entries"
+    assert line_of(embedding) == (
+        "embedding: 250 of 1,000 entries, 500 texts/s, 0.20 MB/s, 0:00:30 left"
+    )
+
+
+def test_lines_of_progress_come_seldom(capsys: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    move = progress_lines(clock=lambda: now[0])
+    for second in (0.0, FIRST_LINE_S, FIRST_LINE_S + 1, FIRST_LINE_S + EVERY_S):
+        now[0] = second
+        move(IngestProgress("reading", int(second), 0, 0, 0, 0, 1.0))
+    assert capsys.readouterr().err.count("reading: ") == 2

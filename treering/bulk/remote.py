@@ -1,0 +1,114 @@
+"""Files at a URI, fetched one by one through fsspec: ``s3://``, ``gs://`` and whatever it knows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from treering.errors import InputError, MissingExtra
+from treering.ingest.files import is_left_out
+
+EXTRA: Final = "remote"
+_FILE: Final = "file://"
+
+
+def is_uri(place: str) -> bool:
+    """Whether a text is a URI rather than a path."""
+    return "://" in place
+
+
+def local_path(uri: str) -> Path | None:
+    """The path that a ``file://`` URI stands for; None for another one."""
+    return Path(unquote(uri.removeprefix(_FILE))) if uri.startswith(_FILE) else None
+
+
+class RemoteFiles:
+    """The files below a URI, or the one that it names. Nothing is fetched before it is asked for.
+
+    Raises InputError for a scheme that is not known, a URI with a password, and a place that
+    cannot be listed or is empty; MissingExtra without fsspec, or what it needs for the scheme.
+    """
+
+    def __init__(self, uri: str) -> None:
+        if urlsplit(uri).password is not None:
+            raise InputError(
+                "the URI has a password, which would be stored as part of the source's name; give "
+                "it by the environment or the configuration of the storage's library"
+            )
+        self.uri = uri
+        self._system, root = _opened(uri)
+        with _translated(uri):
+            self.is_one = bool(self._system.isfile(root))
+            paths = [root] if self.is_one else sorted(self._system.find(root))
+        self._root = root
+        self._paths = [path for path in paths if self.is_one or not self._is_left_out(path)]
+        if not self._paths:
+            raise InputError(f"there is no file at {uri}")
+
+    def __iter__(self) -> Iterator[str]:
+        """The URIs of the files."""
+        return (str(self._system.unstrip_protocol(path)) for path in self._paths)
+
+    def below(self, uri: str) -> str:
+        """The place of a file below the URI, such as ``2026/notes.md``; its name, if it is one."""
+        path = PurePosixPath(self._system._strip_protocol(uri))
+        return path.name if self.is_one else path.relative_to(self._root).as_posix()
+
+    @contextmanager
+    def fetched(self, uri: str) -> Iterator[Path]:
+        """A copy of a file, which lasts for the block. Raises InputError."""
+        with TemporaryDirectory(prefix="treering-") as folder:
+            copy = Path(folder, PurePosixPath(uri).name)
+            with _translated(uri):
+                self._system.get_file(self._system._strip_protocol(uri), str(copy))
+                if (modified := self._modified(uri)) is not None:
+                    os.utime(copy, (modified, modified))
+            yield copy
+
+    def _modified(self, uri: str) -> float | None:
+        """When a file was modified, in seconds since the epoch; None where that is not kept."""
+        try:
+            return float(self._system.modified(self._system._strip_protocol(uri)).timestamp())
+        except (NotImplementedError, AttributeError, KeyError):
+            return None
+
+    def _is_left_out(self, path: str) -> bool:
+        parts = PurePosixPath(path).relative_to(self._root).parts
+        return any(map(is_left_out, parts))
+
+
+def _opened(uri: str) -> tuple[Any, str]:
+    """The file system of a URI, and the place in it. Raises InputError, MissingExtra."""
+    try:
+        from fsspec import available_protocols
+        from fsspec.core import url_to_fs
+    except ModuleNotFoundError as missing:
+        raise MissingExtra.of("fsspec", EXTRA) from missing
+    scheme = uri.partition("://")[0]
+    if scheme not in available_protocols():
+        raise InputError(
+            f"{uri}: no scheme {scheme!r}; give a path, or a URI that fsspec knows, such as "
+            "s3://bucket/folder, gs://…, az://… or file://…"
+        )
+    try:
+        with _translated(uri):
+            system, root = url_to_fs(uri)
+    except ImportError as error:  # it names the package that it needs for the scheme
+        raise MissingExtra(f"{uri} cannot be read: {error}") from error
+    return system, str(root).rstrip("/")
+
+
+@contextmanager
+def _translated(uri: str) -> Iterator[None]:
+    """Raise InputError for what a storage's library raises: those have no errors in common."""
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        raise InputError(f"{uri} cannot be read: {type(error).__name__}: {error}") from error
