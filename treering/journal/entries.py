@@ -504,6 +504,16 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     return entry_by_seq
 
 
+def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]:
+    """The first characters of entries, ``size`` of each, by sequence number."""
+    rows = reader.rows(
+        "SELECT e.seq, substr(b.text, 1, CAST(? AS INTEGER)) FROM entry e"
+        " JOIN body b ON b.id = e.body WHERE e.seq IN (SELECT value FROM json_each(?))",
+        (size, json.dumps(sorted(set(seqs)))),
+    )
+    return {int(row[0]): str(row[1]) for row in rows}
+
+
 def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
     """The digests of entries by sequence number, not compared with what they are of; those that
     have gone are left out. A digest changes when its entry is rewritten.

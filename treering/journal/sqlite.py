@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -109,6 +109,12 @@ class _Transaction:
             scrub.opened_value(self._connection, table, column, identity, readonly=False) as value,
         ):
             scrub.overwrite(value, patches)
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        return storage.vector_numbers(self, size)
+
+    def share(self) -> None:
+        """Nothing to do: whoever writes is alone in the file."""
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
@@ -210,7 +216,7 @@ class SqliteDatabase:
 
     @contextmanager
     def write(self, space: str | None = None) -> Iterator[Writer]:  # noqa: ARG002
-        """A write transaction; rolled back as a whole if the block raises."""
+        """A write transaction, alone in the file; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
         with self._queues.writing, self._entered():
             connection = self._connection()
@@ -234,7 +240,7 @@ class SqliteDatabase:
             self._ensure_in_place()
             self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
 
-    def write_together(self, work: Callable[[Writer], T]) -> T:
+    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:  # noqa: ARG002
         """See ``Database``."""
         return self._queues.together.run(work, self.write)
 
@@ -258,7 +264,7 @@ class SqliteDatabase:
 
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
-            with self._changed(foreign_keys="OFF", busy_timeout=wait_s * 1000):
+            with self._changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000):
                 with self.write() as writer:
                     pending = storage.pending_scrubs(writer)
                     scrub.refill(writer, tables)
@@ -288,6 +294,14 @@ class SqliteDatabase:
     def limit(self) -> None:
         """See ``Database``: a file is one machine's, and so are all of its fragments."""
         return
+
+    def task(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002
+        """The right to do a piece of work, which everybody has: few processes share a file."""
+        return nullcontext(True)
+
+    def await_task(self, name: str, wait_s: float) -> bool:  # noqa: ARG002
+        """Nobody has to wait."""
+        return True
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""

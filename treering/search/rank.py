@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -20,6 +20,8 @@ from treering.search.related import RelatedTerm, neighbours, relate, summed
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
+from treering.search.relations.feedback import Feedback
+from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms, words
@@ -89,9 +91,9 @@ class RankedRows(Protocol):
 class Ranking:
     """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
 
-    ``share``, shape (N,), is what every term is multiplied by, if it is given. With a
-    ``refinement`` the scores are those of vectors in eight bits, until ``best`` makes those of
-    the rows it returns exact.
+    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``mentions`` is what
+    comes to that, by row and query, of the relation of that name. With a ``refinement`` the scores
+    are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact.
     """
 
     snapshot: Snapshot
@@ -102,11 +104,15 @@ class Ranking:
     standings: Standings
     share: Floats | None = None
     refinement: Refinement | None = None
+    mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     def features(self, row: int, query: int) -> dict[str, float]:
         """What is known of how well a fragment answers a query (see ``FEATURES``)."""
         bm25, cosine = self.raw.bm25, self.raw.cosine
         score = float(self.scores[row, query])
+        if Feedback().name in self.terms:  # what hits give each other makes none of them surer
+            share = 1.0 if self.share is None else float(self.share[row])
+            score -= share * self.terms[Feedback().name].at(row, query)
         values = {"standing": self.standings.standing(score, query)}
         if bm25 is not None:
             values["coverage"] = self.snapshot.lexical.coverage(self.queries[query], row)
@@ -124,8 +130,11 @@ class Ranking:
         """Why a fragment has its score for a query."""
         bm25, cosine = self.raw.bm25, self.raw.cosine
         share = 1.0 if self.share is None else float(self.share[row])
+        terms = {name: share * term.at(row, query) for name, term in self.terms.items()}
+        if (row, query) in self.mentions:
+            terms[Mention().name] = self.mentions[row, query]
         return Why(
-            terms={name: share * term.at(row, query) for name, term in self.terms.items()},
+            terms=terms,
             bm25=None if bm25 is None else float(bm25[row, query]),
             cosine=None if cosine is None else float(cosine[row, query]),
         )

@@ -21,11 +21,13 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Context, Filter, Hit
 from treering.search.context import Candidate, CountTokens, assemble
-from treering.search.filters import RowFilter, allowed_rows
+from treering.search.feedback import with_feedback
+from treering.search.filters import RowFilter
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
+from treering.search.mentions import with_mentions
 from treering.search.own import MODES, Mode
-from treering.search.rank import RankedRows, rank
+from treering.search.rank import RankedRows, Ranking, rank
 from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit, RoundRanker
@@ -90,14 +92,13 @@ class Searcher:
         with self._searching(queries, chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return [[] for _ in queries]
-            if snapshot.outside is None:
-                allowed = RowFilter.of(reader, snapshot, condition)
-            else:  # what the database looks for depends on what is allowed
-                mask = allowed_rows(reader, snapshot, condition)
-                allowed = RowFilter(reader, snapshot, mask, Filter())
+            allowed = RowFilter.of(reader, snapshot, condition)
+            if snapshot.outside is not None:
+                allowed.complete()  # what the database looks for depends on it
             ranking = self._rank(
                 reader, snapshot, queries, vectors, mode, plan, chat_unit, allowed.mask
             )
+            ranking = self._related(reader, ranking, queries, plan, allowed, k)
             reader.as_of = known_until(condition)
             best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
@@ -116,10 +117,15 @@ class Searcher:
         with self._searching([query], chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return
-            allowed = allowed_rows(reader, snapshot, condition)
-            ranking = self._rank(reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed)
+            allowed = RowFilter.of(reader, snapshot, condition, whole=True)
+            if snapshot.outside is not None:
+                allowed.complete()
+            ranking = self._rank(
+                reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed.mask
+            )
+            ranking = self._related(reader, ranking, [query], plan, allowed)
             reader.as_of = known_until(condition)
-            order = ranking.best(0, len(ranking.snapshot), allowed)
+            order = allowed.best(ranking, 0, len(ranking.snapshot))
             order = _pinned_first(reader, ranking.snapshot, order)
             # A context is filled from the front, so a statement must come before what it replaced.
             order = _newer_first(self._newer(reader), ranking.snapshot, order)
@@ -212,6 +218,26 @@ class Searcher:
             return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode)
         exact = self.exact(reader, snapshot)
         return rank(snapshot, self._relations, plan, queries, vectors, mode, exact, allowed)
+
+    def _related(
+        self,
+        reader: SpaceReader,
+        ranking: RankedRows,
+        queries: Sequence[str],
+        plan: Plan,
+        allowed: RowFilter,
+        k: int = 1,
+    ) -> RankedRows:
+        """A ranking with the relations that are told of its best hits; ``k`` are asked for."""
+        if not isinstance(ranking, Ranking):
+            return ranking
+
+        def best(ranking: Ranking, query: int, size: int) -> NDArray[np.int64]:
+            # As many as are asked for: their vectors are then read at once.
+            return allowed.best(ranking, query, max(k, size))[:size]
+
+        ranking = with_feedback(reader, self._corpus, ranking, plan, queries, best)
+        return with_mentions(reader, self._corpus, ranking, plan, queries, best)
 
     def exact(
         self, reader: SpaceReader, snapshot: Snapshot

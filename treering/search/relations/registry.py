@@ -11,7 +11,9 @@ from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.defaults import Weighted
+from treering.search.relations.feedback import Feedback
 from treering.search.relations.group import Session, Speaker, WholeMessage
+from treering.search.relations.mention import Mention
 from treering.search.relations.semantic import Semantic
 
 GROUP = "treering.relations"
@@ -24,6 +26,8 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "session": Session,
     "speaker": Speaker,
     "message": WholeMessage,
+    "mention": Mention,
+    "feedback": Feedback,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]

@@ -117,13 +117,16 @@ class CandidateSource:
     ) -> Snapshot:
         """The snapshot of a search, which has what the database finds for the queries."""
         asked = np.unique(np.concatenate([np.zeros(0, np.uint32), *(q[:, 0] for q in queries)]))
-        postings = self._terms.read(reader, asked, snapshot.places)
+        lexical = snapshot.lexical.reading(
+            lambda terms: self._terms.read(reader, terms, snapshot.places)
+        )
+        lexical.rarity(asked.tolist())  # reads what all that follows asks for, at once
         outside = OutsideVectors(reader, snapshot, index, self._held, self._drawn)
         vectors = OutsideMatrix(outside, len(snapshot), self._all_vectors)
         return replace(
             snapshot,
             items=replace(snapshot.items, vectors=vectors),
-            lexical=snapshot.lexical.with_postings(postings),
+            lexical=lexical,
             outside=outside,
         )
 
