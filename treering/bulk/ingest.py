@@ -155,10 +155,13 @@ class _Run:
 
     def take_in(self, place: Path | RemoteFiles) -> None:
         """Put a file, the files of a folder, or those at a URI into the journal."""
-        for receipt in self._receipts(place):
-            self._counts["files"] += bool(receipt.added or receipt.unchanged or receipt.moved)
-            for name in ("added", "unchanged", "removed", "moved"):
-                self._counts[name] += getattr(receipt, name)
+        last = None
+        for name, receipt in self._receipts(place):
+            for count in ("added", "unchanged", "removed", "moved"):
+                self._counts[count] += getattr(receipt, count)
+            if name != last and (receipt.added or receipt.unchanged):
+                self._counts["files"] += 1
+                last = name
             self._skipped += receipt.skipped
             self._gone += receipt.gone
             self._tell_files()
@@ -204,12 +207,13 @@ class _Run:
             gone=tuple(self._gone),
         )
 
-    def _receipts(self, place: Path | RemoteFiles) -> Iterator[Receipt]:
+    def _receipts(self, place: Path | RemoteFiles) -> Iterator[tuple[object, Receipt]]:
+        """What each file, by some name, came to; one that is large has several receipts."""
         intake = intake_of(self.memory)
         if isinstance(place, RemoteFiles):
             yield from _of_remote(intake, place, self.source, self.envelope)
         elif is_export(place):
-            yield self.memory.import_(place)
+            yield place, self.memory.import_(place)
         else:
             yield from intake.each_file(place, self.source, self.envelope)
 
@@ -230,25 +234,28 @@ class _Embedding:
 
 def _of_remote(
     intake: Intake, place: RemoteFiles, source: str | None, envelope: Envelope
-) -> Iterator[Receipt]:
+) -> Iterator[tuple[str, Receipt]]:
     """Take in the files at a URI, one copy on this disk at a time; each is named by its URI."""
     for uri in place:
         name = uri if source is None else source if place.is_one else f"{source}/{place.below(uri)}"
         try:
-            yield from _of_uri(intake, place, uri, name, envelope)
+            for receipt in _of_uri(intake, place, uri, name, envelope):
+                yield uri, receipt
         except (InputError, MissingExtra) as error:
             if place.is_one:
                 raise
-            yield Receipt(skipped=(Skipped(uri, str(error).removeprefix(uri).lstrip(": ")),))
+            reason = str(error).removeprefix(uri).lstrip(": ")
+            yield uri, Receipt(skipped=(Skipped(uri, reason),))
 
 
 def _of_uri(
     intake: Intake, place: RemoteFiles, uri: str, name: str, envelope: Envelope
-) -> list[Receipt]:
+) -> Iterator[Receipt]:
     """Take in one file. Raises InputError and MissingExtra, which name it by its URI."""
     with place.fetched(uri) as path:
         try:
-            return list(intake.each_file(path, name, envelope, place=uri))
+            for _, receipt in intake.each_file(path, name, envelope, place=uri):
+                yield receipt
         except (InputError, MissingExtra, OSError) as error:
             kind = type(error) if isinstance(error, InputError | MissingExtra) else InputError
             raise kind(str(error).replace(str(path), uri)) from error
