@@ -21,7 +21,7 @@ ALLOWED = {
     ("opened.py", "FileIO(name, 'r+')"): "kept open as long as the database is",
     ("opened.py", "FileIO(file.name, 'r+')"): "the same in a forked process, which has no locks",
     ("backup.py", "os.open(folder, os.O_RDONLY)"): "a folder, to lock it",
-    ("sqlite.py", "script.read_text('utf-8')"): "a migration, which comes with the package",
+    ("schema.py", "script.read_text('utf-8')"): "a migration, which comes with the package",
     ("schema.py", "file.read_text('utf-8')"): "the same for PostgreSQL",
     ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
     ("console.py", "folder.joinpath(name).read_bytes()"): "scripts that fastapi-offline ships",

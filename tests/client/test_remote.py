@@ -316,7 +316,7 @@ def test_code_is_indexed_and_its_rounds_remembered(path: Path, tmp_path: Path) -
     (repository / "boats.py").write_text("def launch(name):\n    return name\n")
     with serving(url=path, code_roots=(tmp_path,)) as url, Memory.open(url) as memory:
         assert memory.code.index(repository).added == ("boats.py",)
-        [hit] = memory.code.search("launch", k=1, root=repository)
+        [hit] = memory.code.search("launch", k=1, root=repository, paths=["*.py"])
         assert hit.path == "boats.py"
         assert "launch" in memory.code.map(budget=200)
         assert memory.code.repositories() == [str(repository)]

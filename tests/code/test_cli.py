@@ -71,6 +71,13 @@ def test_searching_before_indexing_says_what_to_do(root: Path) -> None:
     assert "Path(" not in result.stderr
 
 
+def test_patterns_of_paths_choose_what_is_searched(root: Path) -> None:
+    run("index", str(root))
+    result = CliRunner().invoke(app, ["code", "search", "total", "--path", "!tests/", "-k", "50"])
+    assert "shop/cart.py" in result.stdout
+    assert "tests/" not in result.stdout
+
+
 def test_searching_where_nothing_is_indexed_says_so(root: Path) -> None:
     run("index", str(root))
     run("forget", "--root", str(root))

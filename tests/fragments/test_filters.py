@@ -20,8 +20,8 @@ from treering import Memory
 from treering.errors import FilterError
 from treering.journal import entries
 from treering.records import Filter
-from treering.search.filters import allowed_rows
-from treering.search.metadata import MAX_KEYS
+from treering.search.filters import RowFilter, allowed_rows
+from treering.search.metadata import LEAST_READ, MAX_KEYS
 from treering.search.searcher import Searcher
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
@@ -109,6 +109,64 @@ def test_filters_find_what_the_database_finds_before_and_after_changes(
         for condition in [*asked, Filter(omit=frozenset(ids[1:2]))]:
             if len(ids) > 1:
                 assert_as_the_database(memory, condition)
+
+
+@given(
+    entries_=st.lists(entry, min_size=1, max_size=9),
+    asked=st.lists(conditions, min_size=1, max_size=6),
+    k=st.integers(1, 4),
+)
+def test_looking_at_the_best_rows_first_finds_the_best_of_all(
+    entries_: list[dict[str, Any]], asked: list[Filter], k: int
+) -> None:
+    with a_memory() as memory:
+        for number, fields in enumerate(entries_):
+            add(memory, number, fields)
+        for condition in asked:
+            if not (condition.since and condition.until and condition.since >= condition.until):
+                assert_best(memory, condition, k)
+
+
+def assert_best(memory: Memory, condition: Filter, k: int) -> None:
+    searcher: Searcher = memory._views.searcher
+    queries = ["turn 1", "turn 3"]
+    vectors = searcher.embedded(queries, "hybrid")
+    plan = memory._views.defaults()
+    with searcher._corpus.reading() as (reader, snapshot):
+        ranking = searcher._rank(reader, snapshot, queries, vectors, "hybrid", plan, "messages")
+        assert ranking is not None
+        lazy = RowFilter.of(reader, ranking.snapshot, condition)
+        best = [lazy.best(ranking, query, k).tolist() for query in range(2)]
+        allowed = allowed_rows(reader, ranking.snapshot, condition)
+        assert best == [ranking.best(query, k, allowed).tolist() for query in range(2)]
+
+
+def test_values_of_a_large_space_are_read_in_parts_and_found_all_the_same() -> None:
+    size = 3 * LEAST_READ
+    said = [
+        {"role": "user", "content": f"turn {n % 97}", "metadata": {"t": n % 40, "n": n}}
+        for n in range(size)
+    ]
+    with a_memory() as memory:
+        memory.add(said)
+
+        def read(key: str) -> int:
+            snapshot = memory._views.searcher.snapshot()
+            assert snapshot is not None
+            values = snapshot.metadata._values.get(key)
+            return 0 if values is None else len(values.rows)
+
+        for part in range(1, 4):
+            hits = memory.search("turn 7", k=3, metadata={"t": 7 * part})
+            assert [hit.metadata["t"] for hit in hits] == 3 * [7 * part]
+            assert read("t") == part * LEAST_READ
+        assert_best(memory, Filter(metadata={"t": 3}), 3)
+        assert read("n") == 0
+        # One among thousands is not looked for among the best.
+        [hit] = memory.search("turn 7", k=3, metadata={"n": size - 1})
+        assert hit.metadata["n"] == size - 1
+        assert read("n") == size
+        assert memory.search("turn 7", k=3, metadata={"n": -1}) == []
 
 
 def test_a_time_too_far_off_for_floats_is_left_to_the_database(open_memory: Open) -> None:

@@ -53,6 +53,38 @@ def test_a_write_that_raises_leaves_no_trace(database: Database) -> None:
     assert stored(database) == ["ana", "cem"]
 
 
+def test_rows_inserted_together_get_ids_in_their_order(database: Database) -> None:
+    sql = "INSERT INTO space (name) VALUES (?)"
+    with database.write() as writer:
+        assert writer.insert_many(sql, ()) == []
+        first = writer.insert(sql, ("ana",))
+        ids = writer.insert_many(sql, [("dov",), ("ben",), ("cem",)])
+        assert ids == sorted(ids)
+        assert ids[0] > first
+        named = writer.rows("SELECT id, name FROM space ORDER BY id")
+        assert [tuple(row) for row in named] == [
+            (first, "ana"),
+            *zip(ids, ("dov", "ben", "cem"), strict=True),
+        ]
+
+
+def test_an_attempt_that_raises_leaves_the_rest_of_the_write(database: Database) -> None:
+    with database.write() as writer:
+        writer.execute("INSERT INTO space (name) VALUES ('ana')")
+        for _ in range(120):  # cursors that a server keeps open for a while
+            assert names(writer) == ["ana"]
+        with pytest.raises(JournalError), writer.attempt():
+            writer.execute("INSERT INTO space (name) VALUES ('ben')")
+            for _ in range(120):
+                assert names(writer) == ["ana", "ben"]
+            writer.execute("INSERT INTO nowhere VALUES (1)")
+        with writer.attempt():
+            writer.execute("INSERT INTO space (name) VALUES ('cem')")
+        for _ in range(120):
+            assert names(writer) == ["ana", "cem"]
+    assert stored(database) == ["ana", "cem"]
+
+
 def test_a_statement_that_fails_rolls_the_write_back(database: Database) -> None:
     with pytest.raises(JournalError), database.write() as writer:
         writer.execute("INSERT INTO space (name) VALUES ('ana')")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from treering.aio.context_memory import AsyncContextMemory
@@ -62,6 +62,7 @@ class AsyncCode:
         mode: Mode | None = None,
         alpha: float = ALPHA,
         near: str | None = None,
+        paths: Sequence[str] | None = None,
     ) -> list[CodeHit]:
         """The k fragments of code that matter to an instruction, best first (FragRel eq. 10).
 
@@ -69,10 +70,17 @@ class AsyncCode:
         repository is embedded, else ``lexical``. ``alpha`` weighs the code relation, 0 for none.
         ``near`` is where the code will go, ``PATH`` or ``PATH:LINE`` from the root.
 
+        Tests, and files that are not code, count half (``why`` says how much that takes off)
+        unless the query asks for them: for a test, for the documentation, for a file by its name.
+        ``paths`` finds only in files that meet one of some patterns, as in ``.gitignore``:
+        ``["src/"]``, ``["*.py", "!tests/"]``.
+
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
         return await asyncio.to_thread(
-            lambda: self._view().search(query, k=k, root=root, mode=mode, alpha=alpha, near=near)
+            lambda: self._view().search(
+                query, k=k, root=root, mode=mode, alpha=alpha, near=near, paths=paths
+            )
         )
 
     async def map(

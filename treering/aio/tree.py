@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from treering.records import Progress
+from treering.search.rounds import ChatUnit
 from treering.views.tree.node import TreeNode
 from treering.views.tree.search import TREE_ALPHA, Method
 from treering.views.tree.settings import Receiver, Route, Settings
@@ -40,13 +41,14 @@ class AsyncTree:
         receiver: Receiver | None = None,
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
+        chat_unit: ChatUnit | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
         those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens`` and ``deeper_tokens`` are those of ``Settings``. All summaries become
-        pending work. Raises InputError.
+        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
+        summaries become pending work. Raises InputError.
         """
         return await asyncio.to_thread(
             lambda: self._view().replant(
@@ -58,6 +60,7 @@ class AsyncTree:
                 receiver=receiver,
                 summary_tokens=summary_tokens,
                 deeper_tokens=deeper_tokens,
+                chat_unit=chat_unit,
             )
         )
 

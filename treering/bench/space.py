@@ -161,8 +161,8 @@ class TaskSpace:
             return (str(hit.metadata[UNIT]),)
         if hit.node not in self._quoted:
             leaves = self._memory.tree.leaves(hit.node)
-            quoted = [leaf.entry_id for leaf in leaves if leaf.text in hit.text]
-            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in quoted if entry)
+            quoted = [entry for leaf in leaves if leaf.text in hit.text for entry in leaf.entry_ids]
+            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in quoted)
             self._quoted[hit.node] = tuple(dict.fromkeys(units))
         return self._quoted[hit.node]
 

@@ -94,8 +94,8 @@ class MemorySources:
     def _evidence(self, hit: Hit, tree: TreeView) -> Evidence:
         if hit.node is None:
             return Evidence(f"{hit.source}\n{shown(hit)}", (hit.entry_id,))
-        leaves = (leaf.entry_id for leaf in tree.leaves(hit.node))
-        below = tuple(dict.fromkeys(entry for entry in leaves if entry))
+        leaves = (entry for leaf in tree.leaves(hit.node) for entry in leaf.entry_ids)
+        below = tuple(dict.fromkeys(leaves))
         text = f"Summary of {hit.summary_of} texts: {hit.text}{self._outdated(below)}"
         return Evidence(text, brief=below)
 

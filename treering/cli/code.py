@@ -80,6 +80,13 @@ def search(
         Mode | None, typer.Option(help="Own score. Default: hybrid if embedded, else lexical.")
     ] = None,
     alpha: Annotated[float, typer.Option(help="Weight of the code relation; 0 for none.")] = ALPHA,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Only files at it, as in .gitignore: src/, '*.py', '!tests/'; may be repeated.",
+        ),
+    ] = None,
     root: Root = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
@@ -88,7 +95,13 @@ def search(
     """Find the code that matters to an instruction, best first."""
     with run.memory() as memory:
         hits = memory.code.search(
-            stdin.argument(query), k=k, near=near, mode=mode, alpha=alpha, root=root
+            stdin.argument(query),
+            k=k,
+            near=near,
+            mode=mode,
+            alpha=alpha,
+            paths=path or None,
+            root=root,
         )
     for hit in hits:
         run.out.emit(hit, *_hit(hit, explain))

@@ -143,6 +143,10 @@ def replant(
     deeper_tokens: Annotated[
         int | None, typer.Option(min=0, help="As many more for each level below.")
     ] = None,
+    chat_unit: Annotated[
+        Literal["messages", "rounds"] | None,
+        typer.Option(help="What a leaf of a chat is: a message, or one with the replies to it."),
+    ] = None,
 ) -> None:
     """Grow the tree anew by other settings, which the space keeps."""
     with run.memory() as memory:
@@ -155,6 +159,7 @@ def replant(
             receiver=receiver,
             summary_tokens=summary_tokens,
             deeper_tokens=deeper_tokens,
+            chat_unit=chat_unit,
         )
         pending = memory.tree.stats().pending
     run.out.emit(settings, f"{pending} summaries are pending; `treering settle` makes them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -136,8 +136,10 @@ class RemoteCode(CodeMemory):
         mode: Mode | None = None,
         alpha: float = ALPHA,
         near: str | None = None,
+        paths: Sequence[str] | None = None,
     ) -> list[CodeHit]:
-        wanted = {"query": query, "k": k, "mode": mode, "alpha": alpha, "near": near} | _at(root)
+        wanted = {"query": query, "k": k, "mode": mode, "alpha": alpha, "near": near}
+        wanted |= {"paths": paths} | _at(root)
         return self._connection.post(list[CodeHit], "/code/search", wanted)
 
     @override

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +25,7 @@ PRIVATE_ONLY = "[private]"
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 """The roles of OpenAI's messages."""
 
+_EIGHT_BYTES = (1 << 64) - 1
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
 
@@ -212,15 +212,10 @@ class Numbering:
 
     def number(self, draft: Draft, source: str) -> Draft:
         """The draft with its key."""
-        identity = _identity(source) ^ int.from_bytes(draft.digest()[:8])
+        content = (draft.text, draft.kind, draft.speaker, draft.role, draft.session)
+        identity = hash((source, *content, draft.metadata, draft.at)) & _EIGHT_BYTES
         count = self._seen.count(identity)
         return replace(draft, key=str(count)) if count else draft
-
-
-@lru_cache(maxsize=64)
-def _identity(source: str) -> int:
-    """A number of eight bytes that stands for a source."""
-    return int.from_bytes(hashlib.blake2b(source.encode(), digest_size=8).digest())
 
 
 class _Occurrences:

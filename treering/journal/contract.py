@@ -9,12 +9,14 @@ the same database: an entry and the work it causes become durable in one transac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from treering.journal.dialect import Dialect
+
+T = TypeVar("T")
 
 Row = Sequence[Any]
 Value = None | int | float | str | bytes
@@ -78,6 +80,10 @@ class Writer(Reader, Protocol):
         """Run an INSERT; return the id of the new row."""
         ...
 
+    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
+        """Run an INSERT once per parameter row; return the ids of the new rows, in their order."""
+        ...
+
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """Run a statement once per parameter row."""
         ...
@@ -96,6 +102,10 @@ class Writer(Reader, Protocol):
         row the storage keeps no copy once ``Database.scrub`` has succeeded. Where a database never
         overwrites anything in place, the rows go instead.
         """
+        ...
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """A part of the transaction that leaves no trace if the block raises; never nested."""
         ...
 
     def defer_references(self) -> None:
@@ -117,6 +127,15 @@ class Database(Protocol):
 
         Raises JournalBusy when another writer does not finish in time, JournalFull when there is
         no space, JournalCorrupt when the file is damaged.
+        """
+        ...
+
+    def write_together(self, work: Callable[[Writer], T]) -> T:
+        """The result of ``work`` in a write transaction that other threads' work may share.
+
+        Each work stands alone: what it raises undoes only itself, and is raised here. It may be
+        done by another thread, and more than once, so it uses nothing but the writer it is given.
+        Raises what ``write`` raises.
         """
         ...
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Self
 
 from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
 from treering.journal import damage, labels, stored, supersession
@@ -243,83 +244,130 @@ def append(
     row = writer.row("SELECT coalesce(max(position) + 1, 0) FROM entry WHERE source = ?", (source,))
     assert row is not None  # an aggregate always has a row
     position = int(row[0])
-    ids: list[str] = []
-    unchanged = 0
-    for draft in drafts:
-        place = position if draft.position is None else draft.position
-        new = _insert(writer, space, source, draft, place, now)
-        if new is None:
-            unchanged += 1
-            continue
-        identity, seq = new
-        if queue is not None:
-            writer.execute(
-                "INSERT INTO work (space, view, target) VALUES (?, ?, ?)", (space, queue, seq)
+    drafts = list(drafts)
+    there = _There.of(writer, space, source, drafts)
+    new: list[_NewEntry] = []
+    for draft, digest in zip(drafts, there.drafted, strict=True):
+        if not there.has(draft, digest):
+            place = position if draft.position is None else draft.position
+            new.append(_NewEntry(draft, digest, draft.id or secrets.token_hex(8), place))
+            there.add(draft, digest)
+            position = max(position, place + 1)
+    seqs = _insert(writer, space, source, new, now)
+    if queue is not None:
+        writer.many(
+            "INSERT INTO work (space, view, target) VALUES (?, ?, ?)",
+            ((space, queue, seq) for seq in seqs),
+        )
+    return AppendResult([entry.id for entry in new], len(drafts) - len(new))
+
+
+@dataclass(frozen=True, slots=True)
+class _NewEntry:
+    """A draft that becomes an entry, with its digest, id and position."""
+
+    draft: Draft
+    digest: bytes
+    id: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class _There:
+    """What a source and its space hold of some drafts, of which ``drafted`` are the digests.
+
+    ``texts`` are those of the drafts' own ids: an import gives ids, and such an id may also stand
+    for another text here.
+    """
+
+    drafted: list[bytes]
+    digests: set[bytes]
+    texts: dict[str, str | None]
+
+    @classmethod
+    def of(cls, reader: Reader, space: int, source: int, drafts: Sequence[Draft]) -> Self:
+        drafted = [draft.digest() for draft in drafts]
+        digests: set[bytes] = set()
+        for start in range(0, len(drafted), PAGE):
+            chunk = drafted[start : start + PAGE]
+            rows = reader.rows(
+                "SELECT digest FROM entry WHERE source = ?"
+                f" AND digest IN ({', '.join('?' * len(chunk))})",
+                (source, *chunk),
             )
-        ids.append(identity)
-        position = max(position, place + 1)
-    return AppendResult(ids, unchanged)
+            digests.update(bytes(row[0]) for row in rows)
+        identities = [draft.id for draft in drafts if draft.id is not None]
+        return cls(drafted, digests, _texts_by_id(reader, space, identities))
+
+    def has(self, draft: Draft, digest: bytes) -> bool:
+        """Whether the source holds the content, or the space the id. Raises InputError."""
+        # The id first: one that stands for another text is refused whatever the source holds.
+        return (draft.id in self.texts and _is_same(draft, self.texts)) or digest in self.digests
+
+    def add(self, draft: Draft, digest: bytes) -> None:
+        """Note that a draft is there from now on."""
+        self.digests.add(digest)
+        if draft.id is not None:
+            self.texts[draft.id] = draft.text
 
 
 def _insert(
-    writer: Writer, space: int, source: int, draft: Draft, position: int, now: int
-) -> tuple[str, int] | None:
-    """Id and sequence number of the new entry; None if the source holds that content."""
-    digest = draft.digest()
-    if _is_there(writer, space, source, draft, digest):
-        return None
-    identity = draft.id or secrets.token_hex(8)
-    seq = writer.insert(
+    writer: Writer, space: int, source: int, new: Sequence[_NewEntry], now: int
+) -> list[int]:
+    """Store new entries; their sequence numbers."""
+    bodies = writer.insert_many(_BODY, [_body(entry.draft) for entry in new])
+    return writer.insert_many(
         "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body, expires,"
         " pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(space, identity, source, position, digest, draft.kind),
-            micros(draft.at) if draft.at else None,
-            micros(draft.added) if draft.added else now,
-            _put_body(writer, draft),
-            micros(draft.expires) if draft.expires else None,
-            draft.pinned,
-        ),
+        [
+            (
+                *(space, entry.id, source, entry.position, entry.digest, entry.draft.kind),
+                micros(entry.draft.at) if entry.draft.at else None,
+                micros(entry.draft.added) if entry.draft.added else now,
+                body,
+                micros(entry.draft.expires) if entry.draft.expires else None,
+                entry.draft.pinned,
+            )
+            for entry, body in zip(new, bodies, strict=True)
+        ],
     )
-    return identity, seq
 
 
 def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
     """Raise InputError if the id of a draft is here with another text."""
-    here = digests(reader, space, [draft.id for draft in drafts if draft.id is not None])
+    texts = _texts_by_id(reader, space, [draft.id for draft in drafts if draft.id is not None])
     for draft in drafts:
-        if draft.id in here:
-            _is_id_there(reader, space, draft)
+        if draft.id in texts:
+            _is_same(draft, texts)
 
 
-def _is_there(writer: Writer, space: int, source: int, draft: Draft, digest: bytes) -> bool:
-    """Whether the source holds the content, or the space the id. Raises InputError."""
-    row = writer.row("SELECT 1 FROM entry WHERE source = ? AND digest = ?", (source, digest))
-    # An import gives ids: an id may also stand for another text here.
-    is_id_there = draft.id is not None and _is_id_there(writer, space, draft)
-    return row is not None or is_id_there
-
-
-def _is_id_there(reader: Reader, space: int, draft: Draft) -> bool:
-    """Whether the space has the id of a draft. Raises InputError if it has another text."""
-    row = reader.row(
-        "SELECT b.text FROM entry e LEFT JOIN body b ON b.id = e.body"
-        " WHERE e.space = ? AND e.id = ?",
-        (space, draft.id),
+def _texts_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[str, str | None]:
+    """The texts of the ids that a space has, by id; None where what it says is missing."""
+    if not identities:
+        return {}
+    rows = reader.rows(
+        "SELECT e.id, b.text FROM entry e LEFT JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.id IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(sorted(identities))),
     )
-    if row is not None and row[0] != draft.text:
+    return {str(row[0]): row[1] for row in rows}
+
+
+def _is_same(draft: Draft, texts: Mapping[str, str | None]) -> bool:
+    """True, as the id of a draft that is here stands for its text. Raises InputError if not."""
+    if draft.id is not None and texts[draft.id] != draft.text:
         raise InputError(
             f"entry {draft.id!r} is in this space already, with another text; "
             "import into an empty space, or forget that entry first"
         )
-    return row is not None
+    return True
 
 
-def _put_body(writer: Writer, draft: Draft) -> int:
-    return writer.insert(
-        "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)",
-        (draft.text, draft.speaker, draft.role, draft.session, draft.metadata),
-    )
+_BODY = "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)"
+
+
+def _body(draft: Draft) -> tuple[Value, ...]:
+    return draft.text, draft.speaker, draft.role, draft.session, draft.metadata
 
 
 def _blank_bodies(writer: Writer, seqs: Iterable[int]) -> None:
@@ -456,6 +504,16 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     return entry_by_seq
 
 
+def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]:
+    """The first characters of entries, ``size`` of each, by sequence number."""
+    rows = reader.rows(
+        "SELECT e.seq, substr(b.text, 1, CAST(? AS INTEGER)) FROM entry e"
+        " JOIN body b ON b.id = e.body WHERE e.seq IN (SELECT value FROM json_each(?))",
+        (size, json.dumps(sorted(set(seqs)))),
+    )
+    return {int(row[0]): str(row[1]) for row in rows}
+
+
 def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
     """The digests of entries by sequence number, not compared with what they are of; those that
     have gone are left out. A digest changes when its entry is rewritten.
@@ -481,7 +539,7 @@ def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
     at = micros(draft.at) if draft.at else None
     writer.execute(
         "UPDATE entry SET digest = ?, kind = ?, at = ?, body = ? WHERE seq = ?",
-        (draft.digest(), draft.kind, at, _put_body(writer, draft), seq),
+        (draft.digest(), draft.kind, at, writer.insert(_BODY, _body(draft)), seq),
     )
 
 

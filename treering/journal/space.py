@@ -6,14 +6,17 @@ until then it reads as one that holds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypeVar
 
 from treering.errors import DimensionMismatch, UnknownName
 from treering.journal.contract import Database, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import Dialect
+
+T = TypeVar("T")
 
 NOWHERE = 0
 """The number of a space without a row: no row of any table has it."""
@@ -171,6 +174,10 @@ class SpaceWriter(SpaceReader):
         """See ``Writer``."""
         return self._writer.insert(sql, params)
 
+    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
+        """See ``Writer``."""
+        return self._writer.insert_many(sql, params)
+
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
         self._writer.many(sql, params)
@@ -182,6 +189,10 @@ class SpaceWriter(SpaceReader):
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         """See ``Writer``."""
         self._writer.blank(table, columns, ids)
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """See ``Writer``."""
+        return self._writer.attempt()
 
     def defer_references(self) -> None:
         """See ``Writer``."""
@@ -233,6 +244,10 @@ class Space:
         """
         with self.database.write() as writer:
             yield SpaceWriter(writer, self.name)
+
+    def write_together(self, work: Callable[[SpaceWriter], T]) -> T:
+        """See ``Database.write_together``."""
+        return self.database.write_together(lambda writer: work(SpaceWriter(writer, self.name)))
 
 
 def begin(space: Space, create: bool | None) -> None:

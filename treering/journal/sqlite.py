@@ -8,12 +8,11 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
-from importlib import resources
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakSet, WeakValueDictionary
 
 from treering import forks
@@ -25,12 +24,15 @@ from treering.errors import (
     JournalFull,
     JournalVersionError,
 )
-from treering.journal import failures, first_look, opened, scrub, storage, takeover
+from treering.journal import failures, first_look, opened, schema, scrub, storage, takeover
 from treering.journal.contract import ForeignKey, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import SqliteDialect
 from treering.journal.failures import no_permission, not_lockable, translated
+from treering.journal.together import SharedWrites
 
 log = logging.getLogger("treering")
+
+T = TypeVar("T")
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CONNECT_PAUSE_S = 0.005
@@ -72,6 +74,12 @@ class _Transaction:
         assert new is not None  # an INSERT that did not raise has made a row
         return new
 
+    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
+        with translated(self._path):
+            cursor = self._connection.cursor()
+            # Each row has a number: an INSERT that did not raise has made one.
+            return [cursor.execute(sql, row).lastrowid or 0 for row in params]
+
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         with translated(self._path):
             self._connection.executemany(sql, params)
@@ -95,6 +103,17 @@ class _Transaction:
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        self.execute("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            self.execute("ROLLBACK TO SAVEPOINT attempt")
+            raise
+        finally:
+            self.execute("RELEASE SAVEPOINT attempt")
 
     def tables(self) -> list[StoredTable]:
         rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
@@ -205,6 +224,10 @@ class SqliteDatabase:
             # durable and must not be acknowledged.
             self._ensure_in_place()
             self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
+
+    def write_together(self, work: Callable[[Writer], T]) -> T:
+        """See ``Database``."""
+        return self._queues.together.run(work, self.write)
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
@@ -445,21 +468,21 @@ class SqliteDatabase:
             opened.ensure_lockable(inode)
         if self._file.stat().st_size > 0:
             first_look.refuse_other_files(self._file, self._path)
-        migrations = _migrations()
         with self.read() as reader:
-            version = _version(reader)
-        if version > len(migrations):
+            version = schema.version(reader)
+        if version > schema.newest():
             raise JournalVersionError(
-                f"{self._path} has version {version}, this treering reads up to {len(migrations)}; "
-                "upgrade treering"
+                f"{self._path} has version {version}, this treering reads up to "
+                f"{schema.newest()}; upgrade treering"
             )
-        if version < len(migrations):  # else opening need not wait for a writer
+        if version < schema.newest():  # else opening need not wait for a writer
             # A table that is given another name must not take along what refers to it.
             with (
                 self._changed(foreign_keys="OFF", legacy_alter_table="ON"),
                 self.write() as writer,
             ):
-                self._migrate(writer, migrations)
+                schema.bring_up_to_date(writer)
+                writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
     def _refuse_other_places(self) -> None:
         """Raise JournalError where no memory can be."""
@@ -468,15 +491,6 @@ class SqliteDatabase:
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
         first_look.refuse_a_log_without_its_file(self._file)
-
-    def _migrate(self, writer: Writer, migrations: Sequence[Sequence[str]]) -> None:
-        """Apply the migrations that the file lacks, all in the one transaction."""
-        start = _version(writer)  # again: another process may have been faster
-        for number, statements in enumerate(migrations[start:], start=start + 1):
-            for statement in statements:
-                writer.execute(statement)
-            writer.execute(f"PRAGMA user_version={number}")
-        writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
     def _take_over(self) -> None:
         """Move what a file of an older layout holds, and rewrite the file once."""
@@ -546,6 +560,7 @@ class _Queues:
 
     def __init__(self) -> None:
         self.scrubs = scrub.ScrubQueue()
+        self.together = SharedWrites()
         self._begin()
         forks.renew_in_child(self, _Queues._begin)
 
@@ -574,32 +589,3 @@ def _renew_in_child() -> None:
 
 
 forks.call_in_child(_renew_in_child)
-
-
-@cache
-def _migrations() -> tuple[tuple[str, ...], ...]:
-    """The migrations in order, each as statements; the n-th takes a file from version n - 1 to n.
-
-    They are read and taken apart once: that took a third of the time that making a file takes.
-    """
-    folder = resources.files("treering.journal").joinpath("migrations")
-    scripts = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")),
-        key=lambda file: file.name,
-    )
-    return tuple(tuple(_statements(script.read_text("utf-8"))) for script in scripts)
-
-
-def _version(reader: Reader) -> int:
-    row = reader.row("PRAGMA user_version")
-    return int(row[0]) if row else 0
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of an SQL script (executescript would commit the transaction)."""
-    pending = ""
-    for line in script.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            yield pending
-            pending = ""

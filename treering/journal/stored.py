@@ -86,7 +86,7 @@ def entry_of(row: Row) -> Entry:
             speaker=speaker,
             role=role,
             session=session,
-            metadata=json.loads(metadata),
+            metadata=json.loads(metadata) if metadata != "{}" else {},
             expires=None if row[13] is None else moment(row[13]),
             pinned=bool(row[14]),
         )

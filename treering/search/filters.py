@@ -2,46 +2,127 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.arrays import Codes
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.records import KINDS, Filter
 from treering.search.metadata import is_plain
+from treering.search.rank import RankedRows, Ranking, top_rows
 from treering.search.relations.contract import Labels
 from treering.search.snapshot import Snapshot
 
 Mask = NDArray[np.bool_]
+
+LOOKED_AT: Final = (256, 1_024, 2_048)
+MOST_LOOKED_AT: Final = 4_096
+"""Of so many of the best rows the database is asked whether they meet a filter, a part after the
+other, before it is asked of all rows."""
+
+SLACK: Final = 4  # how many times as frequent what meets a filter may be as it seems
 
 FEW: Final = 8  # codes that are compared one after the other
 PRECISE_S: Final = 2.0**32
 """Seconds from the epoch, 136 years, up to which a float tells microseconds apart."""
 
 
+@dataclass(slots=True)
+class RowFilter:
+    """The rows of a snapshot that meet a filter.
+
+    ``mask`` is what the columns tell of all rows; None if that is nothing. ``rest`` is what only
+    the database can tell, which is asked for the best rows first: mostly there are enough of them.
+    """
+
+    reader: Reader
+    snapshot: Snapshot
+    mask: Mask | None
+    rest: Filter
+
+    @classmethod
+    def of(
+        cls, reader: Reader, snapshot: Snapshot, condition: Filter, *, whole: bool = False
+    ) -> Self:
+        """What the columns tell at once; with ``whole``, all that they can. Raises FilterError."""
+        expired = entries.expired(reader, snapshot.state.id)  # erased soon, and found no longer
+        if condition == Filter() and not expired:
+            return cls(reader, snapshot, None, condition)
+        entries.compile_filter(condition, reader.dialect)  # raises for what cannot mean anything
+        rest, masks = _by_columns(reader, snapshot, condition, whole=whole)
+        if expired:
+            masks.append(~_among(snapshot.entry, expired))
+        return cls(reader, snapshot, _all_of(masks), rest)
+
+    def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
+        """The rows of the k best of a ranking for a query that meet the filter."""
+        if self.rest == Filter():
+            return ranking.best(query, k, self.mask)
+        if isinstance(ranking, Ranking):
+            allowed = self._among_best(ranking, query, ranking.depth(k))
+            if allowed is not None:
+                return ranking.best(query, k, allowed)
+        self._ask_for_all()
+        return ranking.best(query, k, self.mask)
+
+    def _among_best(self, ranking: Ranking, query: int, enough: int) -> Mask | None:
+        """So many of the best rows that meet the filter; None if they are hard to find."""
+        rows = top_rows(ranking.scores[:, query], MOST_LOOKED_AT, self.mask)
+        is_all = len(rows) < MOST_LOOKED_AT
+        allowed = np.zeros(len(self.snapshot), dtype=np.bool_)
+        for start, stop in pairwise((0, *LOOKED_AT, MOST_LOOKED_AT)):
+            allowed[self._met(rows[start:stop])] = True
+            met = np.count_nonzero(allowed)
+            # Rows further down come after all of these, whatever they meet.
+            if met >= enough or (is_all and stop >= len(rows)):
+                return allowed
+            if SLACK * met * MOST_LOOKED_AT < enough * stop:
+                return None  # too few, even if they are more frequent among the others
+        return None
+
+    def _met(self, rows: Codes) -> Codes:
+        """Those of some rows whose entries the database says meet the rest of the filter."""
+        entry = self.snapshot.entry[rows]
+        space = self.snapshot.state.id
+        met = list(entries.matching(self.reader, space, self.rest, np.unique(entry).tolist()))
+        return rows[np.isin(entry, met)]
+
+    def _ask_for_all(self) -> None:
+        """Have the mask tell everything."""
+        rest, masks = _by_metadata(self.reader, self.snapshot, self.rest, whole=True)
+        if rest != Filter():
+            matching = entries.matching(self.reader, self.snapshot.state.id, rest)
+            masks.append(np.isin(self.snapshot.entry, np.fromiter(matching, dtype=np.int64)))
+        self.mask = _all_of(masks if self.mask is None else [self.mask, *masks])
+        self.rest = Filter()
+
+
 def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> Mask | None:
     """Which rows meet a filter; None if all do. Raises FilterError."""
-    expired = entries.expired(reader, snapshot.state.id)  # erased soon, and found no longer
-    if condition == Filter() and not expired:
+    rows = RowFilter.of(reader, snapshot, condition, whole=True)
+    if rows.rest != Filter():
+        rows._ask_for_all()
+    return rows.mask
+
+
+def _all_of(masks: list[Mask]) -> Mask | None:
+    if not masks:
         return None
-    entries.compile_filter(condition, reader.dialect)  # raises for what cannot mean anything
-    rest, masks = _by_columns(reader, snapshot, condition)
-    if rest != Filter():
-        seqs = np.fromiter(entries.matching(reader, snapshot.state.id, rest), dtype=np.int64)
-        masks.append(np.isin(snapshot.entry, seqs))
-    if expired:
-        masks.append(~_among(snapshot.entry, expired))
     allowed = masks[0]
     for mask in masks[1:]:
         allowed &= mask
     return allowed
 
 
-def _by_columns(reader: Reader, snapshot: Snapshot, condition: Filter) -> tuple[Filter, list[Mask]]:
+def _by_columns(
+    reader: Reader, snapshot: Snapshot, condition: Filter, *, whole: bool
+) -> tuple[Filter, list[Mask]]:
     """The conditions that the columns can tell, as masks, and a filter with all others."""
     items, space = snapshot.items, snapshot.state.id
     rest = condition
@@ -64,7 +145,7 @@ def _by_columns(reader: Reader, snapshot: Snapshot, condition: Filter) -> tuple[
         masks.append(~_among(snapshot.entry, entries.seqs_of(reader, space, condition.omit)))
         rest = replace(rest, omit=frozenset())
     rest, by_time = _by_time(snapshot, rest)
-    rest, by_metadata = _by_metadata(reader, snapshot, rest)
+    rest, by_metadata = _by_metadata(reader, snapshot, rest, whole=whole)
     return rest, [*masks, *by_time, *by_metadata]
 
 
@@ -80,14 +161,17 @@ def _by_time(snapshot: Snapshot, condition: Filter) -> tuple[Filter, list[Mask]]
 
 
 def _by_metadata(
-    reader: Reader, snapshot: Snapshot, condition: Filter
+    reader: Reader, snapshot: Snapshot, condition: Filter, *, whole: bool
 ) -> tuple[Filter, list[Mask]]:
-    plain = {key: value for key, value in condition.metadata.items() if is_plain(value)}
+    """Masks by the keys whose values are at hand, or by all, and the other conditions."""
+    space, entry, metadata = snapshot.state.id, snapshot.entry, snapshot.metadata
+    plain = {
+        key: value
+        for key, value in condition.metadata.items()
+        if is_plain(value) and (whole or metadata.is_read(reader, space, entry, key))
+    }
     rest = {key: value for key, value in condition.metadata.items() if key not in plain}
-    masks = [
-        snapshot.metadata.meeting(reader, snapshot.state.id, snapshot.entry, key, value)
-        for key, value in plain.items()
-    ]
+    masks = [metadata.meeting(reader, space, entry, key, value) for key, value in plain.items()]
     return replace(condition, metadata=rest), masks
 
 

@@ -8,6 +8,7 @@ goes.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -253,6 +254,43 @@ class Lexical:
             idf * counts[term] * (K1 + 1) / (counts[term] + norm)
             for term, (idf, _) in zip(shared.tolist(), self._looked_up(shared), strict=True)
         )
+
+    def holders(
+        self, phrases: Sequence[NDArray[np.uint32]], most: int
+    ) -> list[tuple[Codes, Floats]]:
+        """For each of some lists of terms the rows that hold all of them, ascending, and how much.
+
+        That is their BM25 for the terms as a share of what no row exceeds. None are given where
+        over ``most`` rows hold even the rarest term.
+        """
+        if not phrases:
+            return []
+        terms = np.unique(np.concatenate(phrases))
+        postings = dict(zip(terms.tolist(), self._found(terms), strict=True))
+        return [self._holding([postings[term] for term in of.tolist()], most) for of in phrases]
+
+    def _holding(
+        self, postings: list[tuple[Slots, NDArray[np.uint16]]], most: int
+    ) -> tuple[Codes, Floats]:
+        slots, _ = min(postings, key=lambda posting: len(posting[0]))
+        if len(slots) > most:
+            slots = slots[:0]
+        elif self._is_gone is not None:
+            slots = slots[~self._is_gone[slots]]
+        places: list[NDArray[np.intp]] = []
+        for rows, _ in postings:
+            at = np.minimum(rows.searchsorted(slots), max(len(rows) - 1, 0))
+            there = rows[at] == slots
+            slots, places = slots[there], [*(place[there] for place in places), at[there]]
+        lengths = self._lengths.values[slots].astype(np.float32)
+        norm = K1 * (1 - B) + (K1 * B / self._average()) * lengths
+        held = np.zeros(len(slots), dtype=np.float32)
+        total = 0.0
+        for (rows, counts), at in zip(postings, places, strict=True):
+            idf = float(self._idf(self._frequency(rows)))
+            total += idf
+            held += idf * counts[at] / (counts[at] + norm)
+        return slots - np.searchsorted(self._gone, slots), held / max(total, 1e-9)
 
     def _average(self) -> float:
         """The mean length of a row in terms."""

@@ -23,6 +23,12 @@ MAX_KEYS: Final = 16
 """Keys whose values are kept, those asked for last: each takes four bytes a row, and whoever
 searches chooses the keys."""
 
+LEAST_READ: Final = 2_048
+"""Rows whose values are read at once without anybody noticing."""
+
+SHARE_READ: Final = 5
+"""Of a larger space one row in 2⁵ is read at once: that takes about as long as a search."""
+
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
 
@@ -62,18 +68,36 @@ class Metadata:
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
     ) -> NDArray[np.bool_]:
         """Which rows, whose entries are given, have a value under a key; see ``is_plain``."""
-        with self._lock:
-            values = self._values.get(key)
-            if values is None or len(values.rows) < len(entry):
-                values = self._values[key] = _read(reader, space, entry, key, values)
-            self._values.move_to_end(key)
-            if len(self._values) > MAX_KEYS:
-                self._values.popitem(last=False)
+        values = self._read_to(reader, space, entry, key, len(entry))
         code = values.codes.get(_literal(value), NONE)
         if code == NONE:
             return np.zeros(len(entry), dtype=np.bool_)
         meeting: NDArray[np.bool_] = values.rows[: len(entry)] == code
         return meeting
+
+    def is_read(self, reader: Reader, space: int, entry: Codes, key: str) -> bool:
+        """Whether the values of a key are at hand; if they are not, some more of them are read.
+
+        Reading all of a large space takes as long as some searches. Each filter that asks reads a
+        part, until all are there.
+        """
+        with self._lock:
+            values = self._values.get(key)
+        done = 0 if values is None else len(values.rows)
+        stop = done + max(LEAST_READ, len(entry) >> SHARE_READ)
+        self._read_to(reader, space, entry, key, min(stop, len(entry)))
+        return stop >= len(entry)
+
+    def _read_to(self, reader: Reader, space: int, entry: Codes, key: str, stop: int) -> _Values:
+        """The values of a key, at least of the rows up to ``stop``."""
+        with self._lock:
+            values = self._values.get(key)
+            if values is None or len(values.rows) < stop:
+                values = self._values[key] = _read(reader, space, entry, key, values, stop)
+            self._values.move_to_end(key)
+            if len(self._values) > MAX_KEYS:
+                self._values.popitem(last=False)
+            return values
 
 
 def is_plain(value: JSON) -> bool:
@@ -87,21 +111,25 @@ def _literal(value: JSON) -> Literal:
     return ("text", value) if isinstance(value, str) else ("number", value)  # type: ignore[return-value]
 
 
-def _read(reader: Reader, space: int, entry: Codes, key: str, before: _Values | None) -> _Values:
-    """The values of a key for all rows; those that are there already are not read again."""
+def _read(
+    reader: Reader, space: int, entry: Codes, key: str, before: _Values | None, stop: int
+) -> _Values:
+    """The values of a key up to row ``stop``; those that are there already are not read again."""
     codes = {} if before is None else dict(before.codes)
     first = 0 if before is None else len(before.rows)
-    asked = np.unique(entry[first:]).tolist() if first else None
+    is_most = 2 * (stop - first) > len(entry)  # a long list takes longer than reading the others
+    asked = None if is_most else np.unique(entry[first:stop]).tolist()
     seqs: list[int] = []
     held: list[int] = []
     for seq, kind, value in entries.metadata_values(reader, space, key, asked):
         literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
         seqs.append(seq)
         held.append(codes.setdefault(literal, len(codes)))
-    more = np.full(len(entry) - first, NONE, dtype=np.int32)
+    more = np.full(stop - first, NONE, dtype=np.int32)
     if seqs:
         holders = np.array(seqs, dtype=np.int64)
-        places = np.minimum(np.searchsorted(holders, entry[first:]), len(holders) - 1)
-        there = holders[places] == entry[first:]
+        rows = entry[first:stop]
+        places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
+        there = holders[places] == rows
         more[there] = np.array(held, dtype=np.int32)[places[there]]
     return _Values(codes, more if before is None else np.concatenate([before.rows, more]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from treering.search.related import RelatedTerm, relate, summed
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
+from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms, words
@@ -88,9 +89,9 @@ class RankedRows(Protocol):
 class Ranking:
     """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
 
-    ``share``, shape (N,), is what every term is multiplied by, if it is given. With a
-    ``refinement`` the scores are those of vectors in eight bits, until ``best`` makes those of
-    the rows it returns exact.
+    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``mentions`` is what
+    comes to that, by row and query, of the relation of that name. With a ``refinement`` the scores
+    are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact.
     """
 
     snapshot: Snapshot
@@ -101,6 +102,7 @@ class Ranking:
     standings: Standings
     share: Floats | None = None
     refinement: Refinement | None = None
+    mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
     def features(self, row: int, query: int) -> dict[str, float]:
         """What is known of how well a fragment answers a query (see ``FEATURES``)."""
@@ -123,18 +125,24 @@ class Ranking:
         """Why a fragment has its score for a query."""
         bm25, cosine = self.raw.bm25, self.raw.cosine
         share = 1.0 if self.share is None else float(self.share[row])
+        terms = {name: share * term.at(row, query) for name, term in self.terms.items()}
+        if (row, query) in self.mentions:
+            terms[Mention().name] = self.mentions[row, query]
         return Why(
-            terms={name: share * term.at(row, query) for name, term in self.terms.items()},
+            terms=terms,
             bm25=None if bm25 is None else float(bm25[row, query]),
             cosine=None if cosine is None else float(cosine[row, query]),
         )
 
+    def depth(self, k: int) -> int:
+        """How many rows ``best`` looks at to give k."""
+        return k if self.refinement is None else max(k, min(k + EXTRA, MOST_REFINED))
+
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
+        rows = top_rows(self.scores[:, query], self.depth(k), allowed)
         if self.refinement is None:
-            return _best(self.scores[:, query], k, allowed)
-        deep = max(k, min(k + EXTRA, MOST_REFINED))
-        rows = _best(self.scores[:, query], deep, allowed)
+            return rows
         self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
         rows = np.sort(rows)  # an exact score may also fall below one that is not
         order = np.argsort(-self.scores[rows, query], kind="stable")
@@ -142,7 +150,8 @@ class Ranking:
         return best
 
 
-def _best(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes:
+def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes:
+    """The rows of the k highest of some scores, shape (N,), highest first; ties by row."""
     if allowed is not None:
         scores = np.where(allowed, scores, np.float32(-np.inf))
     total = len(scores) if allowed is None else int(np.count_nonzero(allowed))

@@ -114,12 +114,19 @@ def rounds_of(
 ) -> tuple[Snapshot, Codes]:
     """A snapshot with a row for each round, and the round of every row, shape (N,).
 
-    ``by_user`` are the entries of users. ``lengths``, shape (N,), are those of the fragments: by
-    these a round's vector is made of its parts'. What is of no chat stays a row of its own.
+    ``by_user`` are the entries of users. ``lengths`` are those that ``grouped`` takes. What is of
+    no chat stays a row of its own.
     """
-    reading = snapshot.items.reading
-    assert reading is not None  # whatever reads a space has its order
-    starts = _starts(snapshot, reading, by_user)
+    return grouped(snapshot, round_starts(snapshot, by_user), lengths)
+
+
+def grouped(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snapshot, Codes]:
+    """A snapshot with a row for each group, and the group of every row, shape (N,).
+
+    ``starts``, shape (N,), tells at which places of the reading order a group begins. ``lengths``,
+    shape (N,), are those of the fragments: by these a group's vector is made of its parts'.
+    """
+    reading = reading_of(snapshot)
     first = reading.rows[starts].astype(np.int64)
     round_of = np.zeros(len(snapshot), dtype=np.int64)
     round_of[reading.rows] = np.cumsum(starts) - 1
@@ -141,12 +148,20 @@ def rounds_of(
     return rounds, round_of
 
 
-def _starts(snapshot: Snapshot, reading: ReadingOrder, by_user: Sequence[int]) -> Flags:
+def reading_of(snapshot: Snapshot) -> ReadingOrder:
+    """The reading order of a snapshot."""
+    reading = snapshot.items.reading
+    assert reading is not None  # whatever reads a space has its order
+    return reading
+
+
+def round_starts(snapshot: Snapshot, by_user: Sequence[int]) -> Flags:
     """Whether a round starts at each place of the reading order, shape (N,).
 
     It does at a message of the user. Where messages have no such role it does at those of the
     speaker who began the session, and where nobody is named at every message.
     """
+    reading = reading_of(snapshot)
     entry, speaker = snapshot.entry[reading.rows], snapshot.items.speaker[reading.rows]
     is_chat = snapshot.kind[reading.rows] == KINDS.index("chat")
     is_first = ~reading.continues
@@ -180,7 +195,7 @@ def _items(snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Fl
 
 
 def _vectors(snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats) -> Floats:
-    """A unit row per round: the sum of its parts', by their length; zeros where none has any."""
+    """A unit row per group: the sum of its parts', by their length; zeros where none has any."""
     parts = np.asarray(snapshot.items.vectors)[reading.rows]
     parts *= lengths[reading.rows, None]
     sums: Floats = np.add.reduceat(parts, np.flatnonzero(starts), axis=0, dtype=np.float32)

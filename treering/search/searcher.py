@@ -21,11 +21,12 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Context, Filter, Hit
 from treering.search.context import Candidate, CountTokens, assemble
-from treering.search.filters import allowed_rows
+from treering.search.filters import RowFilter
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
+from treering.search.mentions import with_mentions
 from treering.search.own import MODES, Mode
-from treering.search.rank import RankedRows, rank
+from treering.search.rank import RankedRows, Ranking, rank
 from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit, RoundRanker
@@ -90,9 +91,10 @@ class Searcher:
             ranking = self._rank(reader, snapshot, queries, vectors, mode, plan, chat_unit)
             if ranking is None:
                 return [[] for _ in queries]
-            allowed = allowed_rows(reader, ranking.snapshot, condition)
+            allowed = RowFilter.of(reader, ranking.snapshot, condition)
+            ranking = self._related(reader, ranking, queries, plan, allowed)
             reader.as_of = known_until(condition)
-            best_rows = [ranking.best(at, k, allowed) for at in range(len(queries))]
+            best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
 
     def candidates(
@@ -110,9 +112,10 @@ class Searcher:
             ranking = self._rank(reader, snapshot, [query], vectors, mode, plan, chat_unit)
             if ranking is None:
                 return
-            allowed = allowed_rows(reader, ranking.snapshot, condition)
+            allowed = RowFilter.of(reader, ranking.snapshot, condition, whole=True)
+            ranking = self._related(reader, ranking, [query], plan, allowed)
             reader.as_of = known_until(condition)
-            order = ranking.best(0, len(ranking.snapshot), allowed)
+            order = allowed.best(ranking, 0, len(ranking.snapshot))
             order = _pinned_first(reader, ranking.snapshot, order)
             # A context is filled from the front, so a statement must come before what it replaced.
             order = _newer_first(self._newer(reader), ranking.snapshot, order)
@@ -197,6 +200,19 @@ class Searcher:
             return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode)
         exact = self.exact(reader, snapshot)
         return rank(snapshot, self._relations, plan, queries, vectors, mode, exact)
+
+    def _related(
+        self,
+        reader: SpaceReader,
+        ranking: RankedRows,
+        queries: Sequence[str],
+        plan: Plan,
+        allowed: RowFilter,
+    ) -> RankedRows:
+        """A ranking with the relations that are told of its best hits."""
+        if not isinstance(ranking, Ranking):
+            return ranking
+        return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
 
     def exact(
         self, reader: SpaceReader, snapshot: Snapshot

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from itertools import chain
@@ -47,9 +46,21 @@ _MONTHS = (
 
 def terms(text: str) -> Terms:
     """The terms of a text with their counts; English stop words are left out."""
-    counts = Counter(_hashes(text))
-    counts.pop(_STOP_WORD, None)
-    return np.array(sorted(counts.items()), dtype=np.uint32).reshape(-1, 2)
+    [of_text] = terms_of([text])
+    return of_text
+
+
+def terms_of(texts: Sequence[str]) -> list[Terms]:
+    """The ``terms`` of each of some texts."""
+    hashes = [list(_hashes(text)) for text in texts]
+    flat = np.array(list(chain.from_iterable(hashes)), dtype=np.int64)
+    text = np.repeat(np.arange(len(texts)), list(map(len, hashes)))
+    # The place of a text above the hash of a word: so all are counted and sorted at once.
+    is_term = flat != _STOP_WORD
+    keys, counts = np.unique(text[is_term] << 32 | flat[is_term], return_counts=True)
+    columns = np.stack([keys & 0xFFFFFFFF, counts], axis=1).astype(np.uint32)
+    bounds = np.searchsorted(keys, np.arange(1, len(texts)) << 32)
+    return np.split(columns, bounds) if texts else []
 
 
 @lru_cache(maxsize=1)

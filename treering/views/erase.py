@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
 from treering.journal import claims, entries, removal, replies, storage, unanswered, work
@@ -77,15 +78,18 @@ class Eraser:
     def forget(self, seqs: Sequence[int]) -> Forgotten:
         """Erase entries for good; ``scrubbed`` tells whether they have left the file's bytes, too.
 
-        The rows go in one transaction. Scrubbing the file comes after it and stays queued as
-        pending work until it has been done.
+        The rows go in one transaction, which may be shared with others who forget. Scrubbing the
+        file comes after it and stays queued as pending work until it has been done.
         """
+
+        def change(writer: SpaceWriter) -> Forgotten:
+            erased = entries.identities(writer, seqs)
+            rows, sources = self.erase(writer, seqs)
+            return Forgotten(tuple(erased), tuple(sources), rows, scrubbed=False)
+
         with self._space.database.erasing():
-            with self._space.write() as writer:
-                erased = entries.identities(writer, seqs)
-                rows, sources = self.erase(writer, seqs)
-            scrubbed = self.scrub()
-        return Forgotten(tuple(erased), tuple(sources), rows, scrubbed)
+            forgotten = self._space.write_together(change)
+            return replace(forgotten, scrubbed=self.scrub())
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> tuple[dict[str, int], list[str]]:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed.

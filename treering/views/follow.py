@@ -8,6 +8,7 @@ between one batch is repeated. If two processes read the same entries, only one 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,7 +24,12 @@ from treering.views.progress import ViewState
 log = logging.getLogger("treering")
 
 BATCH_ENTRIES = 64
-"""Entries read, derived and committed together."""
+"""Entries read, derived and committed together, at first and where that takes its time."""
+
+MOST_ENTRIES = 512
+QUICK_S = 0.1
+"""A batch that was done sooner is followed by one of twice as many entries: what each costs by
+itself, such as waiting for the disk, is then paid less often."""
 
 NEWCOMER_ENTRIES = 256
 """A view that is new to a space reads so many entries at once; more are left to a rebuild."""
@@ -53,9 +59,11 @@ class _Batch:
 
 @dataclass(slots=True)
 class _Run:
-    """One call of ``follow``: the views that failed in it, and the damaged entries it met."""
+    """One call of ``follow``: the size of its next batch, the views that failed in it, and the
+    damaged entries it met."""
 
     retry: bool
+    size: int = BATCH_ENTRIES
     failures: dict[str, TreeringError] = field(default_factory=dict)
     damaged: dict[int, JournalCorrupt] = field(default_factory=dict)
 
@@ -79,9 +87,12 @@ class Follower:
         done = 0
         total = self._behind() if progress else 0
         while batch := self._next(run):
+            began = time.monotonic()
             derived = self._derived(batch, run)
             views = [view for view in self._views if view.name in derived]
             self._store(views, batch, derived, run)
+            is_quick = time.monotonic() - began < QUICK_S
+            run.size = min(2 * run.size, MOST_ENTRIES) if is_quick else BATCH_ENTRIES
             done += len(batch.entries)
             if progress:
                 progress(min(done, total), total)
@@ -125,7 +136,7 @@ class Follower:
             stored_states = places.states(reader, reader.id)
             states = self._completed(reader, stored_states)
             read = min(states[view.name].read for view in views)
-            fresh = places.after(reader, reader.id, read, BATCH_ENTRIES)
+            fresh = places.after(reader, reader.id, read, run.size)
             again = {view.name: self._queued(reader, view, run) for view in views}
             seqs = frozenset(fresh).union(*again.values())
             sound, damaged = read_sound(reader, sorted(seqs))
@@ -138,7 +149,7 @@ class Follower:
 
     def _queued(self, reader: SpaceReader, view: View, run: _Run) -> frozenset[int]:
         """Entries that a view is to read again; the damaged ones once in a run that retries."""
-        limit = BATCH_ENTRIES + len(run.damaged)
+        limit = run.size + len(run.damaged)
         queued = work.queued(reader, reader.id, view.rereading, limit, untried=not run.retry)
         return frozenset(seq for seq in queued if seq not in run.damaged)
 

@@ -71,6 +71,10 @@ _MEMTREE_TREE: Final = PrintedValue(
     TreeSettings(Threshold(base=0.4, rate=0.5), route="content", summary_tokens=0),
     "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text without a limit",
 )
+_MEMTREE_CHAT: Final = PrintedValue(
+    replace(_MEMTREE_TREE.value, chat_unit="rounds"),
+    "MemTree A.2.1: each round individually, without any chunking; the rest as for documents",
+)
 _COLLAPSED: Final[Mapping[str, PrintedValue]] = {
     "mode": PrintedValue("dense", "MemTree 3.2: cosine against every node"),
     "level": PrintedValue("all", "MemTree 3.2: collapsed retrieval"),
@@ -148,9 +152,13 @@ _ALL: Final = (
         "memtree-chat",
         "MemTree on a conversation of 15 rounds (MSC).",
         kinds=("chat",),
-        choices={**_COLLAPSED, "k": PrintedValue(3, "MemTree A.1.4: k = 3")},
+        choices={
+            **_COLLAPSED,
+            "k": PrintedValue(3, "MemTree A.1.4: k = 3"),
+            "chat_unit": PrintedValue("rounds", "MemTree A.2.1: each round individually"),
+        },
         relations=_UNRELATED,
-        tree=_MEMTREE_TREE,
+        tree=_MEMTREE_CHAT,
     ),
     Preset(
         "memochat",

@@ -11,9 +11,9 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Final
+from typing import Final, TypeVar
 
 import psycopg
 from psycopg.rows import TupleRow
@@ -28,6 +28,9 @@ from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.texts import adapt
 from treering.journal.postgres.transaction import PostgresTransaction
+from treering.journal.together import SharedWrites
+
+T = TypeVar("T")
 
 POOL_TIMEOUT_S: Final = 30.0
 """Who needs a connection waits no longer for one."""
@@ -77,6 +80,7 @@ class PostgresDatabase:
         self._closed_message = f"{self.url} has been closed; open it again"
         self._keys: dict[str, str] = {}
         self._scrubs = scrub.ScrubQueue()
+        self._together = SharedWrites()
         self._presence = presence.Presence(self._connect)
         self._lock_number = schema.lock_number(self._location.schema)
         with self._entered(), translated(self.url), self._connect() as connection:
@@ -114,6 +118,10 @@ class PostgresDatabase:
                     connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 with translated(self.url, ending=True):
                     connection.execute("COMMIT")
+
+    def write_together(self, work: Callable[[Writer], T]) -> T:
+        """See ``Database``."""
+        return self._together.run(work, self.write)
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""

@@ -76,8 +76,25 @@ class PostgresTransaction:
             yield from fetched
         self._ended.append(cursor)
 
-    def _close_ended(self) -> None:
-        if len(self._ended) >= MAX_ENDED:
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """See ``Writer``."""
+        with self._using():
+            self._close_ended(least=1)
+            self._run("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            with self._using():
+                self._run("ROLLBACK TO SAVEPOINT attempt")
+            self._ended.clear()  # the server has closed what was opened since
+            raise
+        finally:
+            with self._using():
+                self._run("RELEASE SAVEPOINT attempt")
+
+    def _close_ended(self, least: int = MAX_ENDED) -> None:
+        if len(self._ended) >= least:
             self._run("; ".join(f"CLOSE {cursor}" for cursor in self._ended), binary=None)
             self._ended.clear()
 
@@ -94,12 +111,27 @@ class PostgresTransaction:
     def insert(self, sql: str, params: Sequence[Value]) -> int:
         """See ``Writer``."""
         with self._using():
-            table = catalog.inserted_into(sql)
-            if table not in self._keys:
-                self._keys[table] = catalog.key_of(self.connection, table)
-            row = self._translated(f"{sql} RETURNING {self._keys[table]}", params).fetchone()
-        assert row is not None  # an INSERT that did not raise has made a row
-        return int(row[0])
+            returning = f"{sql} RETURNING {self._key_of(sql)}"
+            return _new_id(self._translated(returning, params))
+
+    def _key_of(self, sql: str) -> str:
+        """The key column of the table that a statement inserts into."""
+        table = catalog.inserted_into(sql)
+        if table not in self._keys:
+            self._keys[table] = catalog.key_of(self.connection, table)
+        return self._keys[table]
+
+    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
+        """See ``Writer``; the rows go to the server together."""
+        every = list(params)  # together first: what gives them may ask the same connection
+        if not every:
+            return []
+        with self._using():
+            statement = translated(f"{sql} RETURNING {self._key_of(sql)}")
+            bound = [statement.bound(row) for row in every]
+            with self.connection.cursor(binary=True) as cursor:
+                cursor.executemany(statement.sql, bound, returning=True)
+                return [_new_id(result) for result in cursor.results()]
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
@@ -161,3 +193,9 @@ class PostgresTransaction:
         if binary is None:
             return self.connection.execute(query)
         return self.connection.execute(query, params, binary=binary)
+
+
+def _new_id(inserted: psycopg.Cursor[TupleRow]) -> int:
+    row = inserted.fetchone()
+    assert row is not None  # an INSERT that did not raise has made a row
+    return int(row[0])

@@ -11,6 +11,7 @@ from treering.records import Kind
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import WholeMessage
+from treering.search.relations.mention import Mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,10 @@ class Weighted:
 
 
 DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
-    "text": (Weighted(ContextRelation(w=0.3), alpha=0.5),),
+    "text": (
+        Weighted(ContextRelation(w=0.3), alpha=0.5),
+        Weighted(Mention(), alpha=0.7),
+    ),
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
         Weighted(WholeMessage(), alpha=5.0),
@@ -43,8 +47,10 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
 5; crossing session borders costs 0.8. Whole messages, where replies run to pages: BEAM recall@10
 rises from 45 to 54 and recall@3 from 20 to 36, within a point for α from 5 to 20. Text: the paper's
 own values. More (w 0.5, α 1) gains nothing on FairytaleQA and costs 2.5 points on MultiHop-RAG,
-whose documents are a fact or two. Session means, time and both semantic readings gained nothing on
-any data we have; they are there to be chosen, and for ``fit``. Code: the paper's α."""
+whose documents are a fact or two. What the first hits name: 2WikiMultihopQA recall@10 rises from 70
+to 94, within two points for α from 0.7 to 1; MultiHop-RAG stays as it is. Session means, time and
+both semantic readings gained nothing on any data we have; they are there to be chosen, and for
+``fit``. Code: the paper's α."""
 
 NAMED_SPEAKER = np.float32(2.0)
 """Added to what was said by somebody whom the query names, in standard deviations of one scorer:

@@ -12,6 +12,7 @@ from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session, Speaker, WholeMessage
+from treering.search.relations.mention import Mention
 from treering.search.relations.semantic import Semantic
 
 GROUP = "treering.relations"
@@ -24,6 +25,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "session": Session,
     "speaker": Speaker,
     "message": WholeMessage,
+    "mention": Mention,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]

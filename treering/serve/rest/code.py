@@ -42,6 +42,9 @@ class CodeSearchRequest(Body):
     mode: Mode | None = None
     alpha: Annotated[float, Field(ge=0, le=10)] = ALPHA
     near: PathText | None = Field(None, description="Where the code will go: PATH or PATH:LINE.")
+    paths: list[PathText] | None = Field(
+        None, min_length=1, description="Only files at these, as in .gitignore: src/, *.py, !tests/"
+    )
 
 
 class CodeMapRequest(Body):

@@ -127,12 +127,18 @@ class CodeMemory:
         mode: Mode | None = None,
         alpha: float = ALPHA,
         near: str | None = None,
+        paths: Sequence[str] | None = None,
     ) -> list[CodeHit]:
         """The k fragments of code that matter to an instruction, best first (FragRel eq. 10).
 
         ``root`` may be left out where one repository is indexed. ``mode`` is ``hybrid`` where the
         repository is embedded, else ``lexical``. ``alpha`` weighs the code relation, 0 for none.
         ``near`` is where the code will go, ``PATH`` or ``PATH:LINE`` from the root.
+
+        Tests, and files that are not code, count half (``why`` says how much that takes off)
+        unless the query asks for them: for a test, for the documentation, for a file by its name.
+        ``paths`` finds only in files that meet one of some patterns, as in ``.gitignore``:
+        ``["src/"]``, ``["*.py", "!tests/"]``.
 
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
@@ -143,7 +149,9 @@ class CodeMemory:
             self._check_model(repository)
             vector = checked(self._embedder, [query], query=True)[0]
         place = None if near is None else CodePlace.of(near)
-        return index.search(query, k=k, mode=mode, vector=vector, alpha=alpha, near=place)
+        return index.search(
+            query, k=k, mode=mode, vector=vector, alpha=alpha, near=place, paths=paths
+        )
 
     def map(
         self,

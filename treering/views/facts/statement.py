@@ -19,6 +19,7 @@ from treering.search.terms import stem
 from treering.views.facts.clauses import SELF, Clause, clauses
 from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
+from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.readings import asserted, readings
@@ -165,13 +166,17 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
-        sentence, casual = plain(written), is_casual(written)
+        sentence = plain(written)
         if sentence.endswith("?"):
             continue
-        may_state = _may_state(sentence, before)
-        read = clauses(sentence) if may_state else []
+        if not may_state(sentence):
+            before = []
+            continue
+        of_oneself = _is_of_oneself(sentence, before)
+        read = clauses(sentence) if of_oneself else []
         stated = [*_by_forms(sentence, speaker)]
-        if may_state:
+        if of_oneself:
+            casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
         before = read
         for statement in _merged(stated):
@@ -244,7 +249,7 @@ def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
         yield from _of_sentence(sentence, forms, speaker)
 
 
-def _may_state(sentence: str, before: Sequence[Clause]) -> bool:
+def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
     """Whether a sentence speaks of its speaker, or of theirs as "it", and as of what is so."""
     is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
         _IT.match(sentence) is not None and any(map(topic_of, before))

@@ -7,9 +7,10 @@ right here is what people leave out when they type: the subject, apostrophes, ca
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-from treering.views.facts.paraphrases import paraphrased
+from treering.views.facts.paraphrases import HINTS, paraphrased
 from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
 
 _CONTRACTED: Final = {
@@ -222,32 +223,117 @@ _TITLED = re.compile(r"\b(dr|mr|mrs|ms|miss|prof|professor|st)(\.? )([a-z])([\w'
 _ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
 
 
+_WORD = re.compile(r"\w+")
+
+
+def _firsts(phrases: Iterable[str]) -> frozenset[str]:
+    """The first word of each phrase, as ``_words`` takes texts apart."""
+    return frozenset(_WORD.findall(phrase)[0] for phrase in phrases)
+
+
+# A text has one of these words wherever the expression in front of which they are asked for
+# matches. An expression is tried at every place of a text, and most texts have none of the words.
+_CONTRACTED_FIRSTS: Final = _firsts(_CONTRACTED)
+_UNMARKED_WORDS: Final = word_set("its names")
+_ALWAYS_WORDS: Final = word_set("i")
+_HEARER_WORDS: Final = word_set("case if as like i so remind which just please")
+_RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
+_NAMING: Final = _firsts(_OF_PLACES | _JOINING) | word_set(
+    "dr mr mrs ms miss prof professor st called named name my our home"
+)
+
+_SIGNS: Final = frozenset(hint for hint in HINTS if not _WORD.search(hint))
+_CHANGING: Final = _firsts(HINTS - _SIGNS).union(
+    _CONTRACTED_FIRSTS, _UNMARKED_WORDS, _ALWAYS_WORDS, _HEARER_WORDS, _RUN_ON_WORDS, _NAMING
+) | {"had"}
+"""A sentence without these words and signs is plain as it stands, after an opener."""
+
+_Words = frozenset[str] | None
+"""The words of a text in small letters; None outside of ASCII, where letters have odd cases."""
+
+
+def _words(text: str) -> _Words:
+    return frozenset(_WORD.findall(text.lower())) if text.isascii() else None
+
+
+def _may_have(words: _Words, some: frozenset[str]) -> bool:
+    return words is None or not words.isdisjoint(some)
+
+
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
+    given = sentence.replace("’", "'").replace(" - ", ", ")
+    words = _words(given)
+    if not _may_have(words, _CHANGING) and not any(sign in given for sign in _SIGNS):
+        opened = _at_start(_OPENER, "", given)
+        if _with_subject(opened) == opened:
+            return opened
     casual = is_casual(sentence)
-    text = sentence.replace("’", "'").replace(" - ", ", ")
-    if casual:
-        text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
-        text = _UNMARKED.sub("'", text)
-    else:
+    text = _contracted(given, words, is_casual=casual)
+    words = words if text == given else _words(text)
+    text = _at_start(_OPENER, "", text)
+    if " as of " in text:
+        text = _AS_OF.sub(" now", text)
+    if _may_have(words, _HEARER_WORDS):
+        text = _TO_THE_HEARER.sub("", text)
+    text = _put_plainly(text)
+    words = words if text == given else _words(text)
+    if _may_have(words, _RUN_ON_WORDS):
+        text = _RUN_ON.sub(r"\g<end>, ", text)
+    return _names(text) if casual and _may_have(words, _NAMING) else text
+
+
+def _put_plainly(text: str) -> str:
+    """A sentence in plain turns of phrase, with its subject."""
+    text = paraphrased(text)
+    if "had to " in text.lower():
+        text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
+    return _with_subject(text)
+
+
+def _contracted(text: str, words: _Words, *, is_casual: bool) -> str:
+    """A text with its apostrophes, and the capitals of "I"."""
+    if is_casual:
+        if _may_have(words, _CONTRACTED_FIRSTS):
+            text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
+        return _UNMARKED.sub("'", text) if _may_have(words, _UNMARKED_WORDS) else text
+    if _may_have(words, _ALWAYS_WORDS):
         text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
-    text = _AS_OF.sub(" now", _OPENER.sub("", text))
-    text = paraphrased(_TO_THE_HEARER.sub("", text))
-    text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
-    if text.partition(" ")[0] not in _SUBJECTS:
-        text = _with_subject(text)
-    text = _RUN_ON.sub(r"\g<end>, ", text)
-    return _names(text) if casual else text
+    return text
+
+
+def _at_start(pattern: re.Pattern[str], template: str, text: str) -> str:
+    """``pattern.sub(template, text)`` for a pattern that begins with ``^``, tried there alone."""
+    match = pattern.match(text)
+    return text if match is None else match.expand(template) + text[match.end() :]
+
+
+_SUBJECTS_LEFT_OUT: Final = (
+    # In this order: what one puts in, the next ones see.
+    (_STATE, "I'm "),
+    (_DONE_TO, "I was "),
+    (_DROPPED, "I "),
+    (_DROPPED_BE, "I'm "),
+    (_NAMED_TWICE, r"\1 "),
+    (_DROPPED_MY, "My "),
+    (_HABIT, "I "),
+    (_NEW, r"My new \g<thing> is \g<where> "),
+    (_NO_MORE, r"I quit \g<what>"),
+)
+
+
+_LEAVES_OUT = re.compile(
+    "|".join(pattern.pattern for pattern, _ in _SUBJECTS_LEFT_OUT), re.IGNORECASE
+)
 
 
 def _with_subject(text: str) -> str:
-    """A sentence with the subject that its writer left out."""
-    text = _DROPPED_BE.sub(
-        "I'm ", _DROPPED.sub("I ", _DONE_TO.sub("I was ", _STATE.sub("I'm ", text)))
-    )
-    text = _DROPPED_MY.sub("My ", _NAMED_TWICE.sub(r"\1 ", text))
-    text = _NEW.sub(r"My new \g<thing> is \g<where> ", _HABIT.sub("I ", text))
-    return _NO_MORE.sub(r"I quit \g<what>", text)
+    """A sentence with the subject that its writer left out, if any."""
+    if text.partition(" ")[0] in _SUBJECTS or _LEAVES_OUT.match(text) is None:
+        return text
+    for pattern, template in _SUBJECTS_LEFT_OUT:
+        text = _at_start(pattern, template, text)
+    return text
 
 
 def is_casual(sentence: str) -> bool:

@@ -28,7 +28,7 @@ from treering.journal.space import (
 )
 from treering.llm.tokens import tokens_upto
 from treering.records import Entry, Progress
-from treering.search.terms import Terms, dated, terms, terms_version
+from treering.search.terms import Terms, dated, terms_of, terms_version
 from treering.split import SPLIT_VERSION, FragmentSize, Lengths, Span, split
 from treering.split.size import LengthUnit, words_upto
 from treering.views import progress as view_progress
@@ -433,18 +433,20 @@ def model_for(embedder: Embedder, size: FragmentSize) -> Embedder:
 
 def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
     """The pieces of entries, without vectors."""
-    return {
-        seq: [
-            Piece((start, stop), _terms(entry, start, stop))
-            for start, stop in split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
-        ]
+    cuts = {
+        seq: split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
         for seq, entry in entries.items()
         if not entry.source.startswith(OWN_SOURCES)
     }
+    of_fragments = iter(
+        terms_of([_counted(entries[seq], span) for seq, spans in cuts.items() for span in spans])
+    )
+    return {seq: [Piece(span, next(of_fragments)) for span in spans] for seq, spans in cuts.items()}
 
 
-def _terms(entry: Entry, start: int, stop: int) -> Terms:
-    return terms(dated(embedded_text(entry.text[start:stop], entry.speaker), entry.at))
+def _counted(entry: Entry, span: Span) -> str:
+    """The text whose words are the terms of a fragment."""
+    return dated(embedded_text(entry.text[slice(*span)], entry.speaker), entry.at)
 
 
 def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None:

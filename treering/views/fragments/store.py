@@ -35,14 +35,14 @@ LONGEST = 1.01
 def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> list[int]:
     """Store fragments, given as entry, span and terms; return their ids."""
     places = blocks.reserve(writer, writer.id, [len(terms) for _, _, terms in pieces])
-    fragments = [
-        writer.insert(
-            "INSERT INTO fragment (space, entry, start, stop, block, slot)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (writer.id, entry, *span, place.block, place.slot),
-        )
-        for (entry, span, _), place in zip(pieces, places, strict=True)
-    ]
+    space = writer.id
+    fragments = writer.insert_many(
+        "INSERT INTO fragment (space, entry, start, stop, block, slot) VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (space, entry, *span, place.block, place.slot)
+            for (entry, span, _), place in zip(pieces, places, strict=True)
+        ],
+    )
     rows = blocks.rows_of(
         writer,
         fragments,

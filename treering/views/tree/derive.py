@@ -13,6 +13,7 @@ from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE
+from treering.views.tree.leaves import levels
 from treering.views.tree.search import TreeRelatives
 from treering.views.tree.view import TreeView
 
@@ -35,9 +36,10 @@ class Summaries(View):
             self._tree.settle(progress, upgrade=upgrade)
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
-        """The numbers of summaries to make and of leaves to remove."""
+        """The numbers of summaries to make, of leaves to remove and of texts to place again."""
         counts = work.counts(reader, reader.id)
-        return {kind: counts.get(kind, 0) for kind in (store.SUMMARIES, store.ERASED)}
+        kinds = (store.SUMMARIES, store.ERASED, store.LOOSE)
+        return {kind: counts.get(kind, 0) for kind in kinds}
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
@@ -68,11 +70,11 @@ class Summaries(View):
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
         """See ``View``. The mark holds the depth of the fragment's leaf."""
         fragments = [quote.fragment for quote in quotes if quote.fragment is not None]
-        levels = store.levels(reader, reader.id, fragments)
+        depths = levels(reader, reader.id, fragments)
         return {
-            place: Mark(level=levels[quote.fragment])
+            place: Mark(level=depths[quote.fragment])
             for place, quote in enumerate(quotes)
-            if quote.fragment in levels
+            if quote.fragment in depths
         }
 
     def relation(self) -> TreeRelatives:

@@ -8,8 +8,8 @@ import numpy as np
 
 from treering.journal.contract import Reader
 from treering.split.text import sentences
-from treering.views.tree import store
 from treering.views.tree.shape import Tree
+from treering.views.tree.texts import leaf_texts
 
 LOOKED_AT = 64
 """Leaves below a node, spread evenly, of which the most typical is taken."""
@@ -20,7 +20,7 @@ MAX_CHARS = 160
 def examples(reader: Reader, space: int, tree: Tree, numbers: Iterable[int]) -> dict[int, str]:
     """The beginning of a typical text below each node, by the node's number."""
     leaf_of = {number: _central_leaf(tree, number) for number in numbers}
-    texts = store.leaf_texts(reader, space, leaf_of.values())
+    texts = leaf_texts(reader, space, leaf_of.values())
     return {
         number: _beginning(texts[leaf].text) for number, leaf in leaf_of.items() if leaf in texts
     }

@@ -11,7 +11,8 @@ import numpy as np
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
 from treering.search.context import Candidate, CountTokens, arranged, assemble, cost_of
-from treering.search.rank import Ranking
+from treering.search.rank import RankedRows, Ranking
+from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
 from treering.views.tree import store
 from treering.views.tree.cover import candidates, cover
@@ -26,18 +27,25 @@ TOKENS_A_TEXT: Final = 32
 
 
 class NodeRanking(NamedTuple):
-    """Texts and summaries ranked for some queries. ``allowed`` marks rows to show; None is all."""
+    """Texts and summaries ranked for some queries.
+
+    ``fragments`` are those that meet the filter, and ``allowed`` the rows to show; None is all.
+    """
 
     searcher: Searcher
     reader: SpaceReader
     tree: Tree
     wide: NodeSnapshot
     ranking: Ranking
+    fragments: Allowed | None
     allowed: Allowed | None
 
 
 def node_hits(ranked: NodeRanking, query: int, k: int, level: Level) -> list[Hit]:
-    """The k best summaries, or summaries and texts, for a query, best first."""
+    """The k best summaries, or summaries and texts, for a query, best first.
+
+    A round of a chat is one of the k, and its messages follow each other.
+    """
     wide, ranking, allowed = ranked.wide, ranked.ranking, ranked.allowed
     if level == "summaries":
         allowed = np.ones(len(wide.node), dtype=np.bool_) if allowed is None else allowed.copy()
@@ -46,8 +54,8 @@ def node_hits(ranked: NodeRanking, query: int, k: int, level: Level) -> list[Hit
     summaries = [row for row in rows if row >= wide.texts]
     speaks_for = {row: row for row in rows}
     speaks_for |= wide.best_texts(summaries, ranking.scores[:, query]) if summaries else {}
-    hits = _hits(ranked, query, speaks_for)
-    return [hits[row] for row in rows]
+    shown = _shown(ranked, query, speaks_for)
+    return [text.hit for row in rows for text in shown[row]]
 
 
 def mixed_context(
@@ -73,44 +81,58 @@ def mixed_context(
     for row in relevant:  # best first
         for summary in above[row]:
             speaks_for.setdefault(summary, row)
-    hits = _hits(ranked, 0, speaks_for)
-    items = wide.snapshot.items
-    shown = {
-        row: Candidate(
-            hit,
-            int(items.position[speaks_for[row]]),
-            int(items.session[row]),
-            items.vectors[row],
-        )
-        for row, hit in hits.items()
-    }
-    tokens = {row: cost_of(candidate, count) for row, candidate in shown.items()}
-    vectors = {row: candidate.vector for row, candidate in shown.items()}
+    shown = _shown(ranked, 0, speaks_for)
+    tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
+    vectors = {row: wide.snapshot.items.vectors[row] for row in shown}
     taken = cover(candidates(relevant, above, tokens, vectors), budget)
     if not taken:
-        return assemble(query, [shown[row] for row in relevant], budget, count)
-    return arranged(query, [shown[row] for row in taken], budget, count)
+        return assemble(query, [text for row in relevant for text in shown[row]], budget, count)
+    return arranged(query, [text for row in taken for text in shown[row]], budget, count)
 
 
-def _hits(ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]) -> dict[int, Hit]:
-    """A hit for every row of ``speaks_for``, which maps a row to the text that gives its place.
+def _shown(
+    ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]
+) -> dict[int, list[Candidate]]:
+    """What is shown of every row of ``speaks_for``, which maps a row to the text with its place.
 
-    A text gives its own place. A summary has no place in a source, and takes that of a text below.
+    A text gives its own place, and a round has several. A summary has no place in a source, and
+    takes that of a text below.
     """
-    searcher, reader, tree, wide, ranking, _ = ranked
-    places = sorted(set(speaks_for.values()))
-    texts = dict(
-        zip(places, searcher.hits(reader, ranking, query, np.array(places, np.int64)), strict=True)
-    )
-    rows = [row for row in speaks_for if row >= wide.texts]
-    summaries = store.summaries(
-        reader, ranking.snapshot.state.id, [int(wide.node[row]) for row in rows]
-    )
-    hits = {row: texts[row] for row in speaks_for if row < wide.texts}
-    for row in rows:
-        number = int(wide.node[row])
-        hits[row] = replace(
-            texts[speaks_for[row]],
+    searcher, reader, _, wide, ranking, meeting, _ = ranked
+    members = {row: wide.members(row, meeting).tolist() for row in set(speaks_for.values())}
+    places = sorted(place for of_row in members.values() for place in of_row)
+    hits = searcher.hits(reader, _of_fragments(wide, ranking), query, np.array(places, np.int64))
+    hit_at = dict(zip(places, hits, strict=True))
+    items = wide.fragments.items
+    texts = {
+        row: [
+            Candidate(
+                hit_at[place],
+                int(items.position[place]),
+                int(items.session[place]),
+                items.vectors[place],
+            )
+            for place in of_row
+        ]
+        for row, of_row in members.items()
+    }
+    first = {row: texts[text][0] for row, text in speaks_for.items() if row >= wide.texts}
+    shown = {row: texts[row] for row in speaks_for if row < wide.texts}
+    return shown | _summaries(ranked, query, first)
+
+
+def _summaries(
+    ranked: NodeRanking, query: int, first: Mapping[int, Candidate]
+) -> dict[int, list[Candidate]]:
+    """What is shown of rows that are summaries. ``first`` has the text that gives each a place."""
+    _, reader, tree, wide, ranking, _, _ = ranked
+    items = wide.snapshot.items
+    numbers = {row: int(wide.node[row]) for row in first}
+    summaries = store.summaries(reader, ranking.snapshot.state.id, numbers.values())
+    shown = {}
+    for row, number in numbers.items():
+        hit = replace(
+            first[row].hit,
             score=float(ranking.scores[row, query]),
             text=summaries[number].text or "",
             why=ranking.why(row, query),
@@ -123,4 +145,13 @@ def _hits(ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]) -> dic
             summary_of=tree.leaves_below(number),
             confidence=ranking.confidence(row, query),
         )
-    return hits
+        session, vector = int(items.session[row]), items.vectors[row]
+        shown[row] = [Candidate(hit, first[row].rank, session, vector)]
+    return shown
+
+
+def _of_fragments(wide: NodeSnapshot, ranking: Ranking) -> RankedRows:
+    """The ranking of the fragments one by one; those of a round have its scores."""
+    if wide.round_of is None:
+        return ranking
+    return RoundRanking(wide.fragments, ranking.scores[wide.round_of], ranking, wide.round_of)

@@ -17,10 +17,22 @@ from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceStat
 from treering.search.snapshot import Snapshot
 from treering.views.fragments import store as fragments
 from treering.views.tree import planting, store
+from treering.views.tree.leaves import (
+    NewLeaf,
+    detach,
+    fragments_of,
+    leaf_by_digest,
+    new_leaves,
+    put_leaf,
+    rounds,
+    standing,
+)
+from treering.views.tree.rounds import changes, has_all
 from treering.views.tree.rows import Rows
 from treering.views.tree.settings import Settings
 from treering.views.tree.shape import ROOT, Insertion, Node, Tree
-from treering.views.tree.store import NewLeaf, TreeState
+from treering.views.tree.store import TreeState
+from treering.views.tree.texts import leaf_vectors
 
 BATCH_VECTORS: Final = 1024
 """Fragments attached in one transaction: about a quarter of a second."""
@@ -136,17 +148,25 @@ class Grower:
         """Attach and remove one batch of leaves; return whether there was any."""
         if not self._anything():
             return False
+        # Before the transaction: a snapshot is read in one of its own. Most trees need none.
+        snapshot = self._snapshot() if self.settings().chat_unit == "rounds" else None
         with self.writing() as open_tree:
             if open_tree is None:
                 return False
             writer, state, tree = open_tree
             assert state.model is not None  # checked by writing()
             assert self._state is not None  # set by _synced
+            mark, new = new_leaves(writer, state.id, state.model, self._state.mark, size)
+            if tree.settings.chat_unit == "rounds":
+                if snapshot is None or not has_all(snapshot, new):
+                    return True  # something was added meanwhile: the next batch begins after it
+                loose = work.queued(writer, state.id, store.LOOSE, size)
+                new = _in_rounds(writer, state.id, state.model, tree, snapshot, new, loose)
+                work.claim(writer, state.id, store.LOOSE, loose)
             erased = work.queued(writer, state.id, store.ERASED, size)
             for leaf in erased:
                 _take_out(writer, state.id, tree, leaf)
             work.claim(writer, state.id, store.ERASED, erased)
-            mark, new = store.new_leaves(writer, state.id, state.model, self._state.mark, size)
             _attach(writer, state.id, tree, new)
             self.commit(writer, state.id, tree, mark)
         return True
@@ -158,7 +178,8 @@ class Grower:
                 return False
             mark = _mark(reader, state.id, state.model)
             newer = fragments.is_embedded_after(reader, state.id, state.model, mark)
-            return newer or bool(work.queued(reader, state.id, store.ERASED, 1))
+            queues = (store.ERASED, store.LOOSE)
+            return newer or any(work.queued(reader, state.id, queue, 1) for queue in queues)
 
     def _synced(
         self, reader: Reader, space: int, model: EmbeddingModel, base: Snapshot | None = None
@@ -195,13 +216,14 @@ def _load(
 ) -> Tree:
     nodes = store.nodes(reader, space)
     leaves = {node.number for node in nodes if node.leaf}
+    single = leaves.difference(part.leaf for part in rounds(reader, space).values())
     rows = Rows(model.dimension)
     if base is not None and base.state.model == model:
         places = dict(zip(base.fragment.tolist(), range(len(base)), strict=True))
         row_of = {
             number: places[fragment]
-            for fragment, number in store.standing(reader, space)
-            if number in leaves and fragment in places and base.embedded[places[fragment]]
+            for fragment, number in standing(reader, space)
+            if number in single and fragment in places and base.embedded[places[fragment]]
         }
         numbers = np.fromiter(row_of, dtype=np.int64, count=len(row_of))
         rows.share(
@@ -210,7 +232,7 @@ def _load(
             np.fromiter(row_of.values(), np.int64, len(row_of)),
         )
         leaves -= row_of.keys()
-    vectors = store.leaf_vectors(reader, space, model) if leaves else {}
+    vectors = leaf_vectors(reader, space, model) if leaves else {}
     empty = np.zeros(model.dimension, dtype=np.float32)  # of a leaf whose fragment was erased
     for number in leaves:
         rows[number] = vectors.get(number, empty)
@@ -226,16 +248,15 @@ def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> N
     changed: set[int] = set()
     touched: set[int] = set()
     for leaf in new:
-        digest = leaf.digest()
         # An exact repetition shares the leaf of the first text, and changes no summary.
-        number = store.leaf_by_digest(writer, space, digest)
+        number = leaf_by_digest(writer, space, leaf.digests()[0])
         if number is None:
             inserted = tree.insert(leaf.vector)
             number = inserted.leaf
             touched.update(_merging(tree, inserted))
             moved = (number, inserted.split, inserted.sibling)
             changed.update(node for node in moved if node is not None)
-        store.put_leaf(writer, space, number, leaf, digest)
+        put_leaf(writer, space, number, leaf)
     store.put_nodes(writer, space, _sorted(tree, changed))
     work.enqueue(writer, space, store.SUMMARIES, sorted(touched))
 
@@ -247,11 +268,32 @@ def _merging(tree: Tree, inserted: Insertion) -> Sequence[int]:
     return inserted.path[:-1]
 
 
-def _take_out(writer: Writer, space: int, tree: Tree, leaf: int) -> None:
+def _in_rounds(
+    writer: Writer,
+    space: int,
+    model: EmbeddingModel,
+    tree: Tree,
+    snapshot: Snapshot,
+    new: Sequence[NewLeaf],
+    loose: Sequence[int],
+) -> list[NewLeaf]:
+    """The new texts, chats as rounds, once the leaves that rounds outgrew have been taken out."""
+    chats = [fragment for leaf in new if leaf.kind == "chat" for fragment in leaf.fragments]
+    rounds, outgrown = changes(writer, space, model, snapshot, [*chats, *loose])
+    emptied, rest = detach(writer, space, outgrown)
+    placed = {fragment for leaf in rounds for fragment in leaf.fragments}
+    work.enqueue(writer, space, store.LOOSE, set(rest).difference(placed))
+    for leaf in emptied:
+        store.outdate(writer, space, leaf)
+        _take_out(writer, space, tree, leaf, erased=False)
+    return [*(leaf for leaf in new if leaf.kind != "chat"), *rounds]
+
+
+def _take_out(writer: Writer, space: int, tree: Tree, leaf: int, *, erased: bool = True) -> None:
     """Remove a leaf, unless it is gone already or the same text has been added again."""
-    if leaf not in tree or store.fragments_of(writer, space, leaf):
+    if leaf not in tree or fragments_of(writer, space, leaf):
         return
-    removed = tree.remove(leaf)
+    removed = tree.remove(leaf, erased=erased)
     store.drop_nodes(writer, space, [leaf])
     if removed.dissolved is not None and removed.heir is not None:
         store.drop_nodes(writer, space, [removed.dissolved])

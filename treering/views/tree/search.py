@@ -21,11 +21,13 @@ from treering.search.relations.contract import MISSING, Items, Relation
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.registry import Plan
 from treering.search.relations.tree import TreeOperator, TreeRelation
+from treering.search.rounds import grouped, reading_of
 from treering.search.searcher import check_choice
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 from treering.search.widen import widened
 from treering.views.tree import store
+from treering.views.tree.leaves import rounds, standing
 from treering.views.tree.retrieve import collapsed, traversal
 from treering.views.tree.shape import NOWHERE, ROOT, Tree
 
@@ -46,11 +48,15 @@ words were found in 400 tokens instead of 76 %. 0.5 and 2 do as well as 1."""
 class NodeSnapshot:
     """Fragments, then summaries, as one snapshot.
 
-    ``base`` has the fragments alone. ``node`` is the node of every row, or MISSING; exact
-    repetitions share a node. ``row`` is the first row of every node that has one.
+    ``base`` has the fragments alone, and where rounds are leaves a row for each round: then
+    ``fragments`` has them one by one, and ``round_of`` the row of each in ``base``. ``node`` is the
+    node of every row, or MISSING; exact repetitions share a node. ``row`` is the first row of every
+    node that has one.
     """
 
     base: Snapshot
+    fragments: Snapshot
+    round_of: Codes | None
     snapshot: Snapshot
     node: Codes
     row: Mapping[int, int]
@@ -58,7 +64,7 @@ class NodeSnapshot:
 
     @property
     def texts(self) -> int:
-        """How many rows are fragments."""
+        """How many rows are fragments, or rounds of them."""
         return len(self.base)
 
     def rows(self) -> Codes:
@@ -74,19 +80,24 @@ class NodeSnapshot:
         return rows
 
     def meeting(self, allowed: Allowed | None) -> Allowed | None:
-        """The rows that meet a filter, given which fragments ``base`` has that do; None for all.
+        """The rows that meet a filter, given which fragments do; None for all.
 
         A summary meets the filter if every text below it does. Else it could reveal a text that
-        the filter excludes.
+        the filter excludes. A round does if some of its messages do, and those above it if all do.
         """
         if allowed is None:
             return None
+        whole = allowed
+        if self.round_of is not None:
+            meeting = np.bincount(self.round_of, weights=allowed, minlength=self.texts)
+            whole = meeting == np.bincount(self.round_of, minlength=self.texts)
+            allowed = meeting > 0
         parents = self.relation.parents
         # ``other`` marks the leaves none of whose texts meets the filter. Every summary above one
         # of them is mixed.
         other = np.ones(len(parents), dtype=np.bool_)
         other[parents[parents != MISSING]] = False
-        standing = self.node[: self.texts][allowed]
+        standing = self.node[: self.texts][whole]
         other[standing[standing != MISSING]] = False
         mixed = np.zeros(len(parents), dtype=np.bool_)
         above = parents[other]
@@ -94,6 +105,15 @@ class NodeSnapshot:
             mixed[above] = True
             above = parents[above]
         return np.concatenate([allowed, ~mixed[self.node[self.texts :]]])
+
+    def members(self, row: int, allowed: Allowed | None) -> Codes:
+        """The fragments at a row of ``base`` that are ``allowed``, rows of ``fragments``."""
+        if self.round_of is None:
+            return np.array([row])
+        members = np.flatnonzero(self.round_of == row)
+        if allowed is not None:
+            members = members[allowed[members]]
+        return members[np.argsort(self.fragments.items.position[members])]
 
     def best_texts(self, summaries: Sequence[int], scores: Floats) -> dict[int, int]:
         """For each summary row, the row of the highest-scoring text below it."""
@@ -154,10 +174,12 @@ class TreeSearch:
                 self._version += 1
                 self._wide = self._widened(reader, space, tree, base)
                 self._key = key
-                _share(tree, self._wide, base)
+                if self._wide.round_of is None:
+                    _share(tree, self._wide, base)
             return self._wide
 
-    def _widened(self, reader: Reader, space: int, tree: Tree, base: Snapshot) -> NodeSnapshot:
+    def _widened(self, reader: Reader, space: int, tree: Tree, fragments: Snapshot) -> NodeSnapshot:
+        base, round_of = _by_leaf(reader, space, fragments)
         numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
         # Terms are expensive; a summary whose text has not changed keeps its own.
         before, self._terms = self._terms, {}
@@ -172,7 +194,8 @@ class TreeSearch:
         there = np.flatnonzero(node != MISSING)
         first = there[np.unique(node[there], return_index=True)[1]]
         row = dict(zip(node[first].tolist(), first.tolist(), strict=True))
-        return NodeSnapshot(base, snapshot, node, row, TreeRelation(parents, node))
+        relation = TreeRelation(parents, node)
+        return NodeSnapshot(base, fragments, round_of, snapshot, node, row, relation)
 
     def rank(
         self,
@@ -222,6 +245,20 @@ def pick(
     return [pair for pair in traversal(tree, score, k, least=cut) if pair[0] in wide.row]
 
 
+def _by_leaf(reader: Reader, space: int, snapshot: Snapshot) -> tuple[Snapshot, Codes | None]:
+    """The fragments, and where rounds are leaves the rounds, with the row of each fragment."""
+    parts = rounds(reader, space)
+    if not parts:
+        return snapshot, None
+    leaf = -snapshot.fragment  # of what is no part of a round: a number that no other row has
+    lengths = np.ones(len(snapshot), dtype=np.float32)
+    for row, fragment in enumerate(snapshot.fragment.tolist()):
+        if fragment in parts:
+            leaf[row], lengths[row] = parts[fragment]
+    starts = np.diff(leaf[reading_of(snapshot).rows], prepend=0) != 0
+    return grouped(snapshot, starts, lengths)
+
+
 def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
     """Let the tree read its leaves' vectors from the matrix that searches use."""
     standing = wide.node[: wide.texts]
@@ -233,16 +270,16 @@ def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
 def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:
     """The parent of every node, MISSING below the root, and the leaf of each fragment."""
     parents = tree.parents()
-    rows = sorted(store.standing(reader, space))
-    standing, leaves = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+    rows = sorted(standing(reader, space))
+    stands, leaves = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     # A fragment whose leaf is not in this tree is related to nothing.
     there = leaves < len(parents)
     there[there] = parents[leaves[there]] != NOWHERE
-    standing, leaves = standing[there], leaves[there]
+    stands, leaves = stands[there], leaves[there]
     nodes = np.full(len(fragments), MISSING, dtype=np.int64)
-    if len(standing):
-        place = np.minimum(np.searchsorted(standing, fragments), len(standing) - 1)
-        nodes = np.where(standing[place] == fragments, leaves[place], MISSING)
+    if len(stands):
+        place = np.minimum(np.searchsorted(stands, fragments), len(stands) - 1)
+        nodes = np.where(stands[place] == fragments, leaves[place], MISSING)
     parents[parents == ROOT] = MISSING  # the root says nothing: two topics are not relatives
     return parents, nodes
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from treering.errors import InputError
+from treering.search.rounds import CHAT_UNITS, ChatUnit
 from treering.views.tree.threshold import Threshold
 
 Route = Literal["content", "leaves"]
@@ -31,6 +32,8 @@ class Settings:
     A summary at depth 1 has at most ``summary_tokens``, and ``deeper_tokens`` more for each level
     below. With ``summary_tokens=0`` it is as long as the model writes it, as in the paper; without
     a model as long as the paper's are in the median.
+
+    ``chat_unit`` says what a leaf of a chat is: a message, or, as in the paper, a whole round.
     """
 
     threshold: Threshold = field(default_factory=Threshold)
@@ -38,12 +41,15 @@ class Settings:
     receiver: Receiver = "merged"
     summary_tokens: int = SUMMARY_TOKENS
     deeper_tokens: int = 0
+    chat_unit: ChatUnit = "messages"
 
     def __post_init__(self) -> None:
         if self.route not in ("content", "leaves"):
             raise InputError(f"route is {self.route!r}; use 'content' or 'leaves'")
         if self.receiver not in ("merged", "kept"):
             raise InputError(f"receiver is {self.receiver!r}; use 'merged' or 'kept'")
+        if self.chat_unit not in CHAT_UNITS:
+            raise InputError(f"chat_unit is {self.chat_unit!r}; use 'messages' or 'rounds'")
         if self.summary_tokens < 0 or self.deeper_tokens < 0:
             raise InputError(
                 f"summaries have {self.summary_tokens} tokens and {self.deeper_tokens} more a "

@@ -21,6 +21,7 @@ from treering.views.tree.extract import central_sentences
 from treering.views.tree.grow import Grower
 from treering.views.tree.shape import Tree
 from treering.views.tree.store import Summary
+from treering.views.tree.texts import leaf_texts
 
 CALLS_IN_FLIGHT: Final = 8
 """Language model calls at a time: what a small local server batches and a rate limit allows."""
@@ -233,7 +234,7 @@ class SummarySettler:
 
 def _texts(reader: Reader, space: int, tree: Tree, nodes: list[int]) -> tuple[str, ...]:
     """The texts of nodes in the given order. A summary that is not made yet is left out."""
-    leaves = store.leaf_texts(reader, space, [node for node in nodes if tree.is_leaf(node)])
+    leaves = leaf_texts(reader, space, [node for node in nodes if tree.is_leaf(node)])
     summaries = store.summaries(reader, space, [node for node in nodes if not tree.is_leaf(node)])
     texts = {number: leaf.text for number, leaf in leaves.items()}
     texts |= {number: summary.text for number, summary in summaries.items() if summary.text}

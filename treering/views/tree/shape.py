@@ -247,8 +247,11 @@ class Tree:
             self._deepest = max(self._deepest, len(descent))
         return Insertion(leaf, tuple(descent[1:]), split, sibling)
 
-    def remove(self, leaf: int) -> Removal:
-        """Take a leaf out; a parent left with one child gives its place to that child."""
+    def remove(self, leaf: int, *, erased: bool = True) -> Removal:
+        """Take a leaf out; a parent left with one child gives its place to that child.
+
+        Where its text was ``erased``, inserts no longer go by the texts of the summaries above.
+        """
         path = self.path(self._check_leaf(leaf))
         parent = self.parent(leaf)
         # The sum is taken while the leaf still has its vector.
@@ -259,11 +262,13 @@ class Tree:
         del self.rows[leaf]
         self._parent[leaf] = NOWHERE
         self._leaves -= 1
-        if parent == ROOT or len(self._families[parent]) > 1:
+        heir = None
+        if parent != ROOT and len(self._families[parent]) == 1:
+            heir = self._dissolve(parent)
+        if erased:
             self._forget_contents(path)
+        if heir is None:
             return Removal(path)
-        heir = self._dissolve(parent)
-        self._forget_contents(path)
         return Removal(path[:-1], parent, heir)
 
     def set_content(self, node: int, vector: Vector) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
@@ -21,6 +21,7 @@ from treering.search.filters import allowed_rows
 from treering.search.own import Mode
 from treering.search.relations.contract import MISSING
 from treering.search.relations.registry import Plan
+from treering.search.rounds import ChatUnit
 from treering.search.searcher import check_choice, check_queries, known_until
 from treering.views.contract import Resources
 from treering.views.tree import draw, store
@@ -35,7 +36,8 @@ from treering.views.tree.draw import Branch
 from treering.views.tree.example import examples
 from treering.views.tree.found import NodeRanking, mixed_context, node_hits
 from treering.views.tree.grow import Grower
-from treering.views.tree.node import TreeNode
+from treering.views.tree.leaves import leaves_of_entry
+from treering.views.tree.node import TreeNode, shown_nodes
 from treering.views.tree.otd import otd_revenue
 from treering.views.tree.revenue import Separation, apart, revenue, separation
 from treering.views.tree.search import (
@@ -49,7 +51,7 @@ from treering.views.tree.search import (
     with_tree,
 )
 from treering.views.tree.settings import Receiver, Route, Settings
-from treering.views.tree.settle import ALL, SummarySettler
+from treering.views.tree.settle import SummarySettler
 from treering.views.tree.shape import ROOT, Tree
 from treering.views.tree.threshold import Form
 
@@ -128,13 +130,14 @@ class TreeView:
         receiver: Receiver | None = None,
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
+        chat_unit: ChatUnit | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
         those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens`` and ``deeper_tokens`` are those of ``Settings``. All summaries become
-        pending work. Raises InputError.
+        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
+        summaries become pending work. Raises InputError.
         """
         now = self.settings()
         chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
@@ -144,6 +147,7 @@ class TreeView:
             "receiver": receiver,
             "summary_tokens": summary_tokens,
             "deeper_tokens": deeper_tokens,
+            "chat_unit": chat_unit,
         }
         changed: dict[str, Any] = {n: value for n, value in others.items() if value is not None}
         settings = replace(now, threshold=replace(now.threshold, **given), **changed)
@@ -186,8 +190,10 @@ class TreeView:
                 raise UnknownName(f"no entry {entry_id!r}: the tree is empty")
             reader, state, tree = open_tree
             seq, _ = entries.find(reader, state.id, entry_id)
-            numbers = store.leaves_of_entry(reader, state.id, seq)
-            return _nodes(reader, state.id, tree, [number for number in numbers if number in tree])
+            numbers = leaves_of_entry(reader, state.id, seq)
+            return shown_nodes(
+                reader, state.id, tree, [number for number in numbers if number in tree]
+            )
 
     def stats(self) -> TreeStats:
         """Figures of the tree, without any model."""
@@ -195,7 +201,7 @@ class TreeView:
             if open_tree is None:
                 return TreeStats(Shape(0, 0, 0, 0, 0.0, ()), 0, {}, 0.0, 0.0)
             reader, state, tree = open_tree
-            nodes = _nodes(reader, state.id, tree, [n for n in tree.walk() if n != ROOT])
+            nodes = shown_nodes(reader, state.id, tree, [n for n in tree.walk() if n != ROOT])
             tokens = {node.number: estimate_tokens(node.text) for node in nodes if node.text}
             by_maker: dict[str, int] = {}
             for node in nodes:
@@ -271,7 +277,7 @@ class TreeView:
             else:
                 cosines = wide.snapshot.items.vectors @ vectors[0]
                 picked = pick(tree, wide, cosines, k, method, least)
-            shown = _nodes(reader, state.id, tree, [node for node, _ in picked])
+            shown = shown_nodes(reader, state.id, tree, [node for node, _ in picked])
             return [
                 replace(node, score=score, why=why.get(node.number))
                 for node, (_, score) in zip(shown, picked, strict=True)
@@ -396,9 +402,10 @@ class TreeView:
             reader, _, tree = open_tree
             self._searcher.ensure_same(wide.snapshot, vectors)
             ranking = self._search.rank(wide, queries, vectors, plan, mode)
-            allowed = wide.meeting(allowed_rows(reader, wide.base, condition))
+            fragments = allowed_rows(reader, wide.fragments, condition)
             reader.as_of = known_until(condition)
-            yield NodeRanking(self._searcher, reader, tree, wide, ranking, allowed)
+            allowed = wide.meeting(fragments)
+            yield NodeRanking(self._searcher, reader, tree, wide, ranking, fragments, allowed)
 
     def _wide(self, open_tree: tuple[SpaceReader, SpaceState, Tree] | None) -> NodeSnapshot | None:
         base = self._searcher.snapshot()
@@ -412,7 +419,7 @@ class TreeView:
             if open_tree is None:
                 return []
             reader, state, tree = open_tree
-            return _nodes(reader, state.id, tree, choose(tree))
+            return shown_nodes(reader, state.id, tree, choose(tree))
 
     def _branches(self, root: int) -> list[Branch]:
         with self._grower.reading() as open_tree:
@@ -422,36 +429,11 @@ class TreeView:
             below = list(tree.walk(root))
             numbers = [number for number in below if number != ROOT]
             branches: dict[int, Branch] = {}
-            for node in reversed(_nodes(reader, state.id, tree, numbers)):
+            for node in reversed(shown_nodes(reader, state.id, tree, numbers)):
                 children = tuple(branches.pop(child) for child in tree.children(node.number))
                 branches[node.number] = _branch(node, children)
             tops = tree.children(ROOT) if root == ROOT else [root]
             return [branches[top] for top in tops]
-
-
-def _nodes(reader: SpaceReader, space: int, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
-    """Nodes as they are shown, in the given order."""
-    ordered = list(numbers)
-    pending = set(work.queued(reader, space, store.SUMMARIES, ALL))
-    leaf_texts = store.leaf_texts(reader, space, [n for n in ordered if tree.is_leaf(n)])
-    summaries = store.summaries(reader, space, [n for n in ordered if not tree.is_leaf(n)])
-    nodes = []
-    for number in ordered:
-        depth, leaves = tree.depth(number), tree.leaves_below(number)
-        if number in summaries:
-            summary = summaries[number]
-            waits = number in pending
-            text = summary.text or ""
-            node = TreeNode(number, text, depth, False, leaves, summary.made_by, waits)
-        else:
-            leaf = leaf_texts.get(number)
-            node = TreeNode(number, leaf.text if leaf else "", depth, True, leaves)
-            if leaf:
-                node = replace(
-                    node, entry_id=leaf.entry_id, source=leaf.source, repeats=leaf.repeats
-                )
-        nodes.append(node)
-    return nodes
 
 
 def _branch(node: TreeNode, children: tuple[Branch, ...]) -> Branch:

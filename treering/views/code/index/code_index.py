@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treering.arrays import Floats
 from treering.errors import EmptyText, InputError, UnknownName
@@ -20,6 +21,7 @@ from treering.views.code.graph.calls import updated_calls
 from treering.views.code.graph.code_graph import Candidates, CodeGraph
 from treering.views.code.graph.operator import CUTOFF, CallGain, CodeRelation
 from treering.views.code.graph.trunk import Trunk, trunk
+from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
 from treering.views.code.parse.cuts import Lines, Unit, cut
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree
 from treering.views.code.parse.parser import parse
@@ -217,12 +219,15 @@ class CodeIndex:
         vector: Floats | None = None,
         alpha: float = ALPHA,
         near: CodePlace | None = None,
+        paths: Sequence[str] | None = None,
     ) -> list[CodeHit]:
         """The k fragments that matter most to ``query``: ``own + α·env`` (FragRel eq. 10).
 
         ``vector`` is the query's embedding, unit length, for the modes ``hybrid`` and ``dense``;
         ``alpha`` 0 leaves the code relation out; ``near`` is where the code will go, and adds how
-        related each fragment is to that place. Raises EmptyText, InputError, UnknownName.
+        related each fragment is to that place. Files that the query does not ask for, such as
+        tests, count less. ``paths`` are patterns of the files that may be found, see ``files_at``.
+        Raises EmptyText, InputError, UnknownName.
         """
         _check(query, k, mode)
         if not len(self):
@@ -231,8 +236,23 @@ class CodeIndex:
         if near is not None:
             terms["near"] = NEAR * self.nearness(near)
         total = np.sum(list(terms.values()), axis=0)
+        if (aside := self._aside(query, near)).any():
+            # Scores are distances from a mean: what a fragment has is counted from the least.
+            terms["aside"] = np.where(aside, (ASIDE - 1) * (total - total.min()), np.float32(0))
+            total = total + terms["aside"]
+        if paths is not None:
+            total[~self._among(files_at(self._files, paths))] = -np.inf
         best = np.argsort(-total, kind="stable")[:k]
-        return [self._hit(int(row), terms) for row in best]
+        return [self._hit(int(row), terms) for row in best if total[row] > -np.inf]
+
+    def _aside(self, query: str, near: CodePlace | None) -> NDArray[np.bool_]:
+        """Which fragments are of files that are not asked for, shape (N,)."""
+        asked_for = is_asked_for(query, None if near is None else near.path)
+        return ~self._among({path for path in self._files if asked_for(path)})
+
+    def _among(self, paths: Collection[str]) -> NDArray[np.bool_]:
+        """Which fragments are of some files, shape (N,)."""
+        return np.fromiter((path in paths for path, _ in self._rows), np.bool_, len(self._rows))
 
     def score(
         self, query: str, *, mode: Mode, vector: Floats | None, alpha: float

@@ -1,0 +1,159 @@
+"""Changes that threads ask for at once share a transaction, and each of them stands alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from treering.errors import JournalBusy, JournalError, JournalFull
+from treering.journal.contract import Database, Writer
+from treering.journal.together import OpenWriter, SharedWrites
+
+TIMEOUT_S = 30.0
+PAUSE_S = 0.001
+
+Change = Callable[[Writer], str]
+
+
+def named(name: str) -> Change:
+    def change(writer: Writer) -> str:
+        writer.execute("INSERT INTO space (name) VALUES (?)", (name,))
+        # Read to its end, as views do: what the engine notes of it must outlive what is undone.
+        assert list(writer.rows("SELECT name FROM space WHERE name = ?", (name,)))
+        if name.startswith("bad"):
+            raise LookupError(name)
+        return name
+
+    return change
+
+
+def stored(database: Database) -> list[str]:
+    with database.read() as reader:
+        return sorted(str(row[0]) for row in reader.rows("SELECT name FROM space"))
+
+
+class Gathering:
+    """Changes that are asked for while another thread leads: it makes them after its own."""
+
+    def __init__(self, database: Database, share_s: float = TIMEOUT_S) -> None:
+        self.database = database
+        self.shared = SharedWrites(share_s)
+        self.transactions = 0
+        self._held, self._go_on = threading.Event(), threading.Event()
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        self.transactions += 1
+        with self.database.write() as writer:
+            yield writer
+
+    def run(self, changes: list[Change], write: OpenWriter | None = None) -> list[Future[str]]:
+        """The first change and those given, which are asked for while it is under way; ended."""
+
+        def first(writer: Writer) -> str:
+            self._held.set()
+            assert self._go_on.wait(TIMEOUT_S)
+            return named("first")(writer)
+
+        with ThreadPoolExecutor(len(changes) + 1) as threads:
+            futures = [threads.submit(self.shared.run, first, self.write)]
+            assert self._held.wait(TIMEOUT_S)
+            for number, change in enumerate(changes, start=1):
+                futures.append(threads.submit(self.shared.run, change, write or self.write))
+                self._await(number)  # so that they are made in this order
+            self._go_on.set()
+        return futures
+
+    def _await(self, waiting: int) -> None:
+        until = time.monotonic() + TIMEOUT_S
+        while len(self.shared._waiting) < waiting:
+            assert time.monotonic() < until
+            threading.Event().wait(PAUSE_S)
+
+
+def test_changes_of_many_threads_are_all_stored(database: Database) -> None:
+    names = [f"space {number:02}" for number in range(20)]
+    with ThreadPoolExecutor(len(names)) as threads:
+        done = threads.map(lambda name: database.write_together(named(name)), names)
+        assert list(done) == names
+    assert stored(database) == names
+
+
+def test_changes_that_wait_are_made_in_one_transaction(database: Database) -> None:
+    gathering = Gathering(database)
+    futures = gathering.run([named("ana"), named("ben")])
+    assert [future.result() for future in futures] == ["first", "ana", "ben"]
+    assert gathering.transactions == 1
+    assert stored(database) == ["ana", "ben", "first"]
+
+
+def test_a_change_that_fails_takes_down_only_itself(database: Database) -> None:
+    futures = Gathering(database).run([named("ana"), named("bad"), named("ben")])
+    assert [future.exception() is None for future in futures] == [True, True, False, True]
+    with pytest.raises(LookupError, match="bad"):
+        futures[2].result()
+    assert stored(database) == ["ana", "ben", "first"]
+
+
+def test_a_statement_that_fails_takes_down_only_its_change(database: Database) -> None:
+    futures = Gathering(database).run([named("ana"), named("ana"), named("ben")])
+    assert isinstance(futures[2].exception(), JournalError)
+    assert stored(database) == ["ana", "ben", "first"]
+
+
+def test_nobody_is_told_of_success_if_the_transaction_fails(database: Database) -> None:
+    gathering = Gathering(database)
+    write = gathering.write
+
+    @contextmanager
+    def full() -> Iterator[Writer]:
+        with write() as writer:
+            yield writer
+            raise JournalFull("no space left")
+
+    gathering.write = full  # type: ignore[method-assign]
+    futures = gathering.run([named("ana"), named("bad")])
+    assert [type(future.exception()) for future in futures] == [
+        JournalFull,
+        JournalFull,
+        LookupError,
+    ]
+    assert stored(database) == []
+
+
+def test_a_transaction_that_cannot_begin_fails_only_who_asked_for_it(database: Database) -> None:
+    gathering = Gathering(database, share_s=0.0)
+
+    @contextmanager
+    def busy() -> Iterator[Writer]:
+        gathering.transactions += 1
+        if gathering.transactions < 3:
+            raise JournalBusy("another process kept writing")
+        with database.write() as writer:
+            yield writer
+
+    futures = gathering.run([named("ana"), named("ben")], busy)
+    outcomes = [type(future.exception()) for future in futures]
+    assert outcomes[0] is type(None)
+    assert sorted(map(str, outcomes[1:])) == sorted(map(str, [JournalBusy, type(None)]))
+    assert len(stored(database)) == 2
+
+
+def test_what_an_interrupted_thread_made_for_others_is_made_again(database: Database) -> None:
+    tries: list[str] = []
+
+    def interrupted(writer: Writer) -> str:
+        tries.append("")
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        return named("ben")(writer)
+
+    futures = Gathering(database).run([named("ana"), interrupted])
+    assert isinstance(futures[0].exception(), KeyboardInterrupt)
+    assert [future.result() for future in futures[1:]] == ["ana", "ben"]
+    assert stored(database) == ["ana", "ben"]

@@ -1,0 +1,278 @@
+"""Rounds of chats as leaves: a user's message with the replies to it is one text of the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Open
+from tests.tree.talking import WordEmbedder, echo
+from treering import Memory
+from treering.arrays import Floats
+from treering.errors import InputError
+from treering.llm.scripted import ScriptedLLM
+from treering.views.presets import PRESETS
+from treering.views.tree.node import TreeNode
+from treering.views.tree.shape import Tree
+
+pytestmark = pytest.mark.both_engines
+
+TALK = (
+    ("user", "Ana has a boat"),
+    ("assistant", "Which boat"),
+    ("user", "Ben bakes bread in the oven"),
+    ("assistant", "Bread of rye"),
+    ("user", "The boat of Ana leaks"),
+    ("assistant", "Then Ana needs another boat"),
+    ("user", "Rye bread of Ben burns in the oven"),
+    ("assistant", "Poor Ben"),
+)
+
+
+def message(turn: tuple[str, str]) -> dict[str, str]:
+    return {"role": turn[0], "content": turn[1]}
+
+
+def talk(memory: Memory, turns: Sequence[tuple[str, str]] = TALK, source: str = "talk") -> None:
+    memory.add([message(turn) for turn in turns], source=source)
+
+
+def nodes(memory: Memory) -> list[TreeNode]:
+    there, stack = [], memory.tree.roots()
+    while stack:
+        node = stack.pop()
+        there.append(node)
+        stack += memory.tree.children(node.number)
+    return there
+
+
+def leaf_texts(memory: Memory) -> list[str]:
+    return sorted(node.text for node in nodes(memory) if node.leaf)
+
+
+def spoken(*turns: tuple[str, str]) -> str:
+    return "\n".join(f"{role}: {text}" for role, text in turns)
+
+
+@pytest.fixture
+def memory(open_memory: Open) -> Memory:
+    memory = open_memory(embedder=WordEmbedder())
+    memory.configure("memtree-chat")
+    return memory
+
+
+def test_each_round_of_a_recorded_conversation_is_inserted_as_one_text(memory: Memory) -> None:
+    talk(memory)
+    # MemTree, 3.1: the vectors of the rounds, by the length of their messages, one after the other.
+    embedded = unit(WordEmbedder().embed([spoken(turn) for turn in TALK]))
+    weighted = embedded * np.array([[len(text)] for _, text in TALK])
+    tree = Tree(WordEmbedder.dimension, memory.tree.settings())
+    for vector in unit(weighted.reshape(4, 2, -1).sum(axis=1)):
+        tree.insert(vector)
+    numbers = {leaf: n for n, leaf in enumerate(sorted(tree.leaves()))}
+    shown = {node.number: node for node in nodes(memory)}
+    assert {leaf: shown[leaf].text for leaf in numbers} == {
+        leaf: spoken(*TALK[2 * n : 2 * n + 2]) for leaf, n in numbers.items()
+    }
+    assert {number: memory.tree.path(number)[-1:] for number in numbers} == {
+        number: [shown[above] for above in tree.path(number)[-1:]] for number in numbers
+    }
+    assert len(shown) == len(tree) == 6  # of boats and of bread
+
+
+def unit(rows: Floats) -> Floats:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def test_a_leaf_names_all_messages_of_its_round(memory: Memory) -> None:
+    talk(memory, TALK[:2])
+    asked, replied = (entry.id for entry in memory.entries())
+    [leaf] = memory.tree.find(replied)
+    assert leaf.entry_ids == (asked, replied)
+    assert memory.tree.find(asked) == [leaf]
+
+
+def test_a_message_is_a_leaf_before_its_reply_is_there(memory: Memory) -> None:
+    talk(memory, TALK[:3])
+    assert leaf_texts(memory) == [spoken(*TALK[:2]), spoken(TALK[2])]
+    talk(memory, TALK[3:4])
+    assert leaf_texts(memory) == [spoken(*TALK[:2]), spoken(*TALK[2:4])]
+
+
+def test_a_talk_that_grows_has_the_rounds_of_one_that_was_recorded(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    recorded = open_memory(tmp_path / "recorded.db", embedder=WordEmbedder())
+    recorded.configure("memtree-chat")
+    talk(recorded)
+    for turn in TALK:
+        talk(memory, [turn])
+        memory.tree.settle()
+    assert leaf_texts(memory) == leaf_texts(recorded)
+    told = sorted(node.text for node in nodes(memory))
+    recorded.tree.settle()
+    assert sorted(node.text for node in nodes(recorded)) == told
+
+
+def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory: Open) -> None:
+    memory = open_memory(embedder=WordEmbedder(), llm=ScriptedLLM(echo))
+    memory.configure("memtree-chat")
+    for turn in (*TALK[:2], *TALK[4:6]):
+        talk(memory, [turn])
+        memory.tree.settle()
+    [summary] = [node for node in nodes(memory) if not node.leaf]
+    assert summary.leaves == 2
+    for text in ("Ana has a boat", "Which boat", "The boat of Ana leaks", "another boat"):
+        assert summary.text.count(text) == 1
+
+
+def test_opened_again_the_same_tree_goes_on(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
+    whole = open_memory(tmp_path / "whole.db", embedder=WordEmbedder())
+    whole.configure("memtree-chat")
+    talk(whole)
+    talk(memory, TALK[:4])
+    memory.tree.settle()
+    again = open_memory(embedder=WordEmbedder())
+    talk(again, TALK[4:])
+    for opened in (whole, again):
+        opened.tree.settle()
+    assert again.tree.draw() == whole.tree.draw()
+
+
+def test_forgetting_a_reply_leaves_its_question_and_nothing_of_the_reply(memory: Memory) -> None:
+    talk(memory)
+    memory.tree.settle()
+    [reply] = [entry for entry in memory.entries() if entry.text == "Bread of rye"]
+    memory.forget(reply.id)
+    assert not any("Bread of rye" in node.text for node in nodes(memory))
+    memory.tree.settle()
+    assert not any("Bread of rye" in node.text for node in nodes(memory))
+    assert leaf_texts(memory) == sorted(
+        [spoken(*TALK[:2]), spoken(TALK[2]), spoken(*TALK[4:6]), spoken(*TALK[6:])]
+    )
+    assert memory.stats().pending == {}
+
+
+def test_a_reply_whose_question_is_forgotten_joins_the_round_before(memory: Memory) -> None:
+    talk(memory)
+    memory.tree.settle()
+    [asked] = [entry for entry in memory.entries() if entry.text == TALK[2][1]]
+    memory.forget(asked.id)
+    memory.tree.settle()
+    assert leaf_texts(memory) == sorted(
+        [spoken(*TALK[:2], TALK[3]), spoken(*TALK[4:6]), spoken(*TALK[6:])]
+    )
+
+
+def test_equal_rounds_stay_apart_and_equal_messages_alone_share_a_leaf(memory: Memory) -> None:
+    greeting = (("user", "Hello"), ("assistant", "Hello"))
+    for source in ("one", "two"):
+        talk(memory, greeting, source=source)
+        talk(memory, [("user", "Rain")], source=source)
+    rain = ("user", "Rain")
+    assert leaf_texts(memory) == [spoken(*greeting), spoken(*greeting), spoken(rain)]
+    [leaf] = [node for node in nodes(memory) if node.text == spoken(rain)]
+    assert leaf.repeats == 1
+    # The reply to one of them takes it off the leaf, which stays that of the other.
+    talk(memory, [("assistant", "Snow")], source="one")
+    assert leaf_texts(memory)[2:] == [spoken(rain), spoken(rain, ("assistant", "Snow"))]
+
+
+def test_k_counts_nodes_and_the_messages_of_a_round_follow_each_other(memory: Memory) -> None:
+    talk(memory)
+    memory.tree.settle()
+    hits = memory.search("Ben burns bread in the oven", k=2)
+    assert [hit.text for hit in hits if hit.node is None] == [text for _, text in TALK[6:]]
+    assert len(hits) == 3
+    assert len({hit.score for hit in hits}) == 2
+    found = memory.tree.search("Ben burns bread in the oven", method="collapsed", k=2)
+    assert spoken(*TALK[6:]) in [node.text for node in found]
+
+
+def test_a_filter_shows_the_messages_that_meet_it_and_hides_a_summary_of_others(
+    memory: Memory,
+) -> None:
+    talk(memory)
+    talk(memory, [("user", "Ana sails the boat"), ("user", "The boat of Ana")], source="log")
+    memory.tree.settle()
+    hits = memory.search("boat of Ana", k=20, source="log")
+    assert {hit.text for hit in hits if hit.node is None} == {
+        "Ana sails the boat",
+        "The boat of Ana",
+    }
+    assert all("leaks" not in hit.text for hit in hits)
+
+
+def test_a_context_of_mixed_altitudes_shows_a_round_whole(memory: Memory) -> None:
+    talk(memory)
+    memory.tree.settle()
+    context = memory.context("Who bakes bread of rye in the oven?", altitude="mixed", budget=400)
+    texts = [hit.text for passage in context.passages for hit in passage.hits]
+    assert (TALK[2][1] in texts) == (TALK[3][1] in texts)
+    assert TALK[3][1] in texts
+
+
+def test_texts_and_messages_alone_stand_among_rounds(memory: Memory) -> None:
+    talk(memory, TALK[:2])
+    memory.add("The boat of Ana is red.", source="note", kind="text")
+    assert leaf_texts(memory) == ["The boat of Ana is red.", spoken(*TALK[:2])]
+    memory.tree.settle()
+    assert {hit.text for hit in memory.search("boat of Ana", k=9) if hit.node is None} == {
+        "The boat of Ana is red.",
+        *(text for _, text in TALK[:2]),
+    }
+
+
+def test_a_tree_of_rounds_is_grown_anew_for_single_messages_and_back(memory: Memory) -> None:
+    talk(memory)
+    rounds = [spoken(*TALK[at : at + 2]) for at in range(0, 8, 2)]
+    assert leaf_texts(memory) == sorted(rounds)
+    memory.tree.replant(chat_unit="messages")
+    assert leaf_texts(memory) == sorted(spoken(turn) for turn in TALK)
+    memory.tree.replant(chat_unit="rounds")
+    assert leaf_texts(memory) == sorted(rounds)
+
+
+def test_an_unknown_unit_is_refused_and_changes_nothing(memory: Memory) -> None:
+    before = memory.tree.settings()
+    with pytest.raises(InputError, match="chat_unit is 'days'; use 'messages' or 'rounds'"):
+        memory.tree.replant(chat_unit="days")  # type: ignore[arg-type]
+    assert memory.tree.settings() == before
+
+
+def test_the_preset_for_chats_is_the_one_with_rounds() -> None:
+    trees = {name: preset.tree for name, preset in PRESETS.items() if preset.tree}
+    units = {name: tree.value.chat_unit for name, tree in trees.items() if tree}
+    assert units == {"memtree": "messages", "memtree-story": "messages", "memtree-chat": "rounds"}
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(("user", "assistant", "forget")), st.integers(0, 9)), max_size=14
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(steps=STEPS)
+def test_whatever_comes_and_goes_the_rounds_are_those_of_a_tree_grown_at_once(
+    open_memory: Open, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
+    memory = open_memory(tmp_path_factory.mktemp("any") / "memory.db", embedder=WordEmbedder())
+    memory.configure("memtree-chat")
+    memory.tree.settle()
+    for number, (what, at) in enumerate(steps):
+        there = list(memory.entries())
+        if what != "forget":
+            talk(memory, [(what, f"word{at} {number}")])
+        elif there:
+            memory.forget(there[at % len(there)].id)
+        memory.tree.stats()
+    by_and_by = leaf_texts(memory)
+    memory.tree.replant()
+    assert leaf_texts(memory) == by_and_by

@@ -1,0 +1,218 @@
+"""What the best hits name: the second hop of a question (relation ``mention``).
+
+"Who is the mother of the director of Blood Street?" finds the text on the film, which says that Leo
+Fong directed it. The text on Leo Fong shares no word with the question. But its first words are a
+name that the first hit says and the question does not, and no other text begins with it.
+
+This is a sparse operator, W[p, h] = how much of its room p gives to the name by which h mentions it
+(BM25 saturation, 0 to 1), for h among the best hits and p the one document that begins with the
+name. It is made of the postings, of the texts of the hits and of the first words of documents that
+hold all words of a name: nothing is stored for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes
+from treering.journal import entries
+from treering.journal.space import SpaceReader
+from treering.journal.stored import cut
+from treering.records import KINDS
+from treering.search import languages
+from treering.search.rank import Ranking
+from treering.search.relations.mention import Mention
+from treering.search.relations.registry import Plan
+from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.terms import terms
+
+HITS: Final = 5
+"""The best hits of a query, whose names are looked up: 3 to 8 find the same (2WikiMultihopQA)."""
+
+NAMES: Final = 12
+"""Names of a hit that are looked up, the first that it says: 8 to 20 find the same."""
+
+CANDIDATES: Final = 3
+"""Documents that hold all words of a name, of which the first words are read: the most of it."""
+
+MOST_HOLDERS: Final = 2_000
+"""Fragments with the rarest word of a name, from which on the name tells nothing and costs time."""
+
+HEAD_CHARS: Final = 160  # of a document, in which a name may stand first
+
+_WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
+_INITIAL: Final = 2  # letters of "J." and "St.", behind which a name goes on
+_PARTICLES: Final = frozenset(
+    (
+        "of",
+        "the",
+        "de",
+        "del",
+        "di",
+        "da",
+        "la",
+        "le",
+        "von",
+        "van",
+        "der",
+        "den",
+        "al",
+        "bin",
+        "ibn",
+    )
+)
+
+BestRows = Callable[[Ranking, int, int], Codes]
+"""The rows of the k best of a ranking for a query that may be found."""
+
+TextNames = Mapping[str, NDArray[np.uint32]]
+"""The terms of names, by the name in plain words."""
+
+
+def with_mentions(
+    reader: SpaceReader,
+    corpus: FragmentSource,
+    ranking: Ranking,
+    plan: Plan,
+    queries: Sequence[str],
+    best: BestRows,
+) -> Ranking:
+    """A ranking in which the best hits, as ``best`` gives them, support the documents that they
+    name. The scores of the ranking change in place.
+    """
+    alpha = _alpha(plan)
+    if not alpha or "text" not in ranking.snapshot.kinds:
+        return ranking
+    finder = _Finder(reader, corpus, ranking.snapshot)
+    support: dict[tuple[int, int], float] = {}
+    near = replace(ranking, refinement=None)  # vectors in eight bits tell the best well enough
+    for number, query in enumerate(queries):
+        hits = best(near, number, HITS)
+        for row, given in finder.supported(ranking, number, query, hits).items():
+            support[row, number] = alpha * given
+            ranking.scores[row, number] += np.float32(alpha * given)
+    return replace(ranking, mentions=support)
+
+
+def _alpha(plan: Plan) -> float:
+    """The weight of the relation for texts, 0 where it is not in the plan."""
+    weights = [w.alpha for w in plan.get("text", ()) if isinstance(w.relation, Mention)]
+    return weights[0] if weights else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds the documents that hits name."""
+
+    reader: SpaceReader
+    corpus: FragmentSource
+    snapshot: Snapshot
+
+    def supported(self, ranking: Ranking, number: int, query: str, hits: Codes) -> dict[int, float]:
+        """The support of rows by the best hits of a query: the most that one of them gives."""
+        centre = float(ranking.standings.centre[number])
+        asked = set(terms(query)[:, 0].tolist())
+        links = self._links(hits, asked)
+        heads = entries.beginnings(
+            self.reader,
+            [int(self.snapshot.entry[row]) for _, _, row, _ in links],
+            HEAD_CHARS,
+        )
+        named: dict[tuple[int, str], list[tuple[int, float]]] = {}
+        for hit, name, row, room in links:
+            head = heads.get(int(self.snapshot.entry[row]), "")
+            if _in_words(head).startswith(name):
+                named.setdefault((hit, name), []).append((row, room))
+        support: dict[int, float] = {}
+        for (hit, _), targets in named.items():
+            if len(targets) == 1:  # of several nobody knows which is meant
+                [(row, room)] = targets
+                above = max(float(ranking.scores[hit, number]) - centre, 0.0)
+                support[row] = max(support.get(row, 0.0), above * room)
+        return support
+
+    def _links(self, hits: Codes, asked: set[int]) -> list[tuple[int, str, int, float]]:
+        """Hit, name, and a row that may be about it with the room it gives to the name."""
+        said = [(hit, name) for hit, text in self._texts(hits) for name in _new(text, asked)]
+        holders = self.snapshot.lexical.holders([of for _, (_, of) in said], MOST_HOLDERS)
+        links: list[tuple[int, str, int, float]] = []
+        for (hit, (name, _)), (rows, rooms) in zip(said, holders, strict=True):
+            is_head = self._begins_another(rows, hit)
+            best = np.argsort(-rooms[is_head], kind="stable")[:CANDIDATES]
+            chosen = zip(rows[is_head][best].tolist(), rooms[is_head][best].tolist(), strict=True)
+            links += [(hit, name, row, room) for row, room in chosen]
+        return links
+
+    def _begins_another(self, rows: Codes, hit: int) -> NDArray[np.bool_]:
+        """Which rows are the first of a document of text other than that of a hit."""
+        items = self.snapshot.items
+        is_text = self.snapshot.kind[rows] == KINDS.index("text")
+        is_other = items.document[rows] != items.document[hit]
+        first: NDArray[np.bool_] = is_text & is_other & (items.position[rows] == 0)
+        return first
+
+    def _texts(self, hits: Codes) -> list[tuple[int, str]]:
+        fragments = self.snapshot.fragment[hits].tolist()
+        spans = self.corpus.spans(self.reader, fragments)
+        seqs = self.snapshot.entry[hits].tolist()
+        entry_by_seq = entries.there(self.reader, seqs)
+        return [
+            (hit, cut(entry_by_seq[seq], spans.get(fragment)))
+            for hit, seq, fragment in zip(hits.tolist(), seqs, fragments, strict=True)
+        ]
+
+
+def _new(text: str, asked: set[int]) -> list[tuple[str, NDArray[np.uint32]]]:
+    """The first names of a text that a query, whose terms are given, does not name already."""
+    return list(
+        islice(((n, t) for n, t in names_in(text).items() if not asked.issuperset(t)), NAMES)
+    )
+
+
+def names_in(text: str) -> TextNames:
+    """The names that a text says, in order: words with capitals in a row, such as Leo Fong.
+
+    A particle may stand between ("Ermengarde of Tours"), a stop word is none ("He"). What begins
+    with one is a name with it and without: "The Last Coupon", "Then Ana".
+    """
+    names: dict[str, NDArray[np.uint32]] = {}
+    for run in _runs(text):
+        first, _, rest = run.partition(" ")
+        for name in (run, rest) if rest and not len(terms(first)) else (run,):
+            of_name = terms(name)[:, 0]
+            if len(of_name):
+                names.setdefault(_in_words(name), of_name)
+    return names
+
+
+def _runs(text: str) -> Iterator[str]:
+    """The stretches of words with capitals, with the particles between."""
+    start = stop = last = -1  # of a stretch, and the length of its last word
+    for word in _WORD.finditer(text):
+        if not word[0][0].isupper():
+            continue
+        if start >= 0 and not _joins(text[stop : word.start()], last):
+            yield text[start:stop]
+            start = -1
+        start = word.start() if start < 0 else start
+        stop, last = word.end(), len(word[0])
+    if start >= 0:
+        yield text[start:stop]
+
+
+def _joins(gap: str, last: int) -> bool:
+    """Whether a name goes on behind a gap, before which is a word of ``last`` letters."""
+    words = gap.split()
+    return (words == ["."] and last <= _INITIAL) or all(word in _PARTICLES for word in words)
+
+
+def _in_words(text: str) -> str:
+    """A text in plain words, to compare how texts begin; ends with a space."""
+    return "".join(f"{word} " for word in languages.words_of(languages.plain(text)))

@@ -1,0 +1,216 @@
+"""The rows of leaves: which texts stand where in the tree.
+
+The fragments of a leaf are repetitions of one text, with the same digest, or the parts of one round
+of a chat, each with a digest of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, NamedTuple
+
+from treering.journal import damage
+from treering.journal.contract import Reader, Row, Writer
+from treering.journal.entries import PAGE
+from treering.journal.space import EmbeddingModel
+from treering.records import Kind
+from treering.views.fragments import store as fragments
+from treering.views.fragments.build import embedded_text
+from treering.views.tree.family import Vector
+from treering.views.tree.shape import ROOT
+
+DIGEST_BYTES: Final = 16  # two texts share a digest by chance with probability 2^-64 in 2^32 texts
+
+
+@dataclass(frozen=True, slots=True)
+class NewLeaf:
+    """A text that is not in the tree, as it was embedded, and its vector.
+
+    It has one fragment, or those of a round of a chat.
+    """
+
+    fragments: tuple[int, ...]
+    text: str
+    vector: Vector
+    kind: Kind
+
+    def digests(self) -> tuple[bytes, ...]:
+        """A digest for each fragment: of a whole text the same wherever it is repeated.
+
+        The parts of a round have each another one, by which it is told from a repetition.
+        """
+        if len(self.fragments) == 1:
+            return (_digest(self.text),)
+        return tuple(_digest(f"{fragment}\0{self.text}") for fragment in self.fragments)
+
+
+class Standing(NamedTuple):
+    """The leaf that a fragment stands on, and the fragment's digest there."""
+
+    number: int
+    digest: bytes
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).digest()
+
+
+def new_leaves(
+    reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
+) -> tuple[int, list[NewLeaf]]:
+    """The new mark, and the fragments embedded since ``mark`` that have no leaf; none of code."""
+    mark, vectors = fragments.embedded_after(reader, space, model, mark, limit)
+    rows: dict[int, Row] = {}
+    for chunk in pages(vectors):
+        said = reader.rows(
+            "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
+            # LEFT: what is missing is an error, not skipped, or it would never be there.
+            " FROM fragment f LEFT JOIN entry e ON e.seq = f.entry"
+            " LEFT JOIN body b ON b.id = e.body LEFT JOIN leaf l ON l.fragment = f.id"
+            f" WHERE f.id IN ({marks(chunk)})",
+            chunk,
+        )
+        rows.update((int(row[0]), row[1:]) for row in said)
+    with damage.decoding("the text of a fragment"):
+        leaves = ((fragment, rows[fragment], vector) for fragment, vector in vectors.items())
+        return mark, [
+            NewLeaf((fragment,), _embedded(text, start, stop, speaker), vector, kind)
+            for fragment, (text, start, stop, speaker, kind, number), vector in leaves
+            if number is None and kind != "code"
+        ]
+
+
+def _embedded(text: object, start: int, stop: int, speaker: str | None) -> str:
+    return embedded_text(damage.checked(str, text)[start:stop], speaker)
+
+
+def leaf_by_digest(reader: Reader, space: int, digest: bytes) -> int | None:
+    """The leaf that holds exactly this text."""
+    row = reader.row(
+        "SELECT number FROM leaf WHERE space = ? AND digest = ? LIMIT 1", (space, digest)
+    )
+    return None if row is None else int(row[0])
+
+
+def put_leaf(writer: Writer, space: int, number: int, leaf: NewLeaf) -> None:
+    """Store on which leaf the fragments of a text stand."""
+    writer.many(
+        "INSERT INTO leaf (fragment, space, number, digest) VALUES (?, ?, ?, ?)",
+        (
+            (fragment, space, number, digest)
+            for fragment, digest in zip(leaf.fragments, leaf.digests(), strict=True)
+        ),
+    )
+
+
+def standing_of(reader: Reader, space: int, wanted: Iterable[int]) -> dict[int, Standing]:
+    """Where those of the fragments stand that are in the tree."""
+    places: dict[int, Standing] = {}
+    for chunk in pages(wanted):
+        rows = reader.rows(
+            "SELECT fragment, number, digest FROM leaf"
+            f" WHERE space = ? AND fragment IN ({marks(chunk)})",
+            [space, *chunk],
+        )
+        places.update((int(row[0]), Standing(int(row[1]), bytes(row[2]))) for row in rows)
+    return places
+
+
+class RoundPart(NamedTuple):
+    """The leaf of a fragment that is a part of a round, and its characters."""
+
+    leaf: int
+    length: int
+
+
+def rounds(reader: Reader, space: int) -> dict[int, RoundPart]:
+    """Every fragment that is a part of a round."""
+    rows = reader.rows(
+        "SELECT l.fragment, l.number, f.stop - f.start FROM leaf l"
+        " JOIN fragment f ON f.id = l.fragment WHERE l.space = ? AND l.number IN"
+        " (SELECT number FROM leaf WHERE space = ?"
+        " GROUP BY number HAVING COUNT(DISTINCT digest) > 1)",
+        (space, space),
+    )
+    return {int(row[0]): RoundPart(int(row[1]), int(row[2])) for row in rows}
+
+
+def standing(reader: Reader, space: int) -> Iterator[tuple[int, int]]:
+    """Every fragment and its leaf."""
+    rows = reader.rows("SELECT fragment, number FROM leaf WHERE space = ?", (space,))
+    return ((int(row[0]), int(row[1])) for row in rows)
+
+
+def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
+    """The fragments of a leaf, oldest first; several if the text was repeated."""
+    rows = reader.rows(
+        "SELECT fragment FROM leaf WHERE space = ? AND number = ? ORDER BY fragment",
+        (space, number),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
+    """The leaves of an entry's fragments, in the order of the entry."""
+    rows = reader.rows(
+        "SELECT l.number FROM leaf l JOIN fragment f ON f.id = l.fragment"
+        " WHERE l.space = ? AND f.entry = ? ORDER BY f.start",
+        (space, seq),
+    )
+    return list(dict.fromkeys(int(row[0]) for row in rows))
+
+
+def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int]:
+    """The depth of each fragment's leaf, 1 below the root. Fragments without one are left out."""
+    depths: dict[int, int] = {}
+    for chunk in pages(standing):
+        rows = reader.rows(
+            "WITH RECURSIVE line (fragment, number, depth) AS ("
+            f" SELECT fragment, number, 1 FROM leaf WHERE fragment IN ({marks(chunk)})"
+            " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
+            " FROM line JOIN node ON node.space = ? AND node.number = line.number"
+            " WHERE node.parent != ?)"
+            " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
+            [*chunk, space, ROOT],
+        )
+        depths.update((int(row[0]), int(row[1])) for row in rows)
+    return depths
+
+
+def detach(writer: Writer, space: int, gone: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Take fragments off their leaves.
+
+    Returns the leaves that no fragment stands on now, and the fragments that were parts of the same
+    rounds: without the others these are no round, and stand on no leaf either.
+    """
+    places = standing_of(writer, space, gone)
+    _take_off(writer, places)
+    empty: list[int] = []
+    loose: list[int] = []
+    digests = {place.number: place.digest for place in places.values()}
+    for number, digest in sorted(digests.items()):
+        rest = standing_of(writer, space, fragments_of(writer, space, number))
+        if all(place.digest != digest for place in rest.values()):
+            _take_off(writer, rest)
+            empty.append(number)
+            loose += rest
+    return empty, loose
+
+
+def _take_off(writer: Writer, gone: Iterable[int]) -> None:
+    writer.many("DELETE FROM leaf WHERE fragment = ?", ((fragment,) for fragment in gone))
+
+
+def pages(numbers: Iterable[int]) -> Iterator[list[int]]:
+    """Numbers in chunks that one SQL statement can take."""
+    waiting = iter(numbers)
+    while chunk := list(islice(waiting, PAGE)):
+        yield chunk
+
+
+def marks(chunk: Sequence[int]) -> str:
+    """The places of so many values in a SQL statement."""
+    return ", ".join("?" * len(chunk))

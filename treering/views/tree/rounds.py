@@ -1,0 +1,91 @@
+"""Rounds of chats as leaves of the tree: a user's message with the replies to it is one text.
+
+MemTree inserts a conversation round by round (A.2.1). The fragments of a round stand on one leaf.
+A round whose reply is not there yet is a leaf already; when the reply comes, the whole round takes
+its place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from treering.journal import entries
+from treering.journal.contract import Reader
+from treering.journal.space import EmbeddingModel
+from treering.search.rounds import reading_of, round_starts
+from treering.search.snapshot import Snapshot
+from treering.views.fragments import store as fragments
+from treering.views.tree.family import Vector
+from treering.views.tree.leaves import NewLeaf, Standing, standing_of
+from treering.views.tree.texts import joined, mean_vector, parts_of, text_of
+
+
+def has_all(snapshot: Snapshot, new: Sequence[NewLeaf]) -> bool:
+    """Whether a snapshot has the fragments of all these texts."""
+    there = np.isin([fragment for leaf in new for fragment in leaf.fragments], snapshot.fragment)
+    return bool(there.all())
+
+
+def changes(
+    reader: Reader, space: int, model: EmbeddingModel, snapshot: Snapshot, arrived: Sequence[int]
+) -> tuple[list[NewLeaf], list[int]]:
+    """The rounds that become leaves as fragments arrive, in the order in which they are read.
+
+    And those of their fragments that stand on other leaves, which they have outgrown. All sessions
+    are looked at that an arrived fragment is of: one message may move the borders of other rounds.
+    """
+    order = reading_of(snapshot)
+    read = snapshot.fragment[order.rows]
+    is_new = np.isin(read, arrived)
+    session = np.cumsum(~order.continues)
+    number = np.cumsum(round_starts(snapshot, entries.of_role(reader, space, "user")))
+    places = np.flatnonzero(np.isin(session, session[is_new]))
+    stored = standing_of(reader, space, read[places].tolist())
+    # A later round waits for its turn. The snapshot may still have what was erased since.
+    due = places[np.isin(number[places], number[is_new])]
+    embedded = fragments.vectors_of(reader, model, read[due].tolist())
+    rounds: dict[int, list[int]] = defaultdict(list)
+    for place in places.tolist():
+        fragment = int(read[place])
+        if fragment in stored or fragment in embedded:
+            rounds[int(number[place])].append(fragment)
+    together = _together(stored)
+    changed = [
+        members
+        for members in rounds.values()
+        if any(together.get(fragment) != set(members) for fragment in members)
+    ]
+    moved = [fragment for members in changed for fragment in members]
+    embedded |= fragments.vectors_of(reader, model, [f for f in moved if f not in embedded])
+    leaves = _new_leaves(reader, changed, embedded)
+    return leaves, [fragment for fragment in moved if fragment in stored]
+
+
+def _together(stored: Mapping[int, Standing]) -> dict[int, set[int]]:
+    """The fragments that are one text with each, itself included."""
+    on_leaf: dict[int, list[int]] = defaultdict(list)
+    for fragment, standing in stored.items():
+        on_leaf[standing.number].append(fragment)
+    together: dict[int, set[int]] = {}
+    for members in on_leaf.values():
+        is_round = len({stored[fragment].digest for fragment in members}) > 1
+        together |= {fragment: set(members) if is_round else {fragment} for fragment in members}
+    return together
+
+
+def _new_leaves(
+    reader: Reader, rounds: Sequence[Sequence[int]], embedded: Mapping[int, Vector]
+) -> list[NewLeaf]:
+    """Rounds with their texts and vectors. One of a single fragment is a text as any other."""
+    parts = parts_of(reader, [fragment for members in rounds for fragment in members])
+    leaves = []
+    for members in rounds:
+        of_round = [parts[fragment] for fragment in members]
+        is_single = len(members) == 1
+        text = text_of(of_round[0]) if is_single else joined(of_round)
+        vector = embedded[members[0]] if is_single else mean_vector(of_round, embedded)
+        leaves.append(NewLeaf(tuple(members), text, vector, "chat"))
+    return leaves
