@@ -29,6 +29,7 @@ from treering.ingest.transcripts.importing import is_export
 from treering.llm.processors import usable
 from treering.memory import Memory, intake_of, space_of, views_of
 from treering.records import JSON, Kind, Receipt, Skipped
+from treering.views.registry import Views
 
 _MEGA: Final = 1e6
 
@@ -135,8 +136,22 @@ def bulk_ingest(
             for place in given:
                 run.take_in(place)
             run.begin_embedding(views.pending(), ahead.done)
-            views.build()
-            return run.report(pool.size, ahead.done, views.pending())
+            pending = _build(views)
+            return run.report(pool.size, ahead.done, pending)
+
+
+def _build(views: Views) -> int:
+    """Let the views follow the journal; return how many entries they could not get done.
+
+    Another process that indexes for longer than a build waits for it is waited for again, as long
+    as the two get on.
+    """
+    pending = views.pending()
+    while True:
+        views.build()
+        before, pending = pending, views.pending()
+        if pending == 0 or pending >= before:
+            return pending
 
 
 @dataclass(slots=True)

@@ -255,10 +255,11 @@ class Intake:
         with self._space.read() as reader:
             before = entries.parts_of(reader, reader.id, source)
             _refuse_another_file(before, source, resolved)
-            if before and all(part.digest == digest for part in before):
-                sizes = (entries.size(reader, reader.id, part.name) for part in before)
-                yield Receipt(unchanged=sum(sizes))
-                return
+            is_unchanged = bool(before) and all(part.digest == digest for part in before)
+            unchanged = sum(entries.size(reader, reader.id, part.name) for part in before)
+        if is_unchanged:
+            yield Receipt(unchanged=unchanged)
+            return
         content = files.read_file(path, source, envelope, documents)
         lists = sliced(_of_file(content, digest, resolved, envelope))
         first = list(islice(lists, SLICES_AT_ONCE + 1))
@@ -291,11 +292,14 @@ class Intake:
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
             return Receipt.total(list(self._staging.take_in(chain(first, lists), plan)))
-        same: dict[str, str] = {}
-        with self._space.write() as writer:
+
+        def store(writer: SpaceWriter) -> Receipt:
+            same: dict[str, str] = {}
             receipts = [slices.store(writer, slice_, plan, same) for slice_ in first]
             plan.finish(writer)
-        return Receipt.total(receipts)
+            return Receipt.total(receipts)
+
+        return self._space.change(store)
 
 
 def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
