@@ -27,6 +27,7 @@ VARIABLE = "TREERING_TEST_POSTGRES"
 """Names a server to use instead: a URL of a database in which schemas may be made."""
 
 START_TIMEOUT_S = 60.0
+SMALL_DISK = "10m"
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 _NAMED: Final = os.environ.get(VARIABLE)  # read now: tests may clear what begins with TREERING_
@@ -62,19 +63,28 @@ class PostgresServer:
         """The folder of its programs, such as psql."""
         return self._binaries
 
-    def start(self) -> None:
-        """Start it, and wait until it takes connections."""
+    @property
+    def folder(self) -> Path:
+        """The folder that is removed with it."""
+        return self._folder
+
+    def start(self, small: Path | None = None) -> None:
+        """Start it, and wait until it takes connections.
+
+        In the folder ``small`` it has a file system of its own, with a few megabytes, which only
+        it sees; root alone may have that.
+        """
+        command = [
+            str(self._binaries / "postgres"),
+            *("-D", str(self._data), "-k", str(self._data)),
+            *("-c", "listen_addresses=", "-c", "max_connections=200", "-F"),
+        ]
+        user = _nobody()
+        if small is not None:
+            command, user = _with_small_disk(command, small), {}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [
-                    str(self._binaries / "postgres"),
-                    *("-D", str(self._data), "-k", str(self._data)),
-                    *("-c", "listen_addresses=", "-c", "max_connections=200", "-F"),
-                ],
-                stdout=log,
-                stderr=log,
-                preexec_fn=_die_with_parent,
-                **_nobody(),
+                command, stdout=log, stderr=log, preexec_fn=_die_with_parent, **user
             )
         self._wait_until_ready()
 
@@ -143,6 +153,13 @@ def _group() -> str:
 
     names = {group.gr_name for group in grp.getgrall()}
     return "nogroup" if "nogroup" in names else "nobody"
+
+
+def _with_small_disk(command: list[str], folder: Path) -> list[str]:
+    mount = f"mount -t tmpfs -o size={SMALL_DISK},mode=0700,uid=nobody none {folder}"
+    user = f"setpriv --reuid=nobody --regid={_group()} --clear-groups --pdeathsig=INT"
+    script = f'{mount} && exec {user} "$@"'
+    return ["unshare", "--mount", "sh", "-c", script, "sh", *command]
 
 
 def _die_with_parent() -> None:

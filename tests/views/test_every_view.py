@@ -240,8 +240,8 @@ class Counted(SqliteDatabase):
             yield reader
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        with self._counted("write"), super().write() as writer:
+    def write(self, space: str | None = None) -> Iterator[Writer]:
+        with self._counted("write"), super().write(space) as writer:
             yield writer
 
     @contextmanager

@@ -284,11 +284,14 @@ class Intake:
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
             return self._staging.take_in(chain(first, lists), plan)
-        same: dict[str, str] = {}
-        with self._space.write() as writer:
+
+        def store(writer: SpaceWriter) -> Receipt:
+            same: dict[str, str] = {}
             receipts = [slices.store(writer, slice_, plan, same) for slice_ in first]
             plan.finish(writer)
-        return Receipt.total(receipts)
+            return Receipt.total(receipts)
+
+        return self._space.change(store)
 
 
 def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:

@@ -77,7 +77,7 @@ class Staging:
 
     def _begin(self, attempt: int, plan: Plan) -> int:
         presence = self._space.database.presence()
-        with self._space.database.write() as writer:
+        with self._space.write() as writer:
             return writer.insert(
                 "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, ?, ?, ?)",
                 (self._space.name, presence, attempt, plan.to_json()),
@@ -91,7 +91,7 @@ class Staging:
             if not keeps:
                 self._refuse(items)
             began = time.monotonic()
-            with self._space.database.write() as writer:
+            with self._space.write() as writer:
                 if not staged.put(writer, intake, slices.to_json(items)):
                     raise self._removed()
             _give_way(began)
@@ -102,7 +102,7 @@ class Staging:
                 entries.seq_of(reader, reader.id, entry_id)
             if ids.superseded:
                 _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
-        with self._space.database.write() as writer:
+        with self._space.write() as writer:
             if not staged.set_whole(writer, intake):
                 raise self._removed()
 
@@ -154,10 +154,10 @@ class Staging:
                 waiting = staged.waiting(reader, intake)
             for slice_ in waiting:
                 began = time.monotonic()
-                with self._space.database.write() as writer:
+                with self._space.write() as writer:
                     staged.blank(writer, [slice_])
                 _give_way(began)
-            with self._space.database.write() as writer:
+            with self._space.write() as writer:
                 staged.end(writer, intake)
         except JournalError as error:  # what stopped the taking in is what the caller must hear of
             log.warning("what was not taken in is removed later: %s", error)
@@ -168,7 +168,7 @@ class Staging:
         try:
             while self._has_blank():
                 began = time.monotonic()
-                with self._space.database.write() as writer:
+                with self._space.write() as writer:
                     staged.drop_blank(writer)
                 _give_way(began)
         except JournalError as error:  # all was taken in, or was not wanted
@@ -198,7 +198,7 @@ class Staging:
     def _take_over(self, left: _Left, mine: int) -> bool:
         """Whether what is left is this process's now; False if another one was faster."""
         presence = self._space.database.presence()
-        with self._space.database.write() as writer:
+        with self._space.write() as writer:
             changed = writer.execute(
                 "UPDATE intake SET attempt = ?, presence = ? WHERE id = ? AND attempt = ?",
                 (mine, presence, left.intake, left.attempt),

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -100,6 +100,12 @@ class _Transaction:
             scrub.opened_value(self._connection, table, column, identity, readonly=False) as value,
         ):
             scrub.overwrite(value, patches)
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        return storage.vector_numbers(self, size)
+
+    def share(self) -> None:
+        """Nothing to do: whoever writes is alone in the file."""
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
@@ -200,8 +206,8 @@ class SqliteDatabase:
                     connection.rollback()
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        """A write transaction; rolled back as a whole if the block raises."""
+    def write(self, space: str | None = None) -> Iterator[Writer]:  # noqa: ARG002
+        """A write transaction, alone in the file; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
         with self._queues.writing, self._entered():
             connection = self._connection()
@@ -225,7 +231,7 @@ class SqliteDatabase:
             self._ensure_in_place()
             self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
 
-    def write_together(self, work: Callable[[Writer], T]) -> T:
+    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:  # noqa: ARG002
         """See ``Database``."""
         return self._queues.together.run(work, self.write)
 
@@ -274,6 +280,14 @@ class SqliteDatabase:
         """Whether the byte is locked: the system frees it with the process, however that ends."""
         with self._entered(), self._lockable() as inode:
             return opened.is_present(inode, number)
+
+    def task(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002
+        """The right to do a piece of work, which everybody has: few processes share a file."""
+        return nullcontext(True)
+
+    def await_task(self, name: str, wait_s: float) -> bool:  # noqa: ARG002
+        """Nobody has to wait."""
+        return True
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""

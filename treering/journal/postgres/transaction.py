@@ -14,8 +14,9 @@ from treering.errors import JournalError
 from treering.journal import damage
 from treering.journal.contract import Patch, Row, StoredTable, Value
 from treering.journal.postgres import catalog
-from treering.journal.postgres.dialect import PostgresDialect, translated
+from treering.journal.postgres.dialect import PostgresDialect, is_table, translated
 from treering.journal.postgres.failures import translated as translated_errors
+from treering.journal.postgres.locks import Locks
 
 PgConnection = psycopg.Connection[TupleRow]
 
@@ -34,9 +35,13 @@ class PostgresTransaction:
 
     dialect = PostgresDialect()
 
-    def __init__(self, connection: PgConnection, name: str, keys: dict[str, str]) -> None:
+    def __init__(
+        self, connection: PgConnection, name: str, keys: dict[str, str], locks: Locks
+    ) -> None:
         self.connection = connection
         self._name = name
+        self._locks = locks
+        self._shares = False
         self._keys = keys  # the key column of each table that rows were inserted into
         self._numbers = count()
         self._ended: list[str] = []
@@ -82,12 +87,14 @@ class PostgresTransaction:
         with self._using():
             self._close_ended(least=1)
             self._run("SAVEPOINT attempt")
+        shares = self._shares
         try:
             yield
         except BaseException:
             with self._using():
                 self._run("ROLLBACK TO SAVEPOINT attempt")
             self._ended.clear()  # the server has closed what was opened since
+            self._shares = shares  # and freed the locks that were taken
             raise
         finally:
             with self._using():
@@ -105,6 +112,8 @@ class PostgresTransaction:
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """See ``Writer``."""
+        if is_table(sql):  # which two cannot make at once, though it be IF NOT EXISTS
+            self.share()
         with self._using():
             return self._translated(sql, params).rowcount
 
@@ -164,6 +173,19 @@ class PostgresTransaction:
             with self._using(), damage.decoding("the search index"):
                 if not self._run(sql, [*params, identity, end]).rowcount:
                     raise ValueError("a value is missing, or too short to be written to")
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        """See ``Writer``; by a sequence, which nobody waits for."""
+        sql = "SELECT nextval('vector_number') FROM generate_series(1, %s)"
+        with self._using():
+            return [int(row[0]) for row in self._run(sql, (size,))]
+
+    def share(self) -> None:
+        """See ``Writer``."""
+        if not self._shares:
+            with self._using():
+                self._run(self._locks.for_shared_rows)
+            self._shares = True
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:  # noqa: ARG002
         """Delete the rows: overwriting would leave the old ones behind like deleting does."""

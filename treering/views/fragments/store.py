@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.journal import blocks, damage, storage, vector_blocks, work
+from treering.journal import blocks, damage, vector_blocks, work
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
 from treering.journal.space import (
@@ -105,7 +105,7 @@ def add_vectors(
 ) -> None:
     """Store a vector for each of some fragments that have none, given with their places."""
     data = vectors.astype("<f4", copy=False)
-    numbers = storage.vector_numbers(writer, len(places))
+    numbers = writer.vector_numbers(len(places))
     writer.many(
         "INSERT INTO vector_data (id, data) VALUES (?, ?)",
         ((number, row.tobytes()) for number, row in zip(numbers, data, strict=True)),
