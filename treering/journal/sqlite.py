@@ -255,7 +255,7 @@ class SqliteDatabase:
 
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
-            with self._changed(foreign_keys="OFF", busy_timeout=wait_s * 1000):
+            with self._changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000):
                 with self.write() as writer:
                     pending = storage.pending_scrubs(writer)
                     scrub.refill(writer, tables)

@@ -8,7 +8,7 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -210,13 +210,18 @@ class Lexical:
         slots: Codes = rows + np.searchsorted(before, rows, side="right")
         return slots
 
-    def score(self, query: Terms) -> Floats:
-        """BM25 of every row for a query, shape (N,); each term of the query counts once."""
+    def score(self, query: Terms, shares: Floats | None = None) -> Floats:
+        """BM25 of every row for a query, shape (N,); each term of the query counts once.
+
+        Or as much as ``shares`` say, one for each term of the query.
+        """
         scores = np.zeros(self._lengths.size, dtype=np.float32)
         average = np.float32(self._average())
         lengths = self._lengths.values
-        for rows, counts in self._found(query[:, 0]):
+        for place, (rows, counts) in enumerate(self._found(query[:, 0])):
             idf = self._idf(self._frequency(rows))
+            if shares is not None:
+                idf = idf * shares[place]
             weights = counts.astype(np.float32)
             norm = K1 * (1 - B) + (K1 * B / average) * lengths[rows].astype(np.float32)
             norm += weights
@@ -225,6 +230,12 @@ class Lexical:
             # A row occurs once in the postings of a term, so += loses nothing.
             scores[rows] += weights
         return without(scores, self._gone)
+
+    def rarity(self, terms: Collection[int]) -> dict[int, float]:
+        """The idf of terms."""
+        asked = list(terms)
+        looked_up = self._looked_up(np.array(asked, dtype=np.uint32))
+        return {term: idf for term, (idf, _) in zip(asked, looked_up, strict=True)}
 
     def _found(self, terms: NDArray[np.uint32]) -> list[tuple[Slots, NDArray[np.uint16]]]:
         """Slots, ascending, and counts of the postings of each term, of all runs together."""

@@ -19,6 +19,7 @@ from treering.search.related import RelatedTerm, relate, summed
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
+from treering.search.relations.feedback import Feedback
 from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
@@ -108,6 +109,9 @@ class Ranking:
         """What is known of how well a fragment answers a query (see ``FEATURES``)."""
         bm25, cosine = self.raw.bm25, self.raw.cosine
         score = float(self.scores[row, query])
+        if Feedback().name in self.terms:  # what hits give each other makes none of them surer
+            share = 1.0 if self.share is None else float(self.share[row])
+            score -= share * self.terms[Feedback().name].at(row, query)
         values = {"standing": self.standings.standing(score, query)}
         if bm25 is not None:
             values["coverage"] = self.snapshot.lexical.coverage(self.queries[query], row)

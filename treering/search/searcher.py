@@ -21,6 +21,7 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Context, Filter, Hit
 from treering.search.context import Candidate, CountTokens, assemble
+from treering.search.feedback import with_feedback
 from treering.search.filters import RowFilter
 from treering.search.hits import hits
 from treering.search.marks import Marker, unmarked
@@ -92,7 +93,7 @@ class Searcher:
             if ranking is None:
                 return [[] for _ in queries]
             allowed = RowFilter.of(reader, ranking.snapshot, condition)
-            ranking = self._related(reader, ranking, queries, plan, allowed)
+            ranking = self._related(reader, ranking, queries, plan, allowed, k)
             reader.as_of = known_until(condition)
             best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
@@ -208,11 +209,18 @@ class Searcher:
         queries: Sequence[str],
         plan: Plan,
         allowed: RowFilter,
+        k: int = 1,
     ) -> RankedRows:
-        """A ranking with the relations that are told of its best hits."""
+        """A ranking with the relations that are told of its best hits; ``k`` are asked for."""
         if not isinstance(ranking, Ranking):
             return ranking
-        return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
+
+        def best(ranking: Ranking, query: int, size: int) -> NDArray[np.int64]:
+            # As many as are asked for: their vectors are then read at once.
+            return allowed.best(ranking, query, max(k, size))[:size]
+
+        ranking = with_feedback(reader, self._corpus, ranking, plan, queries, best)
+        return with_mentions(reader, self._corpus, ranking, plan, queries, best)
 
     def exact(
         self, reader: SpaceReader, snapshot: Snapshot
