@@ -21,6 +21,7 @@ from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.feedback import Feedback
 
 ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
 
@@ -133,7 +134,8 @@ def test_default_stands_for_the_relations_of_the_kind_of_content(space: TaskSpac
     assert units(space, "with:default@0", 1) == units(space, "own", 1)
     faded = named("with:default(w=0.1)@9").pick
     assert faded is not None
-    related = [Weighted(ContextRelation(w=0.1, within="session"), 9.0)]
+    context = ContextRelation(w=0.1, within="session")
+    related = [Weighted(context, 9.0), Weighted(Feedback(), 9.0)]
     assert faded(space, asked) == space.search(asked, relations=related)
 
 

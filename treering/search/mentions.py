@@ -92,9 +92,8 @@ def with_mentions(
         return ranking
     finder = _Finder(reader, corpus, ranking.snapshot)
     support: dict[tuple[int, int], float] = {}
-    near = replace(ranking, refinement=None)  # vectors in eight bits tell the best well enough
     for number, query in enumerate(queries):
-        hits = best(near, number, HITS)
+        hits = best(ranking, number, HITS)
         for row, given in finder.supported(ranking, number, query, hits).items():
             support[row, number] = alpha * given
             ranking.scores[row, number] += np.float32(alpha * given)

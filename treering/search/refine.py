@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.search.own import ScaledScores
+from treering.search.related import LEAST_SHARE
 from treering.search.relations.contract import LocalOperator, Operator
 from treering.search.snapshot import Snapshot
-
-LEAST_SHARE = 0.02
-"""Neighbours of which a relation passes on less keep their cosines of eight bits."""
 
 
 class WeightedScores(Protocol):
@@ -45,6 +43,8 @@ class Refinement:
     related: Sequence[WeightedScores]
     share: Floats | None
     exact: Callable[[Codes], Floats]
+    refined: dict[int, Codes] = field(default_factory=dict)
+    """The rows whose cosines are exact already, by query, ascending."""
 
     def refine(self, scores: Floats, rows: Codes, query: int) -> None:
         """Make the scores of some rows, given ascending, exact for a query."""
@@ -57,10 +57,15 @@ class Refinement:
         for _, operator in local:
             near = np.union1d(near, operator.near(rows, LEAST_SHARE))
         near = near[self.snapshot.embedded[near]]
-        vectors = self.exact(near)
-        cosines = vectors @ self.vectors[query]
-        own = (cosines - self.cosine[near, query]) * self.dense.scale[query]
-        self.cosine[near, query] = cosines
+        own = np.zeros(len(near), dtype=np.float32)
+        is_new = np.isin(near, self.refined.get(query, []), invert=True)
+        if not is_new.any():
+            return
+        new = near[is_new]
+        cosines = self.exact(new) @ self.vectors[query]
+        own[is_new] = (cosines - self.cosine[new, query]) * self.dense.scale[query]
+        self.cosine[new, query] = cosines
+        self.refined[query] = np.union1d(self.refined.get(query, new), new)
         change = own.copy()
         for part, operator in local:
             related = operator.among(near, own) * part.weight[near]

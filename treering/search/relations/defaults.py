@@ -10,6 +10,7 @@ import numpy as np
 from treering.records import Kind
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
+from treering.search.relations.feedback import Feedback
 from treering.search.relations.group import WholeMessage
 from treering.search.relations.mention import Mention
 
@@ -40,6 +41,7 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
         Weighted(WholeMessage(), alpha=5.0),
+        Weighted(Feedback(), alpha=1.0),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }

@@ -11,6 +11,7 @@ from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.defaults import Weighted
+from treering.search.relations.feedback import Feedback
 from treering.search.relations.group import Session, Speaker, WholeMessage
 from treering.search.relations.mention import Mention
 from treering.search.relations.semantic import Semantic
@@ -26,6 +27,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "speaker": Speaker,
     "message": WholeMessage,
     "mention": Mention,
+    "feedback": Feedback,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]

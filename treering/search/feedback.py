@@ -1,0 +1,132 @@
+"""What the best hits of a chat add to a question: their words, and their sessions.
+
+A question has few words. The best hits say the same in more: their rarest words are asked for, too
+(pseudo-relevance feedback, as in RM3, with idf in the place of a language model). And where three
+of the best turns are of one session, its other turns are likely about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from treering.arrays import Codes, Floats
+from treering.journal import entries
+from treering.journal.space import SpaceReader
+from treering.journal.stored import cut
+from treering.records import KINDS
+from treering.search.mentions import BestRows
+from treering.search.own import standardised
+from treering.search.rank import Ranking, ScoreTerm
+from treering.search.relations.feedback import Feedback
+from treering.search.relations.registry import Plan
+from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.terms import dated, terms
+
+HITS: Final = 5  # whose words count
+WORDS: Final = 10  # of these, the rarest
+SESSION_HITS: Final = 3  # whose sessions count
+SESSION: Final = np.float32(2)
+"""What all ``SESSION_HITS`` give the turns of their session, in the scale of the own score."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackTerm:
+    """What the best hits add, shape (N, Q)."""
+
+    values: Floats
+
+    def at(self, row: int, query: int) -> float:
+        """That of one row for one query."""
+        return float(self.values[row, query])
+
+
+def with_feedback(
+    reader: SpaceReader,
+    corpus: FragmentSource,
+    ranking: Ranking,
+    plan: Plan,
+    queries: Sequence[str],
+    best: BestRows,
+) -> Ranking:
+    """A ranking in which the best hits, as ``best`` gives them, say more of what is asked for.
+
+    The scores of the ranking change in place. How sure a hit is does not: the best of a question
+    to which there is no answer support each other, too.
+    """
+    alphas = [w.alpha for w in plan.get("chat", ()) if isinstance(w.relation, Feedback)]
+    snapshot = ranking.snapshot
+    if not alphas or not alphas[0] or "chat" not in snapshot.kinds or ranking.raw.bm25 is None:
+        return ranking
+    values = np.zeros_like(ranking.scores)
+    for number, query in enumerate(queries):
+        hits = best(ranking, number, HITS)
+        weights = ranking.scores[hits, number] - ranking.standings.centre[number]
+        values[:, number] = _by_words(reader, corpus, snapshot, query, hits, weights)
+        _add_sessions(values[:, number], snapshot, hits[:SESSION_HITS])
+    if alphas[0] != 1:
+        values *= np.float32(alphas[0])
+    if len(snapshot.kinds) > 1:
+        values[snapshot.kind != KINDS.index("chat")] = 0
+    added = values if ranking.share is None else values * ranking.share[:, None]
+    ranking.scores[...] += added
+    related: dict[str, ScoreTerm] = {**ranking.terms, Feedback().name: FeedbackTerm(values)}
+    return replace(ranking, terms=related)
+
+
+def _by_words(
+    reader: SpaceReader,
+    corpus: FragmentSource,
+    snapshot: Snapshot,
+    query: str,
+    hits: Codes,
+    weights: Floats,
+) -> Floats:
+    """BM25 for the words of hits that the query does not say, in standard deviations."""
+    asked = set(terms(query)[:, 0].tolist())
+    said = [
+        [term for term in terms(text)[:, 0].tolist() if term not in asked]
+        for text in _texts(reader, corpus, snapshot, hits)
+    ]
+    idf = snapshot.lexical.rarity({term for of_hit in said for term in of_hit})
+    weight: dict[int, float] = {}
+    for of_hit, share in zip(said, np.maximum(weights, 0).tolist(), strict=True):
+        for term in of_hit:
+            weight[term] = weight.get(term, 0.0) + share * idf[term]
+    most = sorted(weight, key=lambda term: (-weight[term], term))[:WORDS]
+    total = sum(weight[term] for term in most)
+    if not total:
+        return np.zeros(len(snapshot), dtype=np.float32)
+    query_terms = np.array([[term, 1] for term in most], dtype=np.uint32)
+    shares = np.array([weight[term] / total for term in most], dtype=np.float32)
+    scores = snapshot.lexical.score(query_terms, shares)
+    column: Floats = standardised(scores[:, None])[:, 0]
+    return column
+
+
+def _texts(
+    reader: SpaceReader, corpus: FragmentSource, snapshot: Snapshot, hits: Codes
+) -> list[str]:
+    """The texts of hits as their words are counted: with the speaker and the day."""
+    fragments = snapshot.fragment[hits].tolist()
+    spans = corpus.spans(reader, fragments)
+    seqs = snapshot.entry[hits].tolist()
+    entry_by_seq = entries.there(reader, seqs)
+    texts = []
+    for fragment, seq in zip(fragments, seqs, strict=True):
+        entry = entry_by_seq[seq]
+        text = cut(entry, spans.get(fragment))
+        texts.append(dated(f"{entry.speaker}: {text}" if entry.speaker else text, entry.at))
+    return texts
+
+
+def _add_sessions(values: Floats, snapshot: Snapshot, hits: Codes) -> None:
+    """Give all turns of the sessions of hits a share of ``SESSION`` each, in scores of (N,)."""
+    document, session = snapshot.items.document, snapshot.items.session
+    for hit in hits.tolist():
+        same = session == session[hit]
+        same &= document == document[hit]
+        values[np.flatnonzero(same)] += SESSION / np.float32(SESSION_HITS)

@@ -1,0 +1,21 @@
+"""The relation of the best hits to what says the same: their words and their sessions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from treering.search.relations.contract import Items, NullOperator, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The best hits support what shares their rare words, and the turns of their sessions.
+
+    As ``Mention`` it is told once the best hits are known (see ``search.feedback``).
+    """
+
+    name: str = "feedback"
+
+    def bind(self, items: Items) -> Operator:
+        """Nothing: it relates the best hits of a query, which no items know."""
+        return NullOperator(len(items))
