@@ -26,7 +26,11 @@ from typing import Any, Final
 VARIABLE = "TREERING_TEST_POSTGRES"
 """Names a server to use instead: a URL of a database in which schemas may be made."""
 
+USER = "treering"
+"""Owns the schemas of tests, and nothing else."""
+
 START_TIMEOUT_S = 60.0
+SMALL_DISK = "10m"
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 _NAMED: Final = os.environ.get(VARIABLE)  # read now: tests may clear what begins with TREERING_
@@ -62,19 +66,28 @@ class PostgresServer:
         """The folder of its programs, such as psql."""
         return self._binaries
 
-    def start(self) -> None:
-        """Start it, and wait until it takes connections."""
+    @property
+    def folder(self) -> Path:
+        """The folder that is removed with it."""
+        return self._folder
+
+    def start(self, small: Path | None = None) -> None:
+        """Start it, and wait until it takes connections.
+
+        In the folder ``small`` it has a file system of its own, with a few megabytes, which only
+        it sees; root alone may have that.
+        """
+        command = [
+            str(self._binaries / "postgres"),
+            *("-D", str(self._data), "-k", str(self._data)),
+            *("-c", "listen_addresses=", "-c", "max_connections=200", "-F"),
+        ]
+        user = _nobody()
+        if small is not None:
+            command, user = _with_small_disk(command, small), {}
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [
-                    str(self._binaries / "postgres"),
-                    *("-D", str(self._data), "-k", str(self._data)),
-                    *("-c", "listen_addresses=", "-c", "max_connections=200", "-F"),
-                ],
-                stdout=log,
-                stderr=log,
-                preexec_fn=_die_with_parent,
-                **_nobody(),
+                command, stdout=log, stderr=log, preexec_fn=_die_with_parent, **user
             )
         self._wait_until_ready()
 
@@ -145,6 +158,13 @@ def _group() -> str:
     return "nogroup" if "nogroup" in names else "nobody"
 
 
+def _with_small_disk(command: list[str], folder: Path) -> list[str]:
+    mount = f"mount -t tmpfs -o size={SMALL_DISK},mode=0700,uid=nobody none {folder}"
+    user = f"setpriv --reuid=nobody --regid={_group()} --clear-groups --pdeathsig=INT"
+    script = f'{mount} && exec {user} "$@"'
+    return ["unshare", "--mount", "sh", "-c", script, "sh", *command]
+
+
 def _die_with_parent() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGINT)
@@ -166,16 +186,29 @@ def server_url() -> str:
     server = PostgresServer()
     atexit.register(server.stop)
     server.start()
+    _prepare(server.url)
     return server.url
+
+
+def _prepare(url: str) -> None:
+    """Make a user that row-level security binds, as it does not bind a superuser."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute(f"CREATE ROLE {USER} LOGIN")
+        connection.execute(f"GRANT CREATE ON DATABASE postgres TO {USER}")
+        connection.execute("CREATE EXTENSION vector")
 
 
 def new_schema() -> str:
     """The URL of a memory that does not exist yet; on a server that is named it goes at the end."""
     name = f"test_{os.getpid()}_{next(_schemas)}"
-    separator = "&" if "?" in server_url() else "?"
+    url = server_url()
     if _NAMED:
         atexit.register(_drop, name)
-    return f"{server_url()}{separator}schema={name}"
+    else:
+        url = url.replace("//postgres@", f"//{USER}@")
+    return f"{url}{'&' if '?' in url else '?'}schema={name}"
 
 
 def _drop(name: str) -> None:

@@ -15,11 +15,21 @@ from pathlib import Path
 
 from treering.bench import plots
 from treering.bench.compression import FEWER, WHOLE
+from treering.bench.metrics.evidence import BUDGETS
 from treering.bench.perf import report as speed
 from treering.bench.perf.timing import OURS
 from treering.bench.policy.registry import GROUPS
 from treering.bench.registry import benchmark
-from treering.bench.report import Scores, budget_table, means_table, overview, table
+from treering.bench.report import (
+    Key,
+    Scores,
+    budget_table,
+    difference,
+    means_table,
+    overview,
+    table,
+    titled,
+)
 from treering.bench.results import read
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,7 +37,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PLOTS = ROOT / "docs" / "figures" / "plots"
 DRAWN = "locomo"  # whose recall by tokens and sweeps are drawn, as an example of all
 GROWTH = (("memory", "search"), ("memory", "open"), ("tree", "tree"))
-PAGES = ("docs/figures/measuring.md", "README.md")
+PAGES = ("docs/figures/measuring.md", "docs/explanation/papers.md", "README.md")
 
 _PLAIN = ("fusion", "rank-fusion", "bm25", "dense")
 _FADING = ("memory-stream", "memory-stream+rarity", "memory-bank")
@@ -36,6 +46,7 @@ _PEERS = (
     *("peer:lancedb-hybrid", "peer:llamaindex-hybrid", "peer:chroma", "peer:lancedb"),
     *("peer:llamaindex", "peer:mem0"),
 )
+_WINDOWS = ("lexical", "lexical+relation", "windows:lexical", "windows:lexical+relation")
 _WRITTEN = ("with:topic", "with:default+topic", "memory-stream", "memory-stream+rated")
 _MATCHED = {
     "topic": "topics, of the same range",
@@ -84,6 +95,8 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
     known = ("treering", *_PLAIN)
     if page == "README.md":
         return {"overview": lambda: _overview("", known), "speed": _speed}
+    if page == "docs/explanation/papers.md":
+        return {"presets": _presets}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
         "adversarial": lambda: _overview("adversarial", ("treering", "own", *_PLAIN, *_FADING)),
@@ -96,6 +109,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         "alpha": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:alpha"])),
         "w": lambda: _overview("sweeps", ("treering", *GROUPS["sweep:w"])),
         "code": _code,
+        "windows": lambda: _overview("windows", _WINDOWS),
         "compression": _compression,
         "perf": _perf,
     }
@@ -153,6 +167,36 @@ def _budgets() -> str:
         measured = [policy for policy in policies if policy in one.by_policy]
         pages.append(budget_table(one, measured))
     return "\n".join(pages)
+
+
+def _presets() -> str:
+    """What a preset shows of the evidence, beside search as it comes, by hits and by tokens."""
+    as_it_comes = {measured.run.benchmark: measured for measured in scores("sweeps")}
+    rows = []
+    for measured in scores("presets"):
+        preset = measured.run.settings["preset"]
+        plain = titled(as_it_comes[measured.run.benchmark])
+        for (title, by_preset), (_, ours) in zip(titled(measured), plain, strict=True):
+            found, tokens = (_values(by_preset, metric) for metric in ("recall@all", "tokens@all"))
+            gap = difference(found, _values(ours, "recall@10"))
+            assert gap is not None  # both are of the same questions
+            told = f"{100 * gap.mean:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
+            spent = _mean(tokens)
+            room = next((budget for budget in BUDGETS if budget >= spent), BUDGETS[-1])
+            ten = f"{100 * _mean(_values(ours, 'recall@10')):.1f}"
+            within = f"{100 * _mean(_values(ours, f'recall@{room}tokens')):.1f} ({room:,})"
+            shown = [f"{100 * _mean(found):.1f}", f"{spent:,.0f}", ten, told, within]
+            rows.append([title, str(len(found)), f"`{preset}`", *shown])
+    head = ["benchmark", "questions", "preset", "finds", "in tokens", "ten hits of search"]
+    return f"{table([*head, 'difference (95 %)', 'search within tokens'], rows)}\n"
+
+
+def _values(measured: Scores, metric: str) -> Mapping[Key, float]:
+    return measured.values("treering", metric)
+
+
+def _mean(values: Mapping[Key, float]) -> float:
+    return sum(values.values()) / len(values)
 
 
 def _code() -> str:

@@ -9,6 +9,7 @@
     ├── JournalError          the database file
     │   ├── JournalCorrupt
     │   ├── JournalBusy
+    │   │   └── JournalConflict   the server ended a change in favour of another one
     │   ├── JournalFull
     │   └── JournalVersionError
     ├── EmbeddingError        an embedding model failed or is not the one expected
@@ -69,6 +70,10 @@ class JournalCorrupt(JournalError):
 
 class JournalBusy(JournalError):
     """Another writer held the database for longer than the time-out."""
+
+
+class JournalConflict(JournalBusy):
+    """The server ended a change in favour of another one; nothing of it was stored."""
 
 
 class JournalFull(JournalError):

@@ -28,12 +28,10 @@ def test_the_published_tables_are_made_of_the_committed_results(page: str) -> No
     assert text == document(page, text), "run: python -m tools.document_results"
 
 
-def test_every_table_there_is_has_its_place_on_the_page() -> None:
-    page = (ROOT / "docs/figures/measuring.md").read_text(encoding="utf-8")
-    missing = [
-        name for name in tables("docs/figures/measuring.md") if f"<!-- {name} -->" not in page
-    ]
-    assert not missing
+@pytest.mark.parametrize("page", PAGES)
+def test_every_table_there_is_has_its_place_on_the_page(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert not [name for name in tables(page) if f"<!-- {name} -->" not in text]
 
 
 def test_make_bench_compares_every_operation_with_committed_ratios() -> None:

@@ -24,7 +24,7 @@ from treering.bench.run import (
     settings,
 )
 from treering.bench.space import TaskSpace
-from treering.bench.task import Task, TaskQuestion
+from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.errors import InputError, LLMNotConfigured
 from treering.llm.scripted import ScriptedLLM
 
@@ -276,11 +276,22 @@ def test_a_preset_decides_how_policies_search_that_do_not_say_otherwise(tmp_path
             )  # fmt: skip
 
     measured("memtree-chat", "tree.jsonl")
-    assert set(searched) == {3}
+    assert set(searched) == {5}  # three nodes of the tree: two rounds of two messages, and one
     measured(None, "plain.jsonl")
     assert max(searched) > 3
     with pytest.raises(InputError, match="'memtree' is for text, and this benchmark is of chats"):
         measured("memtree", "texts.jsonl")
+
+
+def test_people_have_no_roles_and_a_round_of_theirs_begins_with_who_began(tmp_path: Path) -> None:
+    turns = ("Ana", "The boat leaks."), ("Ben", "Oh dear."), ("Ana", "A pen leaks."), ("Ben", "So?")
+    pieces = tuple(DocumentPiece(text, text, who) for who, text in turns)
+    asked = TaskQuestion("1", "The boat leaks?", ("Ana's",), frozenset({"The boat leaks."}))
+    task = Task("talk", (Document("talk", pieces, chat=True),), (asked,))
+    with remembered(tmp_path, task, BagOfWords()) as space:
+        space.configure("fragrel-chat")
+        units = [unit for passage in space.search(asked) for unit in passage.units]
+    assert units == [text for _, text in turns]
 
 
 def test_baselines_score_messages_also_where_a_preset_ranks_rounds(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ class Counting(SqliteDatabase):
         super().__init__(path)
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        with super().write() as writer:
+    def write(self, space: str | None = None) -> Iterator[Writer]:
+        with super().write(space) as writer:
             yield writer
         self.writes += 1
         if self.other is not None:
@@ -176,8 +176,8 @@ class Interrupted(Counting):
         self._last, self._act = last, act
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        with super().write() as writer:
+    def write(self, space: str | None = None) -> Iterator[Writer]:
+        with super().write(space) as writer:
             yield writer
         if self.writes == self._last:
             self._act()
@@ -198,7 +198,7 @@ class Full(SqliteDatabase):
     """A database whose disk is full."""
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
+    def write(self, space: str | None = None) -> Iterator[Writer]:
         raise JournalFull("the disk is full")
         yield
 

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -120,6 +120,25 @@ def test_settling_gives_back_the_room_of_what_was_erased(
     assert memory.check() == []
     assert memory.add("Ben keeps bees.", source="diary").ids
     assert [entry.text for entry in memory.entries()] == ["Ana moved to Porto.", "Ben keeps bees."]
+
+
+def test_scrubbing_has_nobody_read_the_definitions_of_the_tables_again(
+    open_memory: Open, path: Path
+) -> None:
+    memory = open_memory()
+    memory.add({"role": "user", "name": "Ana", "content": "I live in Porto."})  # leaves a statement
+    entry = memory.add({"role": "user", "name": "Ana", "content": SECRET}).ids[0]
+
+    def definitions() -> int:
+        with closing(sqlite3.connect(path)) as file:
+            row: tuple[int] = file.execute("PRAGMA schema_version").fetchone()
+            return row[0]
+
+    before = definitions()
+    assert memory.forget(entry).scrubbed
+    assert definitions() == before
+    [fact] = memory.facts.current()
+    assert fact.value == "Porto"
 
 
 @pytest.mark.parametrize("opened", ["once", "by each"])

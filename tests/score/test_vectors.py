@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from treering import parallel
 from treering.arrays import Floats
 from treering.embed.quantised import LARGEST, quantised, restored
+from treering.search import vectors
 from treering.search.relations.contract import StackedMatrix, cosines
 from treering.search.vectors import Block, VectorBlocks, whole_products
 
@@ -64,11 +65,24 @@ def test_products_over_blocks_are_those_of_the_matrix(
     np.testing.assert_allclose(matrix @ asked[0], plain @ asked[0], atol=1e-3)
     np.testing.assert_allclose(matrix.projected(scores), plain.T @ scores, atol=5e-3)
     np.testing.assert_allclose(matrix.projected(scores[:, 0]), plain.T @ scores[:, 0], atol=5e-3)
+    large = VectorBlocks(matrix.blocks, width, transposed_bytes=0)
+    np.testing.assert_allclose(large.projected(scores), plain.T @ scores, atol=1e-4)
+    np.testing.assert_allclose(large.projected(scores[:, 0]), plain.T @ scores[:, 0], atol=1e-4)
     stacked = StackedMatrix(matrix, asked)
     whole = np.concatenate([plain, asked])
     np.testing.assert_allclose(cosines(stacked, asked), whole @ asked.T, atol=coarse)
     more = np.ones((len(whole), 2), dtype=np.float32)
     np.testing.assert_allclose(stacked.projected(more), whole.T @ more, atol=5e-3)
+
+
+def test_a_large_matrix_is_not_held_twice() -> None:
+    matrix = blocks([units(3_000, 8, 0), units(5, 8, 1)], 8, exact=False)
+    scores = np.random.default_rng(2).normal(size=3_005).astype(np.float32)
+    small = matrix.projected(scores)
+    assert all(block in vectors._transposed for block in matrix.blocks)
+    large = VectorBlocks(matrix.blocks, 8, transposed_bytes=3_005 * 8 - 1)
+    np.testing.assert_allclose(large.projected(scores), small, atol=2e-3)
+    assert not any(block in vectors._transposed for block in matrix.blocks)
 
 
 @pytest.mark.parametrize("exact", [True, False])

@@ -245,6 +245,14 @@ def test_a_path_is_taken_as_text_and_never_read(client: TestClient, tmp_path: Pa
     assert entry["text"] == str(tmp_path / "diary.txt")
 
 
+def test_the_export_of_a_space_that_is_not_there_is_refused_before_it_begins(
+    talk: TestClient,
+) -> None:
+    answer = talk.get("/v1/export", headers={"X-Treering-Space": "nobody"})
+    assert answer.status_code == 404
+    assert "there is no space 'nobody'" in answer.json()["detail"]
+
+
 def test_an_export_is_taken_in_by_another_space(talk: TestClient) -> None:
     other = {"X-Treering-Space": "other"}
     lines = talk.get("/v1/export").text

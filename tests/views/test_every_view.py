@@ -235,13 +235,13 @@ class Counted(SqliteDatabase):
         super().__init__(path)
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
-        with self._counted("read"), super().read() as reader:
+    def read(self, space: str | None = None) -> Iterator[Reader]:
+        with self._counted("read"), super().read(space) as reader:
             yield reader
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        with self._counted("write"), super().write() as writer:
+    def write(self, space: str | None = None) -> Iterator[Writer]:
+        with self._counted("write"), super().write(space) as writer:
             yield writer
 
     @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from treering import Memory
 from treering.arrays import Floats
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
+from treering.llm.tokens import estimate_tokens
 from treering.views.presets import PRESETS
 from treering.views.settings import CHOICES
 
@@ -89,6 +91,31 @@ def test_fragrel_ranks_by_equation_10(
     assert shares == pytest.approx(
         (expected - expected[0]) / (expected[-1] - expected[0]), abs=1e-5
     )
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("preset", "size", "most"),
+    [
+        ("fragrel-a-story", words, 500),
+        ("fragrel-b-story", words, 500),
+        ("memtree", estimate_tokens, 1024),
+        ("memtree-story", estimate_tokens, 512),
+    ],
+)
+def test_texts_are_cut_as_large_as_the_paper_has_them(
+    memory: Memory, preset: str, size: Callable[[str], int], most: int
+) -> None:
+    memory.configure(preset)
+    memory.add(" ".join(f"Boat {n} is on the sea." for n in range(400)), kind="text")
+    hits = memory.search("boat", k=100, mode="lexical", level="texts", relations=())
+    texts = [hit.text for hit in sorted(hits, key=lambda hit: hit.start)]
+    assert len(texts) > 2
+    assert all(size(text) <= most for text in texts)
+    assert all(size(f"{text} {after.split('.')[0]}.") > most for text, after in pairwise(texts))
 
 
 def test_fragrel_takes_the_best_eight_of_a_chat(open_memory: Open) -> None:

@@ -20,7 +20,8 @@ class AsyncFacts:
         It judges new messages that speak of a change, each with its speaker's most similar earlier
         message. Before its first verdict, a model is asked eight pairs whose answer is known. An
         unreadable verdict supersedes nothing. Raises LLMReplyError if the model judges too few of
-        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there.
+        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there. If
+        another process lets a model judge, it is waited for, and what is left then is judged here.
         """
         return await asyncio.to_thread(lambda: self._view().judge())
 

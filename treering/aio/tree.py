@@ -26,7 +26,8 @@ class AsyncTree:
 
         The language model makes them if one is configured; else they are extractive. With
         ``upgrade`` the model also rewrites the extractive ones. Raises LLMError and
-        EmbeddingError; summaries that failed stay queued.
+        EmbeddingError; summaries that failed stay queued. If another process makes summaries, it is
+        waited for; what is left after a minute stays queued.
         """
         return await asyncio.to_thread(lambda: self._view().settle(progress, upgrade=upgrade))
 

@@ -25,8 +25,10 @@ from treering.bench.perf.texts import RandomVectors, turns
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import ServerError
+from treering.journal.open import is_postgres
 from treering.llm.settings import NONE
 from treering.memory import Memory
+from treering.records import Entry
 
 THREADS = (1, 2, 4)
 """Of the process that searches without a server: its best counts."""
@@ -56,8 +58,9 @@ def question(number: int) -> str:
 class RawConnection:
     """One connection that is kept open and does little, so that the server is measured."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, space: str | None = None) -> None:
         self._address = (host, port)
+        self._space = "" if space is None else f"X-Treering-Space: {space}\r\n"
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: dict[str, Any]) -> tuple[int, bytes]:
@@ -67,7 +70,7 @@ class RawConnection:
         reader, writer = self._streams
         data = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        writer.write(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+        writer.write(f"{head}{self._space}Content-Length: {len(data)}\r\n\r\n".encode() + data)
         answer = await reader.readuntil(b"\r\n\r\n")
         status = int(answer.split(b" ", 2)[1])
         fields = dict(line.split(b": ", 1) for line in answer.lower().split(b"\r\n")[1:-2])
@@ -87,9 +90,9 @@ class RawConnection:
 
 
 @contextmanager
-def serving(path: Path, embedder: str = DEFAULT) -> Iterator[tuple[str, int]]:
+def serving(memory: str | Path, embedder: str = DEFAULT) -> Iterator[tuple[str, int]]:
     """A server in a process of its own; its host and port. Raises ServerError."""
-    command = [sys.executable, "-m", _SERVER, str(path), embedder]
+    command = [sys.executable, "-m", _SERVER, str(memory), embedder]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -283,10 +286,17 @@ def _steadiness(resident: Sequence[tuple[float, float]]) -> dict[str, float]:
     }
 
 
-def compare_entries(path: Path, model: Embedder, acknowledged: dict[str, str]) -> dict[str, int]:
+def compare_entries(
+    memory: str | Path,
+    model: Embedder,
+    acknowledged: dict[str, str],
+    spaces: Sequence[str] = ("default",),
+) -> dict[str, int]:
     """How the entries of the clients differ from what was acknowledged."""
-    with Memory.open(path, embedder=model, llm=NONE) as memory:
-        entries = [entry for entry in memory.entries() if entry.source.startswith("client ")]
+    entries: list[Entry] = []
+    for space in spaces:
+        with Memory.open(memory, space=space, embedder=model, llm=NONE) as opened:
+            entries += (e for e in opened.entries() if e.source.startswith("client "))
     texts = Counter(entry.text for entry in entries)
     by_id = {entry.id: entry.text for entry in entries}
     return {
@@ -297,13 +307,14 @@ def compare_entries(path: Path, model: Embedder, acknowledged: dict[str, str]) -
     }
 
 
-def _serve(path: Path, embedder: str) -> None:
+def _serve(memory: str, embedder: str) -> None:
     from treering.serve.run import run  # needs the extra, unlike the clients
     from treering.serve.settings import ServerSettings
 
-    settings = ServerSettings(path, port=0, embedder=open_embedder(embedder))
+    url = memory if is_postgres(memory) else Path(memory)
+    settings = ServerSettings(url, port=0, embedder=open_embedder(embedder))
     run(settings, lambda url: print(url, flush=True))  # noqa: T201 - the parent reads it
 
 
 if __name__ == "__main__":
-    _serve(Path(sys.argv[1]), sys.argv[2])
+    _serve(sys.argv[1], sys.argv[2])

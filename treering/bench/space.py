@@ -205,7 +205,9 @@ class TaskSpace:
 def _message(piece: DocumentPiece, document: Document) -> dict[str, Any]:
     message: dict[str, Any] = {"content": piece.text, "metadata": {UNIT: piece.unit}}
     if document.chat:
-        message |= {"role": piece.role, "session": document.source}
+        message["session"] = document.source
+    if document.chat and piece.role:
+        message["role"] = piece.role
     if piece.speaker:
         message["name"] = piece.speaker
     if piece.at:

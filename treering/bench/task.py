@@ -11,13 +11,14 @@ class DocumentPiece:
     """A turn, a section or a fact: what a document is made of, in reading order.
 
     ``unit`` names the evidence unit the piece belongs to. Several pieces may share one, where a
-    benchmark marks whole files as evidence.
+    benchmark marks whole files as evidence. ``role`` is that in a talk with an assistant; people
+    who talk with each other have none.
     """
 
     unit: str
     text: str
     speaker: str | None = None
-    role: str = "user"
+    role: str | None = None
     at: datetime | None = None
 
 

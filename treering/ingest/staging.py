@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -45,10 +45,11 @@ class Staging:
     def __init__(self, space: Space) -> None:
         self._space = space
 
-    def take_in(self, lists: Iterable[Sequence[Item]], plan: Plan) -> Receipt:
+    def take_in(self, lists: Iterable[Sequence[Item]], plan: Plan) -> Iterator[Receipt]:
         """Take in slices, all or nothing: nothing if reading them raises, or an entry cannot be.
 
-        Raises InputError for an id that is here already, or comes twice, with another text, and
+        There is a receipt for each, so that a caller need not keep the ids of all. Raises
+        InputError for an id that is here already, or comes twice, with another text, and
         UnknownName for one that is superseded and nowhere.
         """
         with attempts.begun() as attempt:
@@ -58,7 +59,7 @@ class Staging:
             except BaseException:
                 self._discard(intake)
                 raise
-            return self._move(intake, plan)
+            yield from self._move(intake, plan)
 
     def recover(self) -> None:
         """Finish what processes that are gone had staged as a whole; remove what they had not."""
@@ -70,14 +71,15 @@ class Staging:
                     self._discard(left.intake)
                 else:
                     log.warning("space %r: what was cut short is taken in now", self._space.name)
-                    self._move(left.intake, left.plan)
+                    for _ in self._move(left.intake, left.plan):
+                        continue  # nobody waits for its receipts
         self._sweep()
 
     # ------------------------------------------------------------------ inside
 
     def _begin(self, attempt: int, plan: Plan) -> int:
         presence = self._space.database.presence()
-        with self._space.database.write() as writer:
+        with self._space.write() as writer:
             return writer.insert(
                 "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, ?, ?, ?)",
                 (self._space.name, presence, attempt, plan.to_json()),
@@ -91,7 +93,7 @@ class Staging:
             if not keeps:
                 self._refuse(items)
             began = time.monotonic()
-            with self._space.database.write() as writer:
+            with self._space.write() as writer:
                 if not staged.put(writer, intake, slices.to_json(items)):
                     raise self._removed()
             _give_way(began)
@@ -102,7 +104,7 @@ class Staging:
                 entries.seq_of(reader, reader.id, entry_id)
             if ids.superseded:
                 _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
-        with self._space.database.write() as writer:
+        with self._space.write() as writer:
             if not staged.set_whole(writer, intake):
                 raise self._removed()
 
@@ -115,13 +117,12 @@ class Staging:
             if source == changes.SOURCE and isinstance(draft, Draft):
                 changes.check(draft.metadata)
 
-    def _move(self, intake: int, plan: Plan) -> Receipt:
+    def _move(self, intake: int, plan: Plan) -> Iterator[Receipt]:
         """Take in the slices that wait, each in a transaction; then end it.
 
         What has come under an id of theirs since that was looked up came later, and stays. What
         was said of two entries is left out if that cannot be said any more, as one of them went.
         """
-        receipts: list[Receipt] = []
         same: dict[str, str] = {}
         last = _NO_SLICE
         while True:
@@ -135,11 +136,11 @@ class Staging:
                     break
                 last, content = waiting
                 items = slices.from_json(content)
-                receipts.append(slices.store(writer, items, replace(plan, keeps=True), same))
+                receipt = slices.store(writer, items, replace(plan, keeps=True), same)
                 staged.blank(writer, [last])
             _give_way(began)
+            yield receipt
         self._sweep()
-        return Receipt.total(receipts)
 
     def _removed(self) -> UnknownName:
         return UnknownName(
@@ -154,10 +155,10 @@ class Staging:
                 waiting = staged.waiting(reader, intake)
             for slice_ in waiting:
                 began = time.monotonic()
-                with self._space.database.write() as writer:
+                with self._space.write() as writer:
                     staged.blank(writer, [slice_])
                 _give_way(began)
-            with self._space.database.write() as writer:
+            with self._space.write() as writer:
                 staged.end(writer, intake)
         except JournalError as error:  # what stopped the taking in is what the caller must hear of
             log.warning("what was not taken in is removed later: %s", error)
@@ -168,7 +169,7 @@ class Staging:
         try:
             while self._has_blank():
                 began = time.monotonic()
-                with self._space.database.write() as writer:
+                with self._space.write() as writer:
                     staged.drop_blank(writer)
                 _give_way(began)
         except JournalError as error:  # all was taken in, or was not wanted
@@ -198,7 +199,7 @@ class Staging:
     def _take_over(self, left: _Left, mine: int) -> bool:
         """Whether what is left is this process's now; False if another one was faster."""
         presence = self._space.database.presence()
-        with self._space.database.write() as writer:
+        with self._space.write() as writer:
             changed = writer.execute(
                 "UPDATE intake SET attempt = ?, presence = ? WHERE id = ? AND attempt = ?",
                 (mine, presence, left.intake, left.attempt),

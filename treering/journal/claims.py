@@ -19,7 +19,7 @@ from treering.errors import JournalError, RequestUnderWay
 from treering.journal import attempts, entries, replies
 from treering.journal.contract import Database, Writer
 from treering.journal.replies import KEPT, StoredReply
-from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.space import UNNAMED, Space, SpaceReader, SpaceWriter
 
 log = logging.getLogger("treering")
 
@@ -27,6 +27,9 @@ UNDER_WAY: Final = (
     "a request with this idempotency key is still being done; send the same request again later, "
     "and it gets the reply of that one"
 )
+
+
+_EXPIRING: Final = ("reply", "claim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,23 @@ def erase(writer: Writer, erased: Collection[int]) -> None:
     writer.many("DELETE FROM claim_entry WHERE entry = ?", ((seq,) for seq in erased))
 
 
+def expire(database: Database) -> None:
+    """Drop the claims and replies of all spaces whose time has passed.
+
+    A space in use drops its own with the next request; this is for those that are not.
+    """
+    before = (entries.micros(datetime.now(UTC) - KEPT),)
+    with database.read() as reader:
+        tables = [t for t in _EXPIRING if reader.row(f"SELECT 1 FROM {t} WHERE at < ?", before)]
+    if not tables:
+        return
+    # Of no space, and in nobody's way: what a writer of a space holds goes with that one.
+    with database.write(UNNAMED) as writer:
+        for table in tables:
+            rows = f"SELECT space, key FROM {table} WHERE at < ?{writer.dialect.unlocked}"
+            writer.execute(f"DELETE FROM {table} WHERE (space, key) IN ({rows})", before)
+
+
 def _begin(space: Space, claim: RequestClaim) -> RequestClaim | StoredReply:
     with space.read() as reader:  # a reply, or somebody at work, is seen without writing
         reply = _reply(reader, space.database, claim)
@@ -125,7 +145,8 @@ def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> Stor
 
 def _take(writer: SpaceWriter, database: Database, claim: RequestClaim) -> None:
     now = datetime.now(UTC)
-    writer.execute("DELETE FROM claim WHERE at < ?", (entries.micros(now - KEPT),))
+    expired = entries.micros(now - KEPT)
+    writer.execute("DELETE FROM claim WHERE space = ? AND at < ?", (writer.id, expired))
     writer.execute(
         "INSERT INTO claim (space, key, request, attempt, claimer, at) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (space, key) DO UPDATE SET"

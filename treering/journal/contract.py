@@ -64,13 +64,17 @@ class Reader(Protocol):
         """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
         ...
 
+    def extent(self, table: str, identity: int) -> int | None:
+        """How many bytes a large value has; None if it is missing."""
+        ...
+
     def tables(self) -> list[StoredTable]:
         """All tables by name, those of views of other packages among them."""
         ...
 
 
 class Writer(Reader, Protocol):
-    """The one transaction that is writing. It commits as a whole or leaves no trace."""
+    """A transaction that is writing. It commits as a whole or leaves no trace."""
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run a statement; return how many rows it changed."""
@@ -88,10 +92,29 @@ class Writer(Reader, Protocol):
         """Run a statement once per parameter row."""
         ...
 
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        """Make a large value of so many zeros, as column ``data``; return its id.
+
+        Without an ``identity`` it is given the next one of its table.
+        """
+        ...
+
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
         """Overwrite parts of a large value where it stands; it keeps its size.
 
         Raises JournalCorrupt if it is missing or too short.
+        """
+        ...
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        """New numbers for vectors, ascending, above all that were ever given away."""
+        ...
+
+    def share(self) -> None:
+        """Keep others who call this out until the transaction ends.
+
+        Called before rows are written that spaces share; then writers of two spaces never wait for
+        each other in a ring.
         """
         ...
 
@@ -118,20 +141,38 @@ class Database(Protocol):
 
     url: str
 
-    def read(self) -> AbstractContextManager[Reader]:
-        """A read transaction: everything seen inside is one state."""
+    @property
+    def limit(self) -> int | None:
+        """Fragments of a space that are held in main memory at most; None where all are.
+
+        The terms and vectors of a larger space are looked up in the database.
+        """
         ...
 
-    def write(self) -> AbstractContextManager[Writer]:
+    def read(self, space: str | None = None) -> AbstractContextManager[Reader]:
+        """A read transaction: everything seen inside is one state.
+
+        Where a database can keep rows of others from it, it sees those of the ``space`` of that
+        name alone; of all spaces without a name.
+        """
+        ...
+
+    def write(self, space: str | None = None) -> AbstractContextManager[Writer]:
         """A write transaction, durable once the block has ended without an exception.
+
+        It sees what ``read`` does. Where a database lets several write at once, this one is alone
+        in the ``space`` of that name, and writes nothing of others; without a name it is alone in
+        the whole database.
 
         Raises JournalBusy when another writer does not finish in time, JournalFull when there is
         no space, JournalCorrupt when the file is damaged.
         """
         ...
 
-    def write_together(self, work: Callable[[Writer], T]) -> T:
+    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
         """The result of ``work`` in a write transaction that other threads' work may share.
+
+        ``space`` is that of ``write``.
 
         Each work stands alone: what it raises undoes only itself, and is raised here. It may be
         done by another thread, and more than once, so it uses nothing but the writer it is given.
@@ -167,6 +208,19 @@ class Database(Protocol):
 
         Raises JournalError.
         """
+        ...
+
+    def task(self, name: str) -> AbstractContextManager[bool]:
+        """For the time of the block the right to do a piece of work; False if somebody has it.
+
+        So that processes do not do the same at once, which they could without harm, but at a cost:
+        what they store, they check in the transaction that stores it. The right goes with the
+        process, however that ends. A file gives it to everybody.
+        """
+        ...
+
+    def await_task(self, name: str, wait_s: float) -> bool:
+        """Wait until nobody has the right to a piece of work; False if that takes longer."""
         ...
 
     def size(self) -> int:

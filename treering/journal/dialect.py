@@ -18,6 +18,11 @@ class Dialect(Protocol):
     ``alias`` names a row of ``members`` or ``elements``; literals are JSON texts.
     """
 
+    @property
+    def unlocked(self) -> str:
+        """What ends a SELECT of rows to be deleted, if those that others hold are left out."""
+        ...
+
     def members(self, text: str, alias: str) -> str:
         """What to select from to get a row for each key of an object; ``alias`` has ``key``."""
         ...
@@ -47,7 +52,9 @@ class Dialect(Protocol):
 
 
 class SqliteDialect:
-    """The JSON functions of SQLite."""
+    """The JSON functions of SQLite, in which nobody else holds rows."""
+
+    unlocked = ""
 
     # Equality is that of JSON texts: type and value must agree, since 1 is not true.
     _EQUALS: Final = (

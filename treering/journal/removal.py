@@ -19,6 +19,7 @@ from treering.journal.space import UNNAMED, all_models
 
 def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     """Delete all rows of a space, by its number and its name; return how many went, by table."""
+    writer.share()  # marks of scrubbing go, which others may take off
     storage.blank_space(writer, space)
     for model in all_models(writer):
         vector_blocks.drop(writer, space, model)

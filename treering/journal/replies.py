@@ -54,7 +54,8 @@ def keep(
 ) -> None:
     """Keep the reply to a request; ``quotes`` tells whether it may hold text of entries."""
     now = datetime.now(UTC)
-    writer.execute("DELETE FROM reply WHERE at < ?", (entries.micros(now - KEPT),))
+    expired = entries.micros(now - KEPT)
+    writer.execute("DELETE FROM reply WHERE space = ? AND at < ?", (space, expired))
     writer.execute(
         "INSERT INTO reply (space, key, request, status, body, quotes, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",

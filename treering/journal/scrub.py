@@ -37,7 +37,7 @@ SMALL_FILE: Final = 32 << 20
 MAX_ROWS: Final = 100_000
 MAX_BYTES: Final = 64 << 20
 _SAMPLE: Final = 200
-_COPY: Final = "scrub_copy"
+_COPY: Final = "temp.scrub_copy"
 
 
 class ScrubQueue:
@@ -51,7 +51,10 @@ class ScrubQueue:
         forks.renew_in_child(self, ScrubQueue._begin)
 
     def _begin(self) -> None:
-        self._condition = threading.Condition()
+        # Two, so that a thread that arrives wakes only the one that gathers, not all that wait.
+        lock = threading.RLock()
+        self._condition = threading.Condition(lock)  # a scrubbing has ended
+        self._arrived = threading.Condition(lock)
         self._erasing: set[int] = set()  # threads that have announced a scrubbing
         self._waiting: set[_Request] = set()
         self._is_running = False
@@ -69,7 +72,7 @@ class ScrubQueue:
     def _arrive(self) -> None:
         with self._condition:
             self._erasing.discard(threading.get_ident())
-            self._condition.notify_all()
+            self._arrived.notify_all()
 
     def run(self, tables: Collection[str], scrub: Callable[[Collection[str]], bool]) -> bool:
         """The result of a scrubbing of tables that begins after this call.
@@ -84,7 +87,7 @@ class ScrubQueue:
             if request.is_done:
                 return request.result()
             self._is_running = True
-            self._condition.wait_for(lambda: not self._erasing, GATHER_S)
+            self._arrived.wait_for(lambda: not self._erasing, GATHER_S)
             together, self._waiting = self._waiting, set()
         try:
             clean = scrub(frozenset().union(*(other.tables for other in together)))
@@ -120,8 +123,8 @@ class _Request:
 def refill(writer: Writer, tables: Collection[str]) -> None:
     """Empty tables and fill them again, so that their pages hold nothing else.
 
-    For a connection without foreign keys, or SQLite would delete row by row. Notes that the file
-    has to be rewritten if a table is too large.
+    For a connection without foreign keys, or SQLite would delete row by row, whose temporary tables
+    are in main memory. Notes that the file has to be rewritten if a table is too large.
     """
     for table in tables:
         if not _is_table(writer, table):
@@ -132,6 +135,7 @@ def refill(writer: Writer, tables: Collection[str]) -> None:
         has_rows = writer.row(f"SELECT 1 FROM {table} LIMIT 1") is not None
         columns = ", ".join(_columns(writer, table))  # without those that SQLite computes
         if has_rows:
+            # A table of the file would have every other connection read all definitions anew.
             writer.execute(f"CREATE TABLE {_COPY} AS SELECT {columns} FROM {table}")
         writer.execute(f"DELETE FROM {table}")
         if has_rows:

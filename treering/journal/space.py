@@ -6,6 +6,7 @@ until then it reads as one that holds nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from treering.errors import DimensionMismatch, UnknownName
+from treering.journal.conflicts import retried
 from treering.journal.contract import Database, Patch, Reader, Row, StoredTable, Value, Writer
 from treering.journal.dialect import Dialect
 
@@ -132,6 +134,10 @@ class SpaceReader:
         """See ``Reader``."""
         return self._reader.part(table, column, identity, start, size)
 
+    def extent(self, table: str, identity: int) -> int | None:
+        """See ``Reader``."""
+        return self._reader.extent(table, identity)
+
     @property
     def dialect(self) -> Dialect:
         """See ``Reader``."""
@@ -182,9 +188,21 @@ class SpaceWriter(SpaceReader):
         """See ``Writer``."""
         self._writer.many(sql, params)
 
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        """See ``Writer``."""
+        return self._writer.allot(table, size, identity)
+
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
         """See ``Writer``."""
         self._writer.patch(table, column, identity, patches)
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        """See ``Writer``."""
+        return self._writer.vector_numbers(size)
+
+    def share(self) -> None:
+        """See ``Writer``."""
+        self._writer.share()
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         """See ``Writer``."""
@@ -233,7 +251,7 @@ class Space:
     @contextmanager
     def read(self) -> Iterator[SpaceReader]:
         """A read transaction: everything seen inside is one state. A nested one joins the outer."""
-        with self.database.read() as reader:
+        with self.database.read(self.name) as reader:
             yield SpaceReader(reader, self.name)
 
     @contextmanager
@@ -242,12 +260,50 @@ class Space:
 
         Raises JournalBusy, JournalFull, JournalCorrupt: see ``Database.write``.
         """
-        with self.database.write() as writer:
+        with self.database.write(self.name) as writer:
             yield SpaceWriter(writer, self.name)
 
+    def change(self, work: Callable[[SpaceWriter], T]) -> T:
+        """What ``work`` returns, done in a write transaction.
+
+        If the server ends that in favour of another one, all of it is done again, a few times. So
+        ``work`` must change nothing but the database. Raises as ``write`` does.
+        """
+
+        def attempt() -> T:
+            with self.write() as writer:
+                return work(writer)
+
+        return retried(attempt)
+
     def write_together(self, work: Callable[[SpaceWriter], T]) -> T:
-        """See ``Database.write_together``."""
-        return self.database.write_together(lambda writer: work(SpaceWriter(writer, self.name)))
+        """See ``Database.write_together``; like ``change``, where the server ends it."""
+        return retried(
+            lambda: self.database.write_together(
+                lambda writer: work(SpaceWriter(writer, self.name)), self.name
+            )
+        )
+
+    @contextmanager
+    def task(self, kind: str, wait_s: float = 0.0) -> Iterator[bool]:
+        """The right to do work of a kind for this space; waits so long for who has it.
+
+        False if somebody still has it then. See ``Database.task``.
+        """
+        until = time.monotonic() + wait_s
+        while True:
+            with self.database.task(self._task(kind)) as is_ours:
+                if is_ours or time.monotonic() >= until:
+                    yield is_ours
+                    return
+            self.await_task(kind, until - time.monotonic())
+
+    def await_task(self, kind: str, wait_s: float) -> bool:
+        """Wait until nobody does work of a kind for this space; False if that takes longer."""
+        return wait_s > 0 and self.database.await_task(self._task(kind), wait_s)
+
+    def _task(self, kind: str) -> str:
+        return f"{self.name}\n{kind}"
 
 
 def begin(space: Space, create: bool | None) -> None:
@@ -297,6 +353,7 @@ def all_models(reader: Reader) -> list[EmbeddingModel]:
 
 def register_model(writer: Writer, name: str, dimension: int) -> EmbeddingModel:
     """The model of that name, made known on first use. Raises DimensionMismatch."""
+    writer.share()
     writer.execute(
         "INSERT INTO model (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING",
         (name, dimension),

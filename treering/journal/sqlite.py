@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -94,12 +94,27 @@ class _Transaction:
             value.seek(min(start, len(value)))
             return value.read(size)
 
+    def extent(self, table: str, identity: int) -> int | None:
+        row = self.row(f"SELECT length(data) FROM {table} WHERE id = ?", (identity,))
+        return None if row is None else int(row[0])
+
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        return self.insert(
+            f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?))", (identity, size)
+        )
+
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
         with (
             translated(self._path),
             scrub.opened_value(self._connection, table, column, identity, readonly=False) as value,
         ):
             scrub.overwrite(value, patches)
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        return storage.vector_numbers(self, size)
+
+    def share(self) -> None:
+        """Nothing to do: whoever writes is alone in the file."""
 
     def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
         scrub.blank(self, table, columns, ids)
@@ -181,7 +196,7 @@ class SqliteDatabase:
             raise
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self, space: str | None = None) -> Iterator[Reader]:  # noqa: ARG002
         """A read transaction; nested in another of this thread, it is part of that one."""
         self._take_lost_locks_again()
         with self._entered():
@@ -200,8 +215,8 @@ class SqliteDatabase:
                     connection.rollback()
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
-        """A write transaction; rolled back as a whole if the block raises."""
+    def write(self, space: str | None = None) -> Iterator[Writer]:  # noqa: ARG002
+        """A write transaction, alone in the file; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
         with self._queues.writing, self._entered():
             connection = self._connection()
@@ -225,7 +240,7 @@ class SqliteDatabase:
             self._ensure_in_place()
             self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
 
-    def write_together(self, work: Callable[[Writer], T]) -> T:
+    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:  # noqa: ARG002
         """See ``Database``."""
         return self._queues.together.run(work, self.write)
 
@@ -249,7 +264,7 @@ class SqliteDatabase:
 
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
-            with self._changed(foreign_keys="OFF", busy_timeout=wait_s * 1000):
+            with self._changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000):
                 with self.write() as writer:
                     pending = storage.pending_scrubs(writer)
                     scrub.refill(writer, tables)
@@ -274,6 +289,19 @@ class SqliteDatabase:
         """Whether the byte is locked: the system frees it with the process, however that ends."""
         with self._entered(), self._lockable() as inode:
             return opened.is_present(inode, number)
+
+    @property
+    def limit(self) -> None:
+        """See ``Database``: a file is one machine's, and so are all of its fragments."""
+        return
+
+    def task(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002
+        """The right to do a piece of work, which everybody has: few processes share a file."""
+        return nullcontext(True)
+
+    def await_task(self, name: str, wait_s: float) -> bool:  # noqa: ARG002
+        """Nobody has to wait."""
+        return True
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""

@@ -71,7 +71,7 @@ def drop_blank(writer: Writer) -> None:
     """Delete the first blank slice if none waits anywhere."""
     if writer.row(_WAITING_ANYWHERE) is not None:
         return
-    row = writer.row("SELECT id, length(items) FROM intake_slice ORDER BY id LIMIT 1")
+    row = writer.row("SELECT id, length(items) FROM intake_slice WHERE taken ORDER BY id LIMIT 1")
     if row is not None:
         writer.execute("DELETE FROM intake_slice WHERE id = ?", (row[0],))
         storage.add_blanked(writer, -int(row[1]))

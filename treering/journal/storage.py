@@ -46,6 +46,7 @@ def blanked(reader: Reader) -> int:
 
 def add_blanked(writer: Writer, size: int) -> None:
     """Count bytes that were blanked; negative ones, whose rows were deleted."""
+    writer.share()
     _set(writer, _BLANKED, max(blanked(writer) + size, 0))
 
 
@@ -56,6 +57,7 @@ def is_rewrite_due(reader: Reader) -> bool:
 
 def set_rewrite_due(writer: Writer) -> None:
     """Note that the whole file has to be rewritten."""
+    writer.share()
     _set(writer, _REWRITE, 1)
 
 
@@ -70,7 +72,7 @@ def drop_blanked(writer: Writer) -> None:
 
 
 def vector_numbers(writer: Writer, size: int) -> range:
-    """Numbers for new vectors, above all that were ever given away."""
+    """Numbers for new vectors, counted in a row; see ``Writer``, which may count elsewhere."""
     last = _value(writer, _VECTORS)
     _set(writer, _VECTORS, last + size)
     return range(last + 1, last + size + 1)
@@ -93,6 +95,7 @@ def pending_scrubs(reader: Reader) -> list[tuple[int, int]]:
 
 def end_scrubs(writer: Writer, pending: Iterable[tuple[int, int]], *, rewritten: bool) -> None:
     """Note that scrubbings are done; ``rewritten``: the whole file was."""
+    writer.share()
     for space, target in pending:
         work.claim(writer, space, SCRUB, [target])
     if rewritten:

@@ -27,6 +27,13 @@ BLOCK_BYTES = 3 << 20
 """Of one block: what a row that goes or comes late makes necessary to copy."""
 
 
+TRANSPOSED_BYTES = 128 << 20
+"""A matrix of eight bits up to this size is kept transposed as well, for ``projected``, which takes
+half the time then. A larger one is not held twice: it is what fills the main memory."""
+
+CONVERTED_ROWS = 512  # rows made floats at a time: they stay in the processor's cache
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Block:
     """Rows side by side: eight-bit codes with a scale a row, or floats, whose scale is None."""
@@ -74,8 +81,11 @@ class Block:
 class VectorBlocks:
     """A matrix of shape (N, d) in blocks. Immutable."""
 
-    def __init__(self, blocks: Sequence[Block], width: int) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], width: int, transposed_bytes: int = TRANSPOSED_BYTES
+    ) -> None:
         self.blocks = tuple(blocks)
+        self._transposed_bytes = transposed_bytes
         self._starts: list[int] = np.cumsum([0, *map(len, blocks)]).tolist()
         self.shape = (self._starts[-1], width)
 
@@ -147,8 +157,10 @@ class VectorBlocks:
     def projected(self, scores: Floats) -> Floats:
         """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q).
 
-        Blocks of eight bits are kept transposed from then on.
+        Blocks of eight bits are kept transposed from then on, if the matrix is not large.
         """
+        is_small = len(self) * self.shape[1] <= self._transposed_bytes
+        project_codes = _projected if is_small else _projected_as_floats
         columns = scores if scores.ndim == 2 else scores[:, None]
         spans = list(self.spans())
         sums = np.zeros((len(spans), self.shape[1], columns.shape[1]), dtype=np.float32)
@@ -156,7 +168,7 @@ class VectorBlocks:
         def work(first: int, stop: int) -> None:
             for at in range(first, stop):
                 block, where = spans[at]
-                project = _projected_floats if block.scale is None else _projected
+                project = _projected_floats if block.scale is None else project_codes
                 project(block, columns[where], sums[at])
 
         halves(work, len(spans), len(self))
@@ -181,6 +193,21 @@ def _projected(block: Block, scores: Floats, out: Floats) -> None:
     products = whole_products(rows, np.concatenate([codes for codes, _ in digits]))
     products = products * np.concatenate([scale for _, scale in digits])
     np.add(products[:, : scores.shape[1]], products[:, scores.shape[1] :], out=out)
+
+
+def _projected_as_floats(block: Block, scores: Floats, out: Floats) -> None:
+    assert block.scale is not None  # else the rows are floats
+    _transposed.pop(block, None)  # of a time when the matrix was smaller
+    shape = min(CONVERTED_ROWS, len(block)), block.rows.shape[1]
+    wide, rows = np.empty(shape, dtype=np.int16), np.empty(shape, dtype=np.float32)
+    out[:] = 0
+    for start in range(0, len(block), CONVERTED_ROWS):
+        part = slice(start, min(start + CONVERTED_ROWS, len(block)))
+        size = part.stop - start
+        # By way of 16 bits: numpy has fast loops for both steps, and none for the whole.
+        np.copyto(wide[:size], block.rows[part])
+        np.copyto(rows[:size], wide[:size])
+        out += rows[:size].T @ (scores[part] * block.scale[part, None])
 
 
 def _floats(block: Block, out: Floats, queries: Floats) -> None:

@@ -9,7 +9,8 @@ from functools import partial
 
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
-from treering.errors import LLMNotConfigured
+from treering.errors import JournalError, LLMNotConfigured
+from treering.journal import claims
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -62,9 +63,10 @@ class Spaces:
         return self._tenants[space]
 
     async def keep_scrubbed(self) -> None:
-        """Remove erased text from the file where a reader prevented it; runs until cancelled."""
+        """Remove erased text from the file where a reader prevented it, and replies whose time has
+        passed; runs until cancelled."""
         while True:
-            await self._threads.run("write", partial(retry, self.database))
+            await self._threads.run("write", partial(_upkeep, self.database))
             await asyncio.sleep(SCRUB_PAUSE_S)
 
     def begin(self, name: str) -> None:
@@ -104,6 +106,14 @@ class Spaces:
         if spec not in self._embedders:
             self._embedders[spec] = open_embedder(spec)
         return self._embedders[spec]
+
+
+def _upkeep(database: Database) -> None:
+    retry(database)
+    try:
+        claims.expire(database)
+    except JournalError as error:
+        log.warning("what is kept of old requests is not dropped yet: %s", error)
 
 
 def _opened_llm(spec: str | LLM | None) -> str | LLM | None:

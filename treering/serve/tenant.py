@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 
 from treering.journal import ledger
 from treering.journal.contract import Database
-from treering.journal.space import SpaceWriter
+from treering.journal.space import Space
 from treering.memory import Memory
 from treering.records import Hit, Spent
 from treering.search.searcher import check_queries
@@ -74,8 +74,8 @@ class Tenant:
 
     def spend(self, cost: Spent) -> None:
         """Add to the ledger what was spent on the space's behalf."""
-        with self.database.write() as writer:
-            ledger.spend(SpaceWriter(writer, self.space), cost)
+        with Space(self.database, self.space).write() as writer:
+            ledger.spend(writer, cost)
 
 
 async def tenant_of(connection: HTTPConnection) -> Tenant:

@@ -159,7 +159,7 @@ class Eraser:
         """Remove what was erased of repositories; if that has to wait, ``settle`` does it."""
         database = self._space.database
         if not _scrub(database, WAIT_S, further=CODE_WORDS):
-            with database.write() as writer:
+            with self._space.write() as writer:
                 storage.set_rewrite_due(writer)
 
     def scrub_pending(self) -> bool:
@@ -171,7 +171,7 @@ class Eraser:
         with database.read() as reader:
             is_hollow = storage.blanked(reader) > max(database.size() * HOLLOW, MIN_BLANKED)
         if is_hollow:
-            with database.write() as writer:
+            with self._space.write() as writer:
                 storage.set_rewrite_due(writer)
         return scrub_pending(database, WAIT_S, patient=True)
 

@@ -31,6 +31,12 @@ QUICK_S = 0.1
 """A batch that was done sooner is followed by one of twice as many entries: what each costs by
 itself, such as waiting for the disk, is then paid less often."""
 
+SETTLE_PATIENCE_S = 60.0
+"""Who is to do all pending work waits so long for another process that does some of it."""
+
+_READING = "read"
+"""The task of letting the views read; taken for a batch, so that several processes take turns."""
+
 NEWCOMER_ENTRIES = 256
 """A view that is new to a space reads so many entries at once; more are left to a rebuild."""
 
@@ -75,27 +81,39 @@ class Follower:
         self._space = space
         self._views = views
 
-    def follow(self, progress: Progress | None = None, *, retry: bool = False) -> None:
+    def follow(
+        self,
+        progress: Progress | None = None,
+        *,
+        retry: bool = False,
+        patience_s: float = SETTLE_PATIENCE_S,
+    ) -> None:
         """Let every view read the entries that it has not read.
 
         A view that fails does not hold up the others, and goes on from there the next time. Its
         error is raised once they are done: as ViewError, if it comes from another package. An entry
         that is damaged is passed over and stays queued. ``retry`` reads such entries again, and
-        raises JournalCorrupt if they are still damaged.
+        raises JournalCorrupt if they are still damaged. What another process reads is waited for,
+        ``patience_s`` seconds altogether, and left to it then.
         """
         run = _Run(retry)
         done = 0
         total = self._behind() if progress else 0
-        while batch := self._next(run):
-            began = time.monotonic()
-            derived = self._derived(batch, run)
-            views = [view for view in self._views if view.name in derived]
-            self._store(views, batch, derived, run)
-            is_quick = time.monotonic() - began < QUICK_S
-            run.size = min(2 * run.size, MOST_ENTRIES) if is_quick else BATCH_ENTRIES
-            done += len(batch.entries)
-            if progress:
-                progress(min(done, total), total)
+        until = time.monotonic() + patience_s
+        while True:
+            with self._space.task(_READING) as is_ours:
+                batch = self._next(run)
+                if batch is None:
+                    break
+                if is_ours:
+                    self._take_in(batch, run)
+                    done += len(batch.entries)
+                    if progress:
+                        progress(min(done, total), total)
+                    continue
+            # Another process reads, and finds what was added here, too.
+            if not self._space.await_task(_READING, until - time.monotonic()):
+                break
         for error in run.failures.values():
             raise error
         if retry:
@@ -122,6 +140,14 @@ class Follower:
         return {name: size for name, size in sizes.items() if size}
 
     # ------------------------------------------------------------------ inside
+
+    def _take_in(self, batch: _Batch, run: _Run) -> None:
+        began = time.monotonic()
+        derived = self._derived(batch, run)
+        views = [view for view in self._views if view.name in derived]
+        self._store(views, batch, derived, run)
+        is_quick = time.monotonic() - began < QUICK_S
+        run.size = min(2 * run.size, MOST_ENTRIES) if is_quick else BATCH_ENTRIES
 
     def _behind(self) -> int:
         with self._space.read() as reader:
@@ -203,20 +229,23 @@ class Follower:
         run: _Run,
     ) -> None:
         """Store for all views in one transaction; if a view fails, in one transaction per view."""
+
+        def store(writer: SpaceWriter) -> None:
+            # Deriving took its time. An entry that was changed or erased meanwhile is left to
+            # whoever changed it: that queued it for reading, or deleted it.
+            current = entries.digests_by_seq(writer, list(batch.entries))
+            as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
+            stored_states = places.states(writer, writer.id)
+            states = self._completed(writer, stored_states)
+            for view in views:
+                with attributed(view):
+                    if view.name not in stored_states:
+                        view.prepare(writer)
+                    state = states[view.name]
+                    _store_of(writer, view, state, batch, derived[view.name], as_read)
+
         try:
-            with self._space.write() as writer:
-                # Deriving took its time. An entry that was changed or erased meanwhile is left to
-                # whoever changed it: that queued it for reading, or deleted it.
-                current = entries.digests_by_seq(writer, list(batch.entries))
-                as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
-                stored_states = places.states(writer, writer.id)
-                states = self._completed(writer, stored_states)
-                for view in views:
-                    with attributed(view):
-                        if view.name not in stored_states:
-                            view.prepare(writer)
-                        state = states[view.name]
-                        _store_of(writer, view, state, batch, derived[view.name], as_read)
+            self._space.change(store)
         except JournalError:
             raise
         except TreeringError as error:

@@ -16,6 +16,7 @@ from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
     EmbeddingError,
     InputError,
+    JournalBusy,
     JournalCorrupt,
     JournalError,
     LLMError,
@@ -38,6 +39,7 @@ from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.registry import Chosen, Named, Plan, plan
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import Searcher
+from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
 from treering.views import progress as places
 from treering.views.code.derive import CodeChanges
@@ -45,7 +47,7 @@ from treering.views.contract import Resources, View, ViewFactory, attributed
 from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
-from treering.views.follow import Follower
+from treering.views.follow import SETTLE_PATIENCE_S, Follower
 from treering.views.fragments import store
 from treering.views.fragments.build import Deriver, Fragments, ensure_same_model
 from treering.views.fragments.held import HeldTable
@@ -71,7 +73,8 @@ CATCH_UP_ENTRIES = 256
 """A search first indexes up to this many entries that a crash left, about a second of work."""
 
 BUILD_PATIENCE_S = 2.0
-"""An add waits no longer for another thread to index; ``Receipt.pending`` says what is left."""
+"""An add waits no longer for another thread or process to index; ``Receipt.pending`` says what is
+left."""
 
 Alpha = float | Mapping[str, float]
 
@@ -91,8 +94,8 @@ class Views:
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         current = self._current_embedder
-        corpus = HeldTable(space, exact=exact)
-        self.searcher = Searcher(space, corpus, current, self.marks, self._newer)
+        self._corpus = _corpus(space, exact)
+        self.searcher = Searcher(space, self._corpus, current, self.marks, self._newer)
         resources = Resources(
             space=space,
             embedder=current,
@@ -174,7 +177,7 @@ class Views:
         if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
             return
         try:
-            self._follow(progress)
+            self._follow(progress, patience_s=BUILD_PATIENCE_S if wait else 0)
         except JournalCorrupt:
             raise
         except (EmbeddingError, JournalError, MissingExtra, ViewError) as error:
@@ -273,10 +276,12 @@ class Views:
             outdated = self._outdated(reader)
         for view in outdated:
             with _collected(failures):
-                self._rebuild_each([view], progress)
+                self._rebuild_each([view], progress, due=True)
         for view in self._views:
             with _collected(failures), attributed(view):
                 view.settle(progress, upgrade=upgrade)
+        with _collected(failures):
+            self._corpus.settle(progress)
         if failures:
             raise failures[0]
 
@@ -436,12 +441,18 @@ class Views:
     def _current_embedder(self) -> Embedder:
         return self.embedder
 
-    def _follow(self, progress: Progress | None, *, retry: bool = False) -> None:
+    def _follow(
+        self,
+        progress: Progress | None,
+        *,
+        retry: bool = False,
+        patience_s: float = SETTLE_PATIENCE_S,
+    ) -> None:
         """Read new entries, then do the queued work. The first failure is raised last."""
         self._fragments.begin()
         failures: list[TreeringError] = []
         with _collected(failures):
-            self._follower.follow(progress, retry=retry)
+            self._follower.follow(progress, retry=retry, patience_s=patience_s)
         for view in self._views:
             with _collected(failures), attributed(view):
                 view.catch_up(progress)
@@ -468,6 +479,10 @@ class Views:
             for view in self._views
             if view.name in states and states[view.name].is_outdated(view.version)
         ]
+
+    def _is_outdated(self, view: View) -> bool:
+        with self._space.read() as reader:
+            return view in self._outdated(reader)
 
     def _recognise(self) -> None:
         """Check on opening whether this version made the rows; log a warning if not.
@@ -504,17 +519,28 @@ class Views:
                 self._space.name,
             )
 
-    def _rebuild_each(self, views: Sequence[View], progress: Progress | None) -> None:
+    def _rebuild_each(
+        self, views: Sequence[View], progress: Progress | None, *, due: bool = False
+    ) -> None:
         """Rebuild views. A view that needs a language model is skipped if there is none."""
         for view in views:
             try:
-                self._rebuild(view, progress)
+                self._rebuild(view, progress, due=due)
             except LLMNotConfigured as error:
                 log.warning("%s is not rebuilt: %s", view.name, error)
 
-    def _rebuild(self, view: View, progress: Progress | None) -> None:
-        with attributed(view):
-            rebuild(self._space, view, progress)  # adds and searches go on meanwhile
+    def _rebuild(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
+        """Rebuild a view; with ``due`` unless another process does so, or has done so meanwhile.
+
+        Without it, JournalBusy is raised if another process does so for long.
+        """
+        with self._space.task(f"rebuild:{view.name}", SETTLE_PATIENCE_S) as is_ours:
+            if due and not (is_ours and self._is_outdated(view)):
+                return
+            if not is_ours:
+                raise JournalBusy(f"another process rebuilds {view.name!r}; try again later")
+            with attributed(view):
+                rebuild(self._space, view, progress)  # adds and searches go on meanwhile
         with self._building:
             self._follow(progress)
 
@@ -568,6 +594,17 @@ def _refuse_equal_names(views: Sequence[View]) -> None:
     for name, size in Counter(view.name for view in views).items():
         if size > 1:
             raise ViewError(f"{size} views are called {name!r}; uninstall the package of one")
+
+
+def _corpus(space: Space, exact: bool) -> FragmentSource:
+    """Where fragments come from: main memory, or a database that has more than fit there."""
+    loaded = HeldTable(space, exact=exact)
+    limit = space.database.limit
+    if limit is None:
+        return loaded
+    with forks.importing():
+        from treering.views.candidates.source import CandidateSource
+    return CandidateSource(space, loaded, limit)
 
 
 def _views_of_other_packages(resources: Resources) -> Iterator[View]:

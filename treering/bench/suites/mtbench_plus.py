@@ -31,7 +31,7 @@ def load(path: Path) -> Iterator[Task]:
 def _rounds(messages: list[Row]) -> Iterator[tuple[str, list[DocumentPiece]]]:
     for user, bot in zip(messages[::2], messages[1::2], strict=True):
         label = user["turn-info"]
-        pieces = [DocumentPiece(label, user["value"], speaker="user")]
+        pieces = [DocumentPiece(label, user["value"], speaker="user", role="user")]
         if bot["value"]:
             pieces.append(DocumentPiece(label, bot["value"], speaker="bot", role="assistant"))
         yield label, pieces

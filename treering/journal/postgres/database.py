@@ -1,8 +1,13 @@
-"""The PostgreSQL backend: a schema of a database, one writer at a time, connections from a pool.
+"""The PostgreSQL backend: a schema of a database, a writer a space, connections from a pool.
 
-Who writes takes a lock of the schema first, as SQLite has one of a file. So writers of all
-processes see what those before them stored, numbers of rows are given in the order of commits, and
-no transaction has to be repeated. Readers wait for nobody.
+Who writes takes a lock of the space first, as SQLite has one of a file. So the writers of a space
+see what those before them stored, whichever process they are of, and numbers of rows are given in
+the order of commits. Writers of different spaces do not wait for each other; who writes what is of
+no space shuts all of them out. Readers wait for nobody.
+
+Locks are taken in this order: that of the schema, shared; that of the space; that of the rows which
+spaces share (``share``). Nobody who holds the last one waits for anything that another writer
+holds, so that no ring of waiting can come about.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Final, TypeVar
 
 import psycopg
@@ -22,13 +27,15 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from treering import forks
 from treering.errors import JournalBusy, JournalError
 from treering.journal import scrub, storage
+from treering.journal.conflicts import retried
 from treering.journal.contract import Reader, Writer
-from treering.journal.postgres import presence, schema, vacuum
+from treering.journal.postgres import locks, presence, schema, scope, tasks, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
 from treering.journal.postgres.location import Location
+from treering.journal.postgres.queues import WriterQueues
 from treering.journal.postgres.texts import adapt
 from treering.journal.postgres.transaction import PostgresTransaction
-from treering.journal.together import SharedWrites
+from treering.journal.space import UNNAMED
 
 T = TypeVar("T")
 
@@ -40,6 +47,7 @@ PROBE_S: Final = 1.0
 
 CLOSE_TIMEOUT_S: Final = 10.0
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_VERSION: Final = "SELECT number FROM treering_version"
 _DURABLE: Final = (
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off'"
@@ -73,44 +81,52 @@ class PostgresDatabase:
         self._location = Location.of(url)
         self.url = self._location.shown
         self._local = threading.local()
-        self._writing = threading.RLock()  # threads queue here, without a connection
+        self._queues = WriterQueues(self._location.pool)
         self._idle = threading.Condition()  # protects _closed and _inside
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
         self._closed = False
         self._closed_message = f"{self.url} has been closed; open it again"
         self._keys: dict[str, str] = {}
         self._scrubs = scrub.ScrubQueue()
-        self._together = SharedWrites()
         self._presence = presence.Presence(self._connect)
-        self._lock_number = schema.lock_number(self._location.schema)
-        with self._entered(), translated(self.url), self._connect() as connection:
-            schema.prepare(connection, self._location, create=create)
+        self._locks = locks.Locks(self._location.schema)
+        self._tasks = self._new_tasks()
+        with self._entered():
+            retried(lambda: self._prepare(create))
         self._pool = self._new_pool()
         forks.renew_in_child(self, PostgresDatabase._renew_in_child)
 
+    def _prepare(self, create: bool) -> None:
+        with translated(self.url), self._connect() as connection:
+            schema.prepare(connection, self._location, create=create)
+
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self, space: str | None = None) -> Iterator[Reader]:
         """A read transaction; nested in another of this thread, it is part of that one."""
         outer = self._current()
         if outer is not None:
-            yield outer
+            with outer.within(space):
+                yield outer
             return
-        with self._entered(), self._transaction(_READ) as (transaction, connection):
+        with self._entered(), self._transaction(_READ, space) as (transaction, connection):
             yield transaction
             with translated(self.url):
                 connection.execute("ROLLBACK")
 
     @contextmanager
-    def write(self) -> Iterator[Writer]:
+    def write(self, space: str | None = None) -> Iterator[Writer]:
         """A write transaction; rolled back as a whole if the block raises."""
-        with self._writing, self._entered():
-            if self._current() is not None:
-                raise JournalError("a write inside another transaction of the same thread")
+        if self._current() is not None:
+            raise JournalError("a write inside another transaction of the same thread")
+        with self._queues.turn(space), self._entered():
+            # What others stored must be seen once the locks are there, which no isolation level but
+            # this one does; the server may have another one as its default.
             begin = (
-                f"BEGIN; SET LOCAL lock_timeout = {int(BUSY_TIMEOUT_S * 1000)};"
-                f" SELECT pg_advisory_xact_lock({self._lock_number})"
+                "BEGIN ISOLATION LEVEL READ COMMITTED;"
+                f" SET LOCAL lock_timeout = {int(BUSY_TIMEOUT_S * 1000)};"
+                f" {self._locks.for_writer_of(space)}"
             )
-            with self._transaction(begin) as (transaction, connection):
+            with self._transaction(begin, space) as (transaction, connection):
                 yield transaction
                 # What was to hold in the end is checked before, so that only a lost connection
                 # leaves it open whether the change is there.
@@ -119,9 +135,10 @@ class PostgresDatabase:
                 with translated(self.url, ending=True):
                     connection.execute("COMMIT")
 
-    def write_together(self, work: Callable[[Writer], T]) -> T:
-        """See ``Database``."""
-        return self._together.run(work, self.write)
+    def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
+        """See ``Database``; what is of one space shares a transaction."""
+        with self._queues.together(space) as together:
+            return together.run(work, lambda: self.write(space))
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
@@ -155,7 +172,7 @@ class PostgresDatabase:
                 names = there & {*tables, *vacuum.HEAPS}
                 if not vacuum.run(connection, names, wait_s, rewrites=rewrites):
                     return False
-            with self.write() as writer:
+            with self.write(UNNAMED) as writer:  # of no space, and in nobody's way
                 storage.end_scrubs(writer, pending, rewritten=rewrites)
         except JournalBusy:
             return False
@@ -170,6 +187,30 @@ class PostgresDatabase:
         """Whether the lock is held: the server frees it with the connection, however that ends."""
         with self._entered(), self._borrowed() as connection, translated(self.url):
             return presence.is_held(connection, number)
+
+    @property
+    def limit(self) -> int:
+        """Fragments of a space that are held in main memory; larger ones stay in the database."""
+        return self._location.limit
+
+    @contextmanager
+    def connected(self) -> Iterator[tuple[PgConnection, str]]:
+        """A connection outside any transaction, and the name of the schema."""
+        with self._entered(), self._borrowed() as connection, translated(self.url):
+            yield connection, self._location.schema
+
+    @contextmanager
+    def task(self, name: str) -> Iterator[bool]:
+        """See ``Database``."""
+        with ExitStack() as stack:
+            with self._entered(), translated(self.url):
+                is_ours = stack.enter_context(self._tasks.taken(name))
+            yield is_ours
+
+    def await_task(self, name: str, wait_s: float) -> bool:
+        """See ``Database``."""
+        with self._entered(), translated(self.url):
+            return self._tasks.wait(name, wait_s)
 
     def size(self) -> int:
         """Bytes of the tables and their indexes."""
@@ -207,14 +248,15 @@ class PostgresDatabase:
         return transaction if pid == os.getpid() else None
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
+    def _transaction(
+        self, begin: str, space: str | None
+    ) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
         """A transaction that the block ends; if it raises, nothing of it stays."""
         pid = os.getpid()
         with self._borrowed() as connection:
-            transaction = PostgresTransaction(connection, self.url, self._keys)
+            transaction = PostgresTransaction(connection, self.url, self._keys, self._locks, space)
             try:
-                with translated(self.url):
-                    connection.execute(begin)
+                self._begin(connection, f"{begin}; {scope.statement(space)}")
                 self._local.current = pid, transaction
                 yield transaction, connection
             except BaseException:
@@ -225,6 +267,19 @@ class PostgresDatabase:
                 raise
             finally:
                 self._local.current = 0, None
+
+    def _begin(self, connection: PgConnection, begin: str) -> None:
+        """Begin a transaction, in one round trip. Raises JournalVersionError.
+
+        Whether a newer treering has changed the tables meanwhile is seen by every transaction.
+        """
+        with translated(self.url):
+            cursor = connection.execute(f"{begin}; {_VERSION}")
+            while cursor.nextset():
+                pass
+            version = cursor.fetchone()
+        if version is not None:
+            schema.refuse_newer(int(version[0]), self.url)
 
     @contextmanager
     def _borrowed(self) -> Iterator[PgConnection]:
@@ -292,13 +347,17 @@ class PostgresDatabase:
             open=True,
         )
 
+    def _new_tasks(self) -> tasks.Tasks:
+        return tasks.Tasks(self._locks, self._presence, self._borrowed)
+
     def _renew_in_child(self) -> None:
         """Begin again in a forked process: the connections are the parent's."""
         forks.abandon(self._pool)
         holder = self._presence.abandon()
         if holder is not None:
             forks.abandon(holder)
-        self._writing, self._idle = threading.RLock(), threading.Condition()
+        self._queues, self._idle = WriterQueues(self._location.pool), threading.Condition()
+        self._tasks = self._new_tasks()
         self._inside.clear()
         self._local = threading.local()
         if not self._closed:

@@ -49,6 +49,11 @@ class PostgresStatement:
         ]
 
 
+def is_table(sql: str) -> bool:
+    """Whether a statement makes a table."""
+    return _TABLE.match(sql) is not None
+
+
 @lru_cache(maxsize=2_000)
 def translated(sql: str) -> PostgresStatement:
     """A statement of the contract as PostgreSQL understands it."""
@@ -77,7 +82,7 @@ def translated(sql: str) -> PostgresStatement:
         return match[0].replace("%", "%%")
 
     result = _TOKEN.sub(word, sql)
-    if _TABLE.match(sql):
+    if is_table(sql):
         for pattern, replacement in _TYPES:
             result = re.sub(pattern, replacement, result)
     return PostgresStatement(result, frozenset(lists))
@@ -85,6 +90,8 @@ def translated(sql: str) -> PostgresStatement:
 
 class PostgresDialect:
     """The functions of ``jsonb``."""
+
+    unlocked = " FOR UPDATE SKIP LOCKED"
 
     def members(self, text: str, alias: str) -> str:
         """See ``Dialect``."""

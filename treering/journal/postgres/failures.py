@@ -13,6 +13,7 @@ from psycopg_pool import PoolTimeout
 from treering.errors import (
     InputError,
     JournalBusy,
+    JournalConflict,
     JournalCorrupt,
     JournalError,
     JournalFull,
@@ -22,7 +23,7 @@ BUSY_TIMEOUT_S: Final = 60.0
 """Writers wait for each other no longer."""
 
 _NOTHING: Final = "nothing of this change was stored"
-_BUSY: Final = (pg.LockNotAvailable, pg.DeadlockDetected, pg.SerializationFailure)
+_CONFLICTS: Final = (pg.DeadlockDetected, pg.SerializationFailure)
 _FULL: Final = (pg.DiskFull, pg.OutOfMemory, pg.ConfigurationLimitExceeded)
 _DAMAGED: Final = (pg.DataCorrupted, pg.IndexCorrupted)
 _REFUSED: Final = (
@@ -52,7 +53,9 @@ def translated(name: str, *, ending: bool = False) -> Iterator[None]:
 
 def _translate(error: psycopg.Error, name: str, ending: bool) -> Exception:
     words = _words(error)
-    if isinstance(error, _BUSY):
+    if isinstance(error, _CONFLICTS):
+        return JournalConflict(f"{name}: {words}; {_NOTHING}; try again")
+    if isinstance(error, pg.LockNotAvailable):
         return JournalBusy(
             f"{name}: another process kept writing for over {BUSY_TIMEOUT_S:.0f} s; try again"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -11,18 +10,14 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError, JournalVersionError, UnknownName
+from treering.journal.postgres import scope
 from treering.journal.postgres.location import Location
+from treering.journal.postgres.locks import Locks
 
 MIN_SERVER: Final = 150_000
 """PostgreSQL 15, as the server numbers its versions."""
 
 _TABLE: Final = "treering_version"
-
-
-def lock_number(schema: str) -> int:
-    """The number of the lock that the writers of a schema take; no process' presence has it."""
-    digest = hashlib.sha256(f"treering:{schema}".encode()).digest()
-    return -int.from_bytes(digest[:7]) - 1
 
 
 def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, create: bool) -> None:
@@ -38,13 +33,20 @@ def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, cre
         raise UnknownName(
             f"there is no memory at {location.shown}; leave create=False out to make one"
         )
-    if version is not None and version > newest:
-        raise JournalVersionError(
-            f"{location.shown} has version {version}, this treering reads up to {newest}; "
-            "upgrade treering"
-        )
+    if version is not None:
+        refuse_newer(version, location.shown)
     if version != newest:
         _migrate(connection, location, migrations)
+
+
+def refuse_newer(version: int, shown: str) -> None:
+    """Raise JournalVersionError if a newer treering has made or changed the tables."""
+    newest = max(_migrations())
+    if version > newest:
+        raise JournalVersionError(
+            f"{shown} has version {version}, this treering reads up to {newest}; upgrade treering, "
+            "and start anew what runs"
+        )
 
 
 def _refuse_server(connection: psycopg.Connection[TupleRow], shown: str) -> None:
@@ -65,7 +67,8 @@ def _migrate(
 ) -> None:
     schema = location.schema
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number(schema),))
+        connection.execute(Locks(schema).for_writer_of(None))
+        connection.execute(scope.ALL)
         version = _version(connection, schema)  # again: another process may have been faster
         if version is None:
             _begin(connection, location)

@@ -151,7 +151,11 @@ async def export(tenant: Asking) -> StreamingResponse:
     def page() -> bytes:
         return "".join(f"{line}\n" for line in islice(lines, PAGE)).encode()
 
+    # Before the reply begins: a space that is not there is told by its status.
+    first = await tenant.call(page)
+
     async def pages() -> AsyncIterator[bytes]:
+        yield first
         while lines_of_page := await tenant.call(page):
             yield lines_of_page
 

@@ -293,10 +293,13 @@ _BY_HINT: Final = {
 }
 _NO_PLACES: Final[frozenset[int]] = frozenset()
 
+HINTS: Final = frozenset(_BY_HINT)
+"""What a sentence holds one of if a turn of phrase is in it."""
+
 
 def paraphrased(sentence: str) -> str:
     """A sentence in the plain wording of the turns of phrase that it uses."""
-    hints = _BY_HINT.keys() & _TOKEN.findall(sentence.lower())
+    hints = HINTS.intersection(_TOKEN.findall(sentence.lower()))
     for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):
         sentence = PARAPHRASES[place].applied(sentence)
     return sentence

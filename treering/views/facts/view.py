@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -27,6 +27,7 @@ from treering.views.facts.judge import (
 )
 from treering.views.facts.statement import Statement
 from treering.views.facts.store import BY_PERSON, Replacement
+from treering.views.follow import SETTLE_PATIENCE_S
 
 log = logging.getLogger("treering")
 
@@ -91,19 +92,25 @@ class FactView:
         It judges new messages that speak of a change, each with its speaker's most similar earlier
         message. Before its first verdict, a model is asked eight pairs whose answer is known. An
         unreadable verdict supersedes nothing. Raises LLMReplyError if the model judges too few of
-        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there.
+        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there. If
+        another process lets a model judge, it is waited for, and what is left then is judged here.
         """
         self._catch_up()
         llm, changed = self._llm(), 0
-        while batch := self._unjudged():
-            for seq, entry in batch.items():
-                older = self._candidate(entry) if speaks_of_change(entry) else None
-                if older is not None:
-                    verdict = self._verdict(llm, older, entry)
-                    changed += self._record_verdict(
-                        seq, entry, older if verdict else None, llm.model
-                    )
-            self._record_verdict(max(batch), None, None, llm.model)
+        with self._space.task("facts", SETTLE_PATIENCE_S) as is_ours:
+            while is_ours and (batch := self._unjudged()):
+                changed += self._judge(llm, batch)
+        return changed
+
+    def _judge(self, llm: LLM, batch: Mapping[int, Entry]) -> int:
+        """Let a model judge messages; return how many were superseded."""
+        changed = 0
+        for seq, entry in batch.items():
+            older = self._candidate(entry) if speaks_of_change(entry) else None
+            if older is not None:
+                verdict = self._verdict(llm, older, entry)
+                changed += self._record_verdict(seq, entry, older if verdict else None, llm.model)
+        self._record_verdict(max(batch), None, None, llm.model)
         return changed
 
     def all(self, subject: str | None = None, as_of: When = None) -> list[Fact]:

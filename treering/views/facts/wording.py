@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from treering.views.facts.paraphrases import paraphrased
+from treering.views.facts.paraphrases import HINTS, paraphrased
 from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
 
 _CONTRACTED: Final = {
@@ -242,6 +242,12 @@ _NAMING: Final = _firsts(_OF_PLACES | _JOINING) | word_set(
     "dr mr mrs ms miss prof professor st called named name my our home"
 )
 
+_SIGNS: Final = frozenset(hint for hint in HINTS if not _WORD.search(hint))
+_CHANGING: Final = _firsts(HINTS - _SIGNS).union(
+    _CONTRACTED_FIRSTS, _UNMARKED_WORDS, _ALWAYS_WORDS, _HEARER_WORDS, _RUN_ON_WORDS, _NAMING
+) | {"had"}
+"""A sentence without these words and signs is plain as it stands, after an opener."""
+
 _Words = frozenset[str] | None
 """The words of a text in small letters; None outside of ASCII, where letters have odd cases."""
 
@@ -257,7 +263,12 @@ def _may_have(words: _Words, some: frozenset[str]) -> bool:
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
     given = sentence.replace("’", "'").replace(" - ", ", ")
-    casual, words = is_casual(sentence), _words(given)
+    words = _words(given)
+    if not _may_have(words, _CHANGING) and not any(sign in given for sign in _SIGNS):
+        opened = _at_start(_OPENER, "", given)
+        if _with_subject(opened) == opened:
+            return opened
+    casual = is_casual(sentence)
     text = _contracted(given, words, is_casual=casual)
     words = words if text == given else _words(text)
     text = _at_start(_OPENER, "", text)
@@ -277,7 +288,7 @@ def _put_plainly(text: str) -> str:
     text = paraphrased(text)
     if "had to " in text.lower():
         text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
-    return text if text.partition(" ")[0] in _SUBJECTS else _with_subject(text)
+    return _with_subject(text)
 
 
 def _contracted(text: str, words: _Words, *, is_casual: bool) -> str:
@@ -317,8 +328,8 @@ _LEAVES_OUT = re.compile(
 
 
 def _with_subject(text: str) -> str:
-    """A sentence with the subject that its writer left out."""
-    if _LEAVES_OUT.match(text) is None:
+    """A sentence with the subject that its writer left out, if any."""
+    if text.partition(" ")[0] in _SUBJECTS or _LEAVES_OUT.match(text) is None:
         return text
     for pattern, template in _SUBJECTS_LEFT_OUT:
         text = _at_start(pattern, template, text)

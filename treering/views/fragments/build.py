@@ -6,6 +6,7 @@ lexical scoring, and their embedding stays pending.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -33,12 +34,17 @@ from treering.split import SPLIT_VERSION, FragmentSize, Lengths, Span, split
 from treering.split.size import LengthUnit, words_upto
 from treering.views import progress as view_progress
 from treering.views.contract import Erased, View
+from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.fragments import store
 from treering.views.fragments.parts import PartwiseEmbedder
+from treering.views.fragments.store import Places
 from treering.views.settings import choices_of
 
 _QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
+PATIENCE_S = 2.0
+"""Who adds waits no longer for another process that embeds what is queued."""
+
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
 SAMPLE = 64
 """Fragments that are compared to tell whether rows of unknown version are up to date."""
@@ -145,8 +151,8 @@ class Fragments(View):
         pieces = [(seq, piece) for seq, cut in derived.items() for piece in cut]
         if not pieces:
             return
-        fragments = store.insert(writer, [(seq, piece.span, piece.terms) for seq, piece in pieces])
-        self._store_vectors(writer, fragments, [piece.vector for _, piece in pieces])
+        places = store.insert(writer, [(seq, piece.span, piece.terms) for seq, piece in pieces])
+        self._store_vectors(writer, places, [piece.vector for _, piece in pieces])
         writer.touch()
 
     def catch_up(self, progress: Progress | None = None) -> None:
@@ -154,6 +160,9 @@ class Fragments(View):
 
         Raises EmbeddingError when the embedder fails; the embedding stays queued then.
         """
+        self._catch_up(progress, PATIENCE_S)
+
+    def _catch_up(self, progress: Progress | None, patience_s: float) -> None:
         if self._refused is not None:
             raise self._refused
         with self._space.read() as reader:
@@ -166,12 +175,12 @@ class Fragments(View):
             return
         for model in state.models:
             if model.name == self._embedder().name:
-                self.embed(model, progress)
+                self.embed(model, progress, patience_s)
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:  # noqa: ARG002
         """See ``View``."""
         self.begin()
-        self.catch_up(progress)
+        self._catch_up(progress, SETTLE_PATIENCE_S)
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
         """Fragments to be embedded, by model."""
@@ -180,9 +189,15 @@ class Fragments(View):
 
     # ------------------------------------------------------------------ embedding
 
-    def embed(self, model: EmbeddingModel, progress: Progress | None = None) -> None:
-        """Embed every fragment queued for a model.
+    def embed(
+        self,
+        model: EmbeddingModel,
+        progress: Progress | None = None,
+        patience_s: float = SETTLE_PATIENCE_S,
+    ) -> None:
+        """Embed every fragment queued for a model, a batch after the other.
 
+        If another process does that it is waited for, so long altogether, and then left to it.
         Raises EmbeddingError when the model fails, or when some vectors are not finite. In the
         second case all other fragments are embedded, and those stay queued.
         """
@@ -190,14 +205,22 @@ class Fragments(View):
         if progress:
             with self._space.read() as reader:
                 total = work.counts(reader, reader.id).get(model.work, 0)
-        last = -1
-        while batch := self._next_texts(model, last):
-            queued, texts = batch
-            spoilt += self._embed_batch(model, texts)
-            last = queued[-1]
-            done += len(queued)
-            if progress:
-                progress(done, total)
+        last, until = -1, time.monotonic() + patience_s
+        while True:
+            with self._space.task(model.work) as is_ours:
+                batch = self._next_texts(model, last)
+                if batch is None:
+                    break
+                if is_ours:
+                    queued, texts = batch
+                    spoilt += self._embed_batch(model, texts)
+                    last = queued[-1]
+                    done += len(queued)
+                    if progress:
+                        progress(done, total)
+                    continue
+            if not self._space.await_task(model.work, until - time.monotonic()):
+                break
         if spoilt:
             raise not_finite(self._embedder(), spoilt, _QUEUED)
 
@@ -268,21 +291,24 @@ class Fragments(View):
         return np.concatenate(batches)
 
     def _store_vectors(
-        self, writer: SpaceWriter, fragments: Sequence[int], vectors: Sequence[Floats | None]
+        self, writer: SpaceWriter, places: Places, vectors: Sequence[Floats | None]
     ) -> None:
-        """Store the given vectors for the embedder's model; queue the rest for every model."""
+        """Store the vectors of new fragments for the embedder's model; queue the rest for every
+        model.
+        """
         for model in writer.state.models:
             ours = model.name == self._embedder().name
             pairs = [
                 (fragment, vector)
-                for fragment, vector in zip(fragments, vectors, strict=True)
+                for fragment, vector in zip(places, vectors, strict=True)
                 if ours and vector is not None and len(vector) == model.dimension
             ]
             if pairs:
                 numbers, rows = zip(*pairs, strict=True)
-                store.insert_vectors(writer, model, numbers, np.array(rows))
+                ours_placed = {fragment: places[fragment] for fragment in numbers}
+                store.add_vectors(writer, model, ours_placed, np.array(rows))
             embedded = {fragment for fragment, _ in pairs}
-            rest = [fragment for fragment in fragments if fragment not in embedded]
+            rest = [fragment for fragment in places if fragment not in embedded]
             work.enqueue(writer, writer.id, model.work, rest)
 
     def _next_texts(self, model: EmbeddingModel, last: int) -> tuple[list[int], list[Text]] | None:

@@ -22,6 +22,7 @@ from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.records import Progress, Spent
 from treering.search.terms import terms
+from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.memos import store, write
 from treering.views.memos.claims import Check
 from treering.views.memos.due import Line, batches, dialogues
@@ -91,8 +92,13 @@ class MemoSettler:
         # One failure must not stop the other conversations: their replies are paid for.
         failures: list[LLMError] = []
         with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-memo") as pool:
+            # Who settles waits for another process that writes the conversation; after a message of
+            # a chat nobody does, and what the other one leaves stays queued.
+            patience_s = SETTLE_PATIENCE_S if source is None else 0.0
             try:
-                running = [pool.submit(self._conversation, queue, counter) for queue in queues]
+                running = [
+                    pool.submit(self._conversation, queue, counter, patience_s) for queue in queues
+                ]
                 for future in as_completed(running):
                     error = future.exception()
                     if isinstance(error, LLMError):
@@ -124,10 +130,19 @@ class MemoSettler:
                 work.enqueue(writer, writer.id, store.VIEW, sorted(firsts))
         return [queue for queue in queues if queue]
 
-    def _conversation(self, queue: list[Batch], counter: _Counter) -> None:
+    def _conversation(self, queue: list[Batch], counter: _Counter, patience_s: float) -> None:
+        """Write the batches of a conversation, unless another process does."""
+        with self._space.task(f"memos of {queue[0][0].entry.source}", patience_s) as is_ours:
+            if is_ours:
+                self._write(queue, counter)
+
+    def _write(self, queue: list[Batch], counter: _Counter) -> None:
         """Write batches in order, so that a topic that returns finds its first memo."""
         memo_ids = self._memo_ids(queue[0])
         for batch in queue:
+            if self._is_written(batch):
+                counter.step()
+                continue
             lines = [spoken(line.entry) for line in batch]
             try:
                 partition = write.partition(self._llm, lines, self._wording)
@@ -137,6 +152,15 @@ class MemoSettler:
             claims = [self._claims(partition, part, lines) for part in partition.parts]
             self._store(batch, partition, claims, memo_ids)
             counter.step()
+
+    def _is_written(self, batch: Batch) -> bool:
+        """Whether another process has written a batch before this one had its turn."""
+        with self._space.read() as reader:
+            if not store.written(reader, [line.seq for line in batch]):
+                return False
+        with self._space.write() as writer:  # it may have been queued again since
+            work.claim(writer, writer.id, store.VIEW, [batch[0].seq])
+        return True
 
     def _claims(self, partition: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
         if partition.fallback:

@@ -24,6 +24,7 @@ from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit
 from treering.search.searcher import check_choice, check_queries, known_until
 from treering.views.contract import Resources
+from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import draw, store
 from treering.views.tree.aggregate import (
     EXTRACTIVE,
@@ -89,6 +90,7 @@ class TreeView:
     """A tree of summaries that grows with every entry. Safe to use from many threads."""
 
     def __init__(self, resources: Resources) -> None:
+        self._space = resources.space
         self._embedder = resources.embedder
         self._llm = resources.llm
         self._searcher = resources.search
@@ -110,14 +112,17 @@ class TreeView:
 
         The language model makes them if one is configured; else they are extractive. With
         ``upgrade`` the model also rewrites the extractive ones. Raises LLMError and
-        EmbeddingError; summaries that failed stay queued.
+        EmbeddingError; summaries that failed stay queued. If another process makes summaries, it is
+        waited for; what is left after a minute stays queued.
         """
         self._grow()
         aggregator = self._aggregator()
         if upgrade:
             self._queue_upgrade(aggregator)
         self._reembed()
-        SummarySettler(self._grower, self._embedder(), aggregator, progress).run()
+        with self._space.task("summaries", SETTLE_PATIENCE_S) as is_ours:
+            if is_ours:
+                SummarySettler(self._grower, self._embedder(), aggregator, progress).run()
 
     def replant(
         self,

@@ -1,0 +1,303 @@
+"""PostgreSQL is killed, or has no room, in the midst of every kind of change: each is an error, and
+done again it has lost nothing and doubled nothing."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import psycopg
+import pytest
+
+from tests.embedders import HashingEmbedder, down
+from tests.faults.test_processes import TIMEOUT_S
+from tests.postgres_server import PostgresServer, new_schema
+from treering import Memory
+from treering.copying import copy_space
+from treering.errors import InputError, JournalError, JournalFull
+from treering.journal.contract import Writer
+from treering.journal.open import open_database
+from treering.journal.postgres import schema
+from treering.journal.postgres.database import PostgresDatabase
+
+NOTES: Final = [f"Note {n} of Ana, on the boat." for n in range(6)]
+DOOMED: Final = "Ana hides a zanzibar."
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    """A server that tests may kill, and start again."""
+    with ExitStack() as stack:
+        own = PostgresServer()
+        stack.callback(own.stop)
+        own.start()
+        yield own
+
+
+class Dying(PostgresDatabase):
+    """A database whose server is killed at its n-th write transaction: before that is committed, or
+    as soon as it is."""
+
+    def __init__(self, url: str, server: PostgresServer, last: int, moment: str) -> None:
+        super().__init__(url)
+        self._server, self._last, self._moment = server, last, moment
+        self._writes = count(1)
+        self.is_killed = False
+
+    @contextmanager
+    def write(self, space: str | None = None) -> Iterator[Writer]:
+        is_last = next(self._writes) == self._last
+        with super().write(space) as writer:
+            yield writer
+            if is_last and self._moment == "before":
+                self._kill()
+        if is_last and self._moment == "after":
+            self._kill()
+
+    def _kill(self) -> None:
+        self.is_killed = True
+        self._server.kill()
+
+
+def memory_in(database: str) -> Memory:
+    return Memory.open(database, embedder=HashingEmbedder(), llm="none")
+
+
+# ---------------------------------------------------------------------- killed in the midst
+
+
+def add(memory: Memory) -> None:
+    memory.add([{"role": "user", "content": note} for note in NOTES], source="notes")
+
+
+def settle(memory: Memory) -> None:
+    memory.settle()
+    memory.tree.settle()
+
+
+def forget(memory: Memory) -> None:
+    """Done before, it has nothing left to forget; that is said by an error of its own."""
+    try:
+        memory.forget(source="doomed")
+    except InputError:
+        memory.settle()
+
+
+class Source:
+    """A memory in a file, to import and copy from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with Memory.open(path, embedder=HashingEmbedder(), llm="none") as memory:
+            add(memory)
+            self.lines = list(memory.export())
+
+    def import_into(self, memory: Memory) -> None:
+        memory.import_(self.lines)
+
+    def copy_into(self, memory: Memory) -> None:
+        with Memory.open(self.path, embedder=HashingEmbedder(), llm="none") as source:
+            copy_space(source, memory)
+
+
+def nothing(_: Memory) -> None: ...
+
+
+def added_without_a_model(memory: Memory) -> None:
+    with Memory.open(memory._database.url, embedder=HashingEmbedder(tamper=down)) as failing:
+        add(failing)
+
+
+def with_what_is_doomed(memory: Memory) -> None:
+    add(memory)
+    memory.add(DOOMED, source="doomed")
+
+
+Change = Callable[[Memory], None]
+
+CHANGES: Final[Mapping[str, tuple[Change, Change | None]]] = {
+    "add": (nothing, add),
+    "settle": (added_without_a_model, settle),
+    "forget": (with_what_is_doomed, forget),
+    "import": (nothing, None),
+    "copy": (nothing, None),
+}
+"""What is there before, and the change; that of a source is asked of it."""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_during_which_the_server_is_killed_is_done_again_without_loss(
+    server: PostgresServer, tmp_path: Path, name: str, moment: str
+) -> None:
+    source = Source(tmp_path / "source.db")
+    prepare, change = CHANGES[name]
+    change = change or (source.import_into if name == "import" else source.copy_into)
+    for last in count(1, 1 if moment == "before" else 3):
+        url = f"{server.url}&schema={name}_{moment}_{last}"
+        with memory_in(url) as memory:
+            prepare(memory)
+        is_killed = run_until_killed(url, server, change, last, moment)
+        with memory_in(url) as memory:
+            change(memory)
+            memory.settle()
+            assert [entry.text for entry in memory.entries()] == NOTES
+            stats = memory.stats()
+            assert (stats.pending, stats.fragments, stats.embedded) == ({}, 6, 6)
+            assert memory.check() == []
+            assert DOOMED not in everything(memory)
+        if not is_killed:
+            assert last > 1
+            return
+
+
+def run_until_killed(
+    url: str, server: PostgresServer, change: Callable[[Memory], None], last: int, moment: str
+) -> bool:
+    """Whether the server was killed; it runs again then."""
+    database = Dying(url, server, last, moment)
+    errors: list[str] = []
+    with Memory(database, "default", HashingEmbedder(), "none") as memory:
+        try:
+            change(memory)
+        except JournalError as error:
+            errors.append(str(error))
+    assert database.is_killed or not errors
+    assert all("Check that it runs" in error for error in errors)
+    if database.is_killed:
+        server.start()
+    return database.is_killed
+
+
+def everything(memory: Memory) -> str:
+    with memory._database.read() as reader:
+        tables = [table.name for table in reader.tables()]
+        return str([list(reader.rows(f"SELECT CAST(t.* AS TEXT) FROM {t} t")) for t in tables])
+
+
+def test_a_migration_that_is_cut_short_changes_nothing(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"{server.url}&schema=migrated"
+    open_database(url).close()
+    script = "CREATE TABLE half (number BIGINT); SELECT pg_sleep(600)"
+    newest = max(schema._migrations())
+    ahead = {**schema._migrations(), newest + 1: script}
+    with monkeypatch.context() as patch, ThreadPoolExecutor(1) as threads:
+        patch.setattr(schema, "_migrations", lambda: ahead)
+        opening = threads.submit(open_database, url)
+        until(lambda: is_asleep(server))
+        server.kill()
+        with pytest.raises(JournalError, match="nothing of this change was stored"):
+            opening.result(TIMEOUT_S)
+    server.start()
+    with closing(open_database(url)) as database, database.read() as reader:
+        assert reader.row("SELECT number FROM treering_version") == (newest,)
+        assert reader.row("SELECT to_regclass('half') IS NULL") == (True,)
+
+
+def is_asleep(server: PostgresServer) -> bool:
+    with psycopg.connect(server.url) as connection:
+        query = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        return connection.execute(query).fetchone() is not None
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+# ---------------------------------------------------------------------- two writers of one source
+
+
+def test_two_writers_of_one_source_keep_each_line_once_and_in_a_place_of_its_own() -> None:
+    url = new_schema()
+    both = threading.Barrier(2)
+
+    def write(name: str) -> None:
+        with memory_in(url) as memory:
+            both.wait(TIMEOUT_S)
+            for number in range(8):
+                line = {"role": "user", "content": f"Line {number} of {name}."}
+                memory.add([line], source="chat")
+                memory.add([{"role": "user", "content": f"Both say {number}."}], source="chat")
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write, ("ana", "ben")))
+    with memory_in(url) as memory:
+        entries = list(memory.entries())
+        assert sorted(entry.position for entry in entries) == list(range(len(entries)))
+        texts = [entry.text for entry in entries]
+        for name in ("ana", "ben"):
+            ours = [text for text in texts if name in text]
+            assert ours == [f"Line {number} of {name}." for number in range(8)]
+
+
+# ---------------------------------------------------------------------- no room
+
+
+@pytest.fixture
+def small_disk() -> Iterator[tuple[PostgresServer, Path]]:
+    """A server that has a file system of a few megabytes in this folder, and nobody else sees."""
+    if shutil.which("unshare") is None or not can_mount():
+        pytest.skip("a small file system is mounted where `unshare --mount` may: run it as root")
+    with ExitStack() as stack:
+        own = PostgresServer()
+        stack.callback(own.stop)
+        folder = own.folder / "small"
+        folder.mkdir()
+        own.start(small=folder)
+        yield own, folder
+
+
+def can_mount() -> bool:
+    command = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /tmp"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_a_change_that_the_server_has_no_room_for_stores_nothing_and_goes_on_later(
+    small_disk: tuple[PostgresServer, Path],
+) -> None:
+    own, folder = small_disk
+    with psycopg.connect(own.url, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
+        connection.execute(
+            "CREATE TABLE public.ballast TABLESPACE small AS"
+            " SELECT gen_random_uuid() FROM generate_series(1, 60000)"
+        )
+    with memory_in(f"{own.url}&options=-c%20default_tablespace%3Dsmall") as memory:
+        memory.add("Ana lives in Porto.", source="first")
+        stored = 0
+        with pytest.raises(JournalFull, match="nothing of this change was stored"):
+            for number in count():
+                memory.add(noise(number), source="large")
+                stored += LINES
+        assert len(list(memory.entries())) == 1 + stored
+        assert [hit.text for hit in memory.search("Porto", k=1)] == ["Ana lives in Porto."]
+        with psycopg.connect(own.url, autocommit=True) as connection:
+            connection.execute("DROP TABLE public.ballast")
+        memory.add("Ben lives in Rome.", source="last")
+        assert memory.settle().pending == {}
+        assert len(list(memory.entries())) == 2 + stored
+        assert [hit.text for hit in memory.search("Rome", k=1)] == ["Ben lives in Rome."]
+        assert memory.check() == []
+
+
+LINES: Final = 24
+
+
+def noise(seed: int) -> list[dict[str, str]]:
+    """Long lines that nothing compresses."""
+    rng = random.Random(seed)
+    return [{"role": "user", "content": rng.randbytes(8_000).hex()} for _ in range(LINES)]

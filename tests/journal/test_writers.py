@@ -1,0 +1,300 @@
+"""Writers on PostgreSQL: those of one space wait for each other, those of several do not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from tests.embedders import HashingEmbedder
+from tests.postgres_server import new_schema, server_url
+from treering import Memory
+from treering.errors import JournalBusy, JournalConflict, JournalVersionError
+from treering.journal import claims, storage
+from treering.journal.contract import Writer
+from treering.journal.entries import micros
+from treering.journal.postgres import database as postgres_database
+from treering.journal.postgres.database import PostgresDatabase
+from treering.journal.postgres.location import Location
+from treering.journal.space import Space, SpaceWriter, register_model
+
+TIMEOUT_S = 60
+
+
+@pytest.fixture
+def url() -> str:
+    return new_schema()
+
+
+@pytest.fixture
+def handles(url: str) -> Iterator[tuple[PostgresDatabase, PostgresDatabase]]:
+    """The same database opened twice, as two servers have it."""
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(closing(PostgresDatabase(url))) for _ in range(2))
+        yield first, second
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_database, "BUSY_TIMEOUT_S", 0.2)
+
+
+def begin(database: PostgresDatabase, *spaces: str) -> None:
+    for name in spaces:
+        with Space(database, name).write() as writer:
+            _ = writer.id
+
+
+# ---------------------------------------------------------------------- who waits for whom
+
+
+def test_a_writer_of_one_space_keeps_no_writer_of_another_waiting(
+    handles: tuple[PostgresDatabase, PostgresDatabase], impatient: None
+) -> None:
+    first, second = handles
+    with first.write("ana") as writer:
+        numbers = list(writer.vector_numbers(2))
+        with ThreadPoolExecutor(2) as threads:  # of another process, and of this one
+            others = [threads.submit(take_numbers, handle) for handle in (second, first)]
+            rest = [number for other in others for number in other.result(TIMEOUT_S)]
+        assert len({*numbers, *rest}) == 6
+
+
+def take_numbers(database: PostgresDatabase) -> list[int]:
+    with database.write("ben") as writer:
+        return list(writer.vector_numbers(2))
+
+
+@pytest.mark.parametrize("held", ["ana", None])
+@pytest.mark.parametrize("asked", ["ana", None])
+def test_a_writer_waits_for_who_writes_what_it_may_write(
+    handles: tuple[PostgresDatabase, PostgresDatabase],
+    impatient: None,
+    held: str | None,
+    asked: str | None,
+) -> None:
+    first, second = handles
+    with (
+        first.write(held),
+        ThreadPoolExecutor(1) as threads,
+        pytest.raises(JournalBusy, match="kept writing"),
+    ):
+        threads.submit(lambda: second.write(asked).__enter__()).result(TIMEOUT_S)
+
+
+def test_writers_of_one_space_lose_no_change_of_each_other(
+    handles: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    begin(handles[0], "ana")
+
+    def count(number: int) -> None:
+        with Space(handles[number % 2], "ana").write() as writer:
+            row = writer.row("SELECT revision FROM space WHERE id = ?", (writer.id,))
+            assert row is not None
+            values = (row[0] + 1, writer.id)
+            writer.execute("UPDATE space SET revision = ? WHERE id = ?", values)
+
+    before = revision(handles[0], "ana")
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(count, range(24)))
+    assert revision(handles[0], "ana") == before + 24
+
+
+def revision(database: PostgresDatabase, name: str) -> int:
+    with Space(database, name).read() as reader:
+        return reader.state.revision
+
+
+def test_adds_to_many_spaces_at_once_lose_and_double_nothing(url: str) -> None:
+    def fill(number: int) -> None:
+        with Memory.open(
+            f"{url}&pool=3", space=f"space {number % 3}", embedder=HashingEmbedder()
+        ) as memory:
+            for at in range(6):
+                memory.add(f"Note {at} of {number}.", source=str(number))
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(fill, range(6)))
+    for name in range(3):
+        with Memory.open(url, space=f"space {name}", embedder=HashingEmbedder()) as memory:
+            texts = sorted(entry.text for entry in memory.entries())
+            expected = [f"Note {at} of {n}." for n in (name, name + 3) for at in range(6)]
+            assert texts == sorted(expected)
+            stats = memory.settle()
+            assert (stats.pending, stats.embedded) == ({}, 12)
+            assert memory.check() == []
+
+
+# ---------------------------------------------------------------------- what spaces share
+
+
+def test_counts_of_spaces_that_write_at_once_add_up(
+    handles: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    def add(number: int) -> None:
+        with handles[number % 2].write(f"space {number}") as writer:
+            storage.add_blanked(writer, 100)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(add, range(24)))
+    with handles[0].read() as reader:
+        assert storage.blanked(reader) == 2400
+
+
+def test_spaces_that_begin_with_the_same_model_at_once_share_it(
+    handles: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    both = threading.Barrier(2)
+
+    def register(number: int) -> int:
+        with handles[number].write(f"space {number}") as writer:
+            both.wait(TIMEOUT_S)
+            return register_model(writer, "hashing", 8).id
+
+    with ThreadPoolExecutor(2) as threads:
+        assert len(set(threads.map(register, range(2)))) == 1
+
+
+def test_a_table_that_two_spaces_make_at_once_is_made_once(
+    handles: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    both = threading.Barrier(2)
+
+    def make(number: int) -> None:
+        with handles[number].write(f"space {number}") as writer:
+            both.wait(TIMEOUT_S)
+            writer.execute("CREATE TABLE IF NOT EXISTS shout (space INTEGER, word TEXT)")
+            writer.execute("INSERT INTO shout VALUES (?, ?)", (number, "loud"))
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(make, range(2)))
+    with handles[0].read() as reader:
+        assert reader.row("SELECT count(*) FROM shout") == (2,)
+
+
+def test_what_is_kept_of_old_requests_goes_though_its_space_is_not_used(
+    handles: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    first, second = handles
+    old = micros(datetime.now(UTC) - timedelta(days=30))
+    for name in ("ana", "ben"):
+        with Space(first, name).write() as writer:
+            writer.execute(
+                "INSERT INTO reply (space, key, request, status, quotes, at)"
+                " VALUES (?, ?, ?, 200, FALSE, ?)",
+                (writer.id, b"key", b"request", old),
+            )
+    with first.write("ana") as writer:  # who is at work keeps nobody waiting, and nothing back
+        writer.execute("UPDATE reply SET status = 201 WHERE status = 200 AND space = 1")
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(claims.expire, second).result(TIMEOUT_S)
+        with second.read() as reader:
+            assert reader.row("SELECT count(*) FROM reply") == (1,)
+    claims.expire(second)
+    with second.read() as reader:
+        assert reader.row("SELECT count(*) FROM reply") == (0,)
+
+
+def test_an_attempt_that_is_undone_gives_up_the_lock_of_what_spaces_share(
+    handles: tuple[PostgresDatabase, PostgresDatabase], impatient: None
+) -> None:
+    first, second = handles
+
+    def add() -> None:
+        with second.write("ben") as writer:
+            storage.add_blanked(writer, 100)
+
+    with first.write("ana") as writer, ThreadPoolExecutor(1) as threads:
+        with pytest.raises(ZeroDivisionError), writer.attempt():
+            storage.add_blanked(writer, 100)
+            raise ZeroDivisionError
+        threads.submit(add).result(TIMEOUT_S)
+        storage.add_blanked(writer, 100)  # takes it again
+        with pytest.raises(JournalBusy):
+            threads.submit(add).result(TIMEOUT_S)
+    with first.read() as reader:
+        assert storage.blanked(reader) == 200
+
+
+def test_who_forgets_in_one_space_keeps_nobody_waiting_who_forgets_in_another(
+    handles: tuple[PostgresDatabase, PostgresDatabase], impatient: None
+) -> None:
+    first, second = handles
+    with first.write("ana"), ThreadPoolExecutor(2) as threads:
+        others = [
+            threads.submit(Space(second, name).write_together, lambda writer: writer.id)
+            for name in ("ben", "cem")
+        ]
+        assert len({other.result(TIMEOUT_S) for other in others}) == 2
+
+
+# ---------------------------------------------------------------------- conflicts and versions
+
+
+def until_waits(writer: Writer, pid: int) -> None:
+    for _ in range(1_000):
+        if writer.row("SELECT 1 FROM pg_locks WHERE pid = ? AND NOT granted", (pid,)):
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError("nobody waits")
+
+
+def test_a_change_that_the_server_ends_for_another_one_is_done_again_once(url: str) -> None:
+    hasty = f"{url}&options=-c%20deadlock_timeout%3D50ms"
+    attempts = 0
+    with (
+        closing(PostgresDatabase(hasty)) as database,
+        psycopg.connect(server_url()) as stranger,
+        ThreadPoolExecutor(1) as threads,
+    ):
+        begin(database, "ana", "ben")
+        table = f"{Location.of(url).schema}.space"
+        stranger.execute("SET deadlock_timeout = '60s'")  # so that it is not the one to be ended
+
+        def ask_for_what_the_writer_has() -> None:
+            stranger.execute(f"SELECT 1 FROM {table} WHERE id = 1 FOR UPDATE")
+            stranger.commit()
+
+        def change(writer: SpaceWriter) -> None:
+            nonlocal attempts
+            attempts += 1
+            writer.execute("UPDATE space SET settings = settings || 'x' WHERE id = 1")
+            if attempts == 1:
+                stranger.execute(f"SELECT 1 FROM {table} WHERE id = 2 FOR UPDATE")
+                threads.submit(ask_for_what_the_writer_has)
+                until_waits(writer, stranger.info.backend_pid)
+            writer.execute("UPDATE space SET settings = settings || 'y' WHERE id = 2")
+
+        Space(database, "ana").change(change)
+        with database.read() as reader:
+            rows = list(reader.rows("SELECT settings FROM space ORDER BY id"))
+    assert (attempts, rows) == (2, [("{}x",), ("{}y",)])
+
+
+def test_a_newer_treering_that_changes_the_tables_meanwhile_is_noticed(
+    handles: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    first, second = handles
+    with first.write() as writer:
+        writer.execute("UPDATE treering_version SET number = 9000")
+    for transaction in (second.read, second.write, lambda: second.write("ana")):
+        with pytest.raises(JournalVersionError, match="start anew"), transaction():
+            raise AssertionError("not reached")
+
+
+def test_a_conflict_is_no_reason_to_try_for_ever(url: str) -> None:
+    attempts = 0
+
+    def change(_: SpaceWriter) -> None:
+        nonlocal attempts
+        attempts += 1
+        raise JournalConflict("in a ring once more")
+
+    with closing(PostgresDatabase(url)) as database, pytest.raises(JournalConflict):
+        Space(database, "ana").change(change)
+    assert attempts == 4
