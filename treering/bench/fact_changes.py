@@ -19,6 +19,7 @@ from treering.llm.contract import LLM
 from treering.records import Entry
 from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.judge import ask, controls_right, read_verdict
+from treering.views.facts.phrases import NUMBERS
 from treering.views.facts.statement import statements
 
 _SPEAKER = "Ana"  # of the pairs written by hand
@@ -54,6 +55,7 @@ def of_statements(lines: Iterable[str]) -> dict[str, Any]:
 
 def _is_read(row: dict[str, str]) -> bool:
     value = row["value"].casefold()
+    value = str(NUMBERS.get(value, value))  # an age is kept in digits
     entry = _entry(row["text"], _SPEAKER)
     return any(value in statement.value.casefold() for statement in statements(entry))
 

@@ -126,6 +126,8 @@ def _words(statement: Statement) -> frozenset[object]:
     if statement.slot in WHOLE:
         return frozenset({re.sub(r"[\s()./-]", "", statement.value.casefold())})
     value = statement.value
+    if statement.slot == "address":  # who moves within a town has a new address in the same town
+        value = value.partition(",")[0]
     if statement.slot.startswith(DOES):
         value = value.removeprefix("a ").removeprefix("an ").partition(" ")[2]
     return frozenset(terms(value)[:, 0].tolist())

@@ -305,7 +305,10 @@ PARAPHRASES: Final = (
         r"has|what|where|which|who|whose|how|why|when|any)\b)[^?]*?\w)[,;–—]? (?:so |and |but )?"
         r"(?:(?:can|could|would|will) (?:you|u|we|i|someone|anyone)|"
         r"(?<=[,;–—] )(?:please |so )?(?:what|where|"
-        r"which|how|who|why|any|got any|know any|is there|are there|do you|have you|shall we))\b"
+        r"which|how|who|why|any|got any|know any|is there|are there|do you|have you|shall we|"
+        r"should (?:I|we|she|he|they|it|the|that|this|my|our)|do (?:I|we|they|the)|does (?:it|that|the|my|this|anyone)|"
+        r"is (?:it|that|this|the)|am I|are (?:they|the|these|those)|did (?:I|you|we)|will (?:it|that|the|they)|"
+        r"(?:can|could|would) (?:it|that|they|the)|may I|right|ok|okay))\b"
         r"[^?]*\?+$",
         r"\g<said>",
         "I'm vegan now, can you plan my lunches?",

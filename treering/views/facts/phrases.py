@@ -36,7 +36,7 @@ ANY_MORE: Final = r"(?:any\s?more|any longer)(?=\s*(?:$|[.,!;]|and\b|but\b|becau
 DAY: Final = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*"
 PROPER: Final = (
-    rf"(?!{DAY})(?:the )?[A-Z][\w.’'-]*"
+    rf"(?!{DAY})(?:the (?!{DAY}))?[A-Z][\w.’'-]*"
     r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of|&)(?= [A-Z])))*"
 )
 NO_THING: Final = (

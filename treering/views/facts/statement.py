@@ -22,6 +22,7 @@ from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
 from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import called, mentions
+from treering.views.facts.open_forms import open_statements
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
@@ -253,7 +254,7 @@ def _says_more(statement: Statement, other: Statement) -> bool:
         return False
     if not statement.slot.startswith(DOES):  # "16 and a half" says more than "16"
         value, before = statement.value, other.value
-        return before[-1:].isdigit() and value.startswith(f"{before} ")
+        return value.startswith((f"{before} ", f"{before}, "))
     is_longer = len(_core(statement.value)) > len(_core(other.value))
     return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
 
@@ -308,7 +309,12 @@ def _by_clauses(
     for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (*mentions(sentence), *readings(read, holding, before), *called(sentence)):
+    for reading in (
+        *mentions(sentence),
+        *readings(read, holding, before),
+        *called(sentence),
+        *open_statements(sentence),
+    ):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
         if not _is_of_many(subject, slot) and _may_fill(slot, reading.value, is_casual):

@@ -340,6 +340,8 @@ def _with_subject(text: str) -> str:
     """A sentence with the subject that its writer left out, if any."""
     if text.partition(" ")[0] in _SUBJECTS or _LEAVES_OUT.match(text) is None:
         return text
+    if text[1:2].islower():
+        text = text[0].lower() + text[1:]  # it begins the sentence no more
     for pattern, template in _SUBJECTS_LEFT_OUT:
         text = _at_start(pattern, template, text)
     return _NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
