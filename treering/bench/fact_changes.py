@@ -55,9 +55,10 @@ def of_statements(lines: Iterable[str]) -> dict[str, Any]:
 
 def _is_read(row: dict[str, str]) -> bool:
     value = row["value"].casefold()
-    value = str(NUMBERS.get(value, value))  # an age is kept in digits
+    values = (value, str(NUMBERS.get(value, value)))  # an age is kept in digits
     entry = _entry(row["text"], _SPEAKER)
-    return any(value in statement.value.casefold() for statement in statements(entry))
+    read = [statement.value.casefold() for statement in statements(entry)]
+    return any(each in stated for each in values for stated in read)
 
 
 def by_model(llm: LLM) -> dict[str, Any]:

@@ -286,6 +286,8 @@ def _parsed(
 
 def _goes_on(word: str, tokens: Sequence[str], *, is_self: bool) -> bool:
     """Whether a segment begins with the verb of a clause whose subject is that before it."""
+    if word == "be":  # "be honest" is said to the hearer
+        return False
     if word in BE | HAVE | _STARTS | _BASES | STATUSES or word in MODAL or word == "used":
         return True
     if word in _THIRD | _REDUCED:

@@ -17,7 +17,8 @@ _BOUNDARY = re.compile(r"^\s*|[.!?,;:]\s+|\n\s*|\b(?:[Ss]o|[Oo]k|[Oo]kay|[Ll]ol)
 _WORK = (
     r"(?:role-?\s?play|play|skit|sketch|scene|novel|story|stories|short story|script|screenplay|"
     r"poem|song|lyrics|monologue|dialogue|fanfic|fiction|film|movie|musical|panto|game|campaign|"
-    r"d&d|dnd|larp|character|improv|pantomime|sitcom|comic|ad|advert|radio play|audition|parody)"
+    r"d&d|dnd|larp|character|improv|pantomime|sitcom|comic|ad|advert|radio play|audition|parody|"
+    r"demo|mock-?up|tutorial)"
 )
 _PLAYED = re.compile(
     rf"(?:let(?:'|’)?s (?:play|pretend|role|say|imagine|do an?|make believe|act|improvise|"
@@ -70,6 +71,7 @@ _OF_PLAY: Final = word_set(
     "pretend imagine suppose supposing role roleplay role-play act play playing let's lets say "
     "assume picture knock once april rumour rumor hypothetically plot idea character protagonist "
     "narrator heroine hero avatar villain timeline universe dream dreams dimension reality skit "
+    "demo mockup mock-up tutorial "
     "sketch scene novel story stories script screenplay poem song lyrics monologue dialogue fanfic "
     "fiction film movie musical panto pantomime game campaign d&d dnd larp improv sitcom comic ad "
     "advert audition parody another alternate alternative parallel alter you're i'll"

@@ -390,7 +390,8 @@ _PERSON = (
         "holds",
         "old turned i'm am is",
         rf"(?:{BE}|(?: just)?(?: have)? turned)(?: now)? (?P<value>\d{{1,2}}|{AGE})"
-        r"(?= years old| yesterday| today| last| this| in| on| now|[,!]|\.(?!\d)|$)",
+        r"(?= years old| and (?:I|my|still)\b|"
+        r" yesterday| today| last| this| in| on| now|[,!]|\.(?!\d)|$)",
         "I turned 32 yesterday.",
         "32",
     ),
@@ -625,7 +626,8 @@ _HABIT = (
         "sold gave got lost returned traded cancelled canceled sublet",
         rf"{TENSE}\s+(?:sold|gave away|got rid of|lost|returned|traded in|cancel(?:l)?ed) "
         r"(?:my|our|the|his|her) "
-        r"(?:old )?(?P<value>[\w’'-]+(?: (?!and\b|for\b|to\b|last\b|in\b|on\b|this\b|because\b)"
+        r"(?:old )?(?P<value>[\w’'-]+(?: (?!and\b|as\b|for\b|to\b|last\b|in\b|on\b|this\b|"
+        r"because\b)"
         r"[\w’'-]+){0,2})",
         "I sold the Skoda and bought a Fiat.",
         "Skoda",

@@ -49,7 +49,9 @@ _SAID_FIRST = _phrases("""
     since you asked / in the end / all in all / and yes / what's more / oops / whoops
     please note / note / kindly note / i confess / i admit / i must admit / admittedly
     obviously / would you believe / big change / small change / major news / slight change
-    also also / just for the record / just for info / just fyi
+    also also / dear assistant / dear all / just so you have it right / so you have it right
+    just so you have it / just so it is right / just so it's right
+    just for the record / just for info / just fyi
 """)
 """What a sentence opens with; a comma after it may be left out."""
 
@@ -82,7 +84,8 @@ _HEADING = (
 
 _SAYING = (
     r"(?:say|tell you|tell you all|mention|let you know|add|note|point out|share|inform you|"
-    r"notify you|advise you|inform|notify|advise|tell|remind you|report|flag|update you|confirm|"
+    r"notify you|advise you|inform|notify|advise|tell|remind you|report|record|record that|flag|"
+    r"update you|confirm|"
     r"certify|declare|announce|clarify|be aware|be advised|be informed|bear in mind|take note|"
     r"remember|know|noting|mentioning|saying|knowing|said|mentioned|told you|explain|warn you|"
     r"set the record straight|keep in mind)"

@@ -13,13 +13,16 @@ from typing import Final
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, SEVERAL
+from treering.views.facts.phrasing import is_telling
 from treering.views.facts.verbs import (
     ADJECTIVES,
     KIN,
     NO_VALUES,
     PARTNERS,
     PETS,
+    RIDES,
     ROLES,
+    THOUGHTS,
     word_set,
 )
 
@@ -71,21 +74,22 @@ _IT_IS_VALID = re.compile(
     rf"[Ii]t(?:'s| is) (?:now )?(?:valid|good|due|up)(?: again)? (?:until|till|to|in|on) "
     rf"{_DATE}"
 )
-_OWNED = re.compile(rf"{_OWNER} {_NOUN}(?: (?:got|was|has|is|had)\b)")
+_OWNED = re.compile(rf"(?:[Mm]y|[Oo]ur|[Tt]he) {_NOUN}(?: (?:got|was|has|is|had)\b)")
 _BOUGHT = re.compile(
     r"\b(?:bought|got|adopted|picked up|acquired|inherited|rescued|leased|rented) "
-    r"(?:myself |us |ourselves )?(?:an?|another|the) (?P<kind>[^,;.!?]{2,40}), (?:an? |the |it's an? )?"
+    r"(?:myself |us |ourselves )?(?:an?|another|the) (?P<kind>[^,;.!?]{2,40}), "
+    r"(?:an? |the |it's an? )?"
     r"(?P<value>(?!I\b|I'|We\b|My\b|So\b|Any\b)[A-Z].*)"
 )
-_RELATIVE = "|".join(
+RELATIVE: Final = "|".join(
     sorted(KIN | PARTNERS | {"grandad", "granddad", "gran", "granny", "nan", "nana", "papa", "mam"})
 )
 _OF_RELATIVE = re.compile(
-    rf"(?:(?:[Mm]y|[Oo]ur) )?(?P<who>(?i:{_RELATIVE}))'s {_NOUN}{_IS}(?P<now>{_NOWADAYS})? "
+    rf"(?:(?:[Mm]y|[Oo]ur) )?(?P<who>(?i:{RELATIVE}))'s {_NOUN}{_IS}(?P<now>{_NOWADAYS})? "
     r"(?P<value>.+)"
 )
 _RELATIVE_DID = re.compile(
-    rf"(?:[Mm]y|[Oo]ur) (?P<who>{_RELATIVE})(?: [A-Z][\w-]+)?(?: has| just| recently| finally)* "
+    rf"(?:[Mm]y|[Oo]ur) (?P<who>{RELATIVE})(?: [A-Z][\w-]+)?(?: has| just| recently| finally)* "
     r"(?P<verb>started at|joined|starts at|got into|transferred to|switched to|works at|goes to|"
     r"enrolled at|graduated from) (?P<value>(?:the )?[A-Z].*)"
 )
@@ -94,8 +98,8 @@ _ONLY = re.compile(
     r"we have left|I have|we have|I own)(?: now)? is (?:now )?(?P<value>.+)"
 )
 _GIVEN = re.compile(
-    r"(?:[Tt]hey|[Hh]e|[Ss]he|[Mm]y (?:boss|manager|doctor|gp))(?:'ve|'s| have| has)? (?:given|gave|"
-    r"assigned|put) me (?:on )?(?P<value>[^,;.!?]+?) (?:now|instead|these days)\b"
+    r"(?:[Tt]hey|[Hh]e|[Ss]he|[Mm]y (?:boss|manager|doctor|gp))(?:'ve|'s| have| has)? "
+    r"(?:given|gave|assigned|put) me (?:on )?(?P<value>[^,;.!?]+?) (?:now|instead|these days)\b"
 )
 
 _CUT = re.compile(
@@ -130,22 +134,13 @@ _HOMES: Final = word_set(
     "terrace townhouse home caravan maisonette dorm mansion cabin chalet duplex place town city "
     "village suburb suburbs country countryside coast"
 )
-_NOT_HAD: Final = word_set(
-    "point problem question issue thing idea plan dream goal guess bet fear worry hope wish advice "
-    "answer excuse opinion reason aim concern theory impression understanding view take thought "
-    "suggestion feeling preference mistake trick tip motto secret fault turn priority day morning "
-    "evening week weekend night time life mood mind head heart luck turn rule message response "
-    "reaction story joke character hero word words experience intention challenge biggest best "
-    "worst next first last "
-)
-"""Nouns with which one says what one thinks: "my point is Paris"."""
-
 _WHILE = re.compile(
     r"\b(?:temporar\w+|for now|for (?:\w+ )?(?:days?|weeks?|months?|nights?|a bit|a while)|"
     r"for the (?:weekend|week|day|night|month|summer|winter|moment|season|holidays?|time being)|"
     r"until|till|tomorrow|tonight|soon|almost|nearly|basically|practically|once|ago|back then|"
     r"as a (?:kid|child|boy|girl|teenager|student)|when I was|sometimes|in my (?:youth|"
-    r"twenties|teens|childhood)|in (?:19|20)\d\d|next (?:week|month|year|spring|summer|autumn|winter)|"
+    r"twenties|teens|childhood)|in (?:19|20)\d\d|next (?:week|month|year|spring|summer|autumn|"
+    r"winter)|"
     r"if|unless|when|before|wish|wonder|would|might|could|should|may|maybe|perhaps|probably|"
     r"will|won't|going to|gonna|hop(?:e|ing)|plan(?:s|ning)?|think|thinking|want|wants|never|"
     r"not|isn't|aren't|didn't|don't|hasn't|haven't|says?|said|told|asked|pretend|imagine|"
@@ -157,7 +152,7 @@ _WHILE = re.compile(
 _TAIL_UNMEANT = re.compile(
     r"\b(?:if|unless|wish|kidding|jk|joke|joking|pretend\w*|imagin\w*|supposedly|allegedly|says|"
     r"dream|dreams|dreamt|maybe|perhaps|hopefully|if only|not really|for (?:\w+ )?(?:days|weeks|"
-    r"nights|a week|the (?:day|week|weekend|night))|temporarily|for now|until)\b"
+    r"nights|a week|the (?:day|week|weekend|night))|temporarily|for now)\b"
 )
 _SPLIT = re.compile(
     r"(?:,|;|:)\s+(?=(?:and |but |so |then |now )*(?:I\b|[Mm]y\b|[Ww]e\b|[Oo]ur\b|[Ii]t\b|[Tt]he\b|"
@@ -179,12 +174,14 @@ def open_value(text: str) -> str:
 
 
 def _is_telling(value: str) -> bool:
-    return any(w[:1].isupper() or any(map(str.isdigit, w)) for w in value.split())
+    return is_telling(value.split())
 
 
-def _is_thing(value: str, text: str, *, is_fresh: bool) -> bool:
+def _is_thing(value: str, *, is_fresh: bool) -> bool:
     """Whether a value names something, rather than saying how something is."""
     words = value.lower().split()
+    if is_fresh and words[0] in ADJECTIVES and _is_telling(" ".join(value.split()[1:])):
+        return True  # "low FODMAP", "open D"
     if words[0] in _NO_OPEN_VALUES or (words[0] == "the" and len(words) == 1):
         return False
     if value.split()[0] == "I" or any(w in ("i", "you", "he", "she", "they") for w in words):
@@ -249,9 +246,11 @@ def _of_being(match: re.Match[str]) -> Iterator[Assertion]:
     if not _is_owned(noun) or (text[:3] in ("in ", "at ", "on ") and not is_fresh):
         return
     value = open_value(text)
+    if _is_placed_for_now(noun, text, value):
+        return
     if noun.split()[-1].lower() == "address":
         value = _address(text) or value
-    if not value or not _is_thing(value, text, is_fresh=is_fresh):
+    if not value or not _is_thing(value, is_fresh=is_fresh):
         if value and not is_fresh and _is_described(text):
             yield Assertion(f"my {noun}", "", value, "holds")
         return
@@ -262,6 +261,13 @@ def _of_being(match: re.Match[str]) -> Iterator[Assertion]:
         placed = re.match(r"(?:now )?(in|on|at) ", text)
         slot = f"{noun} {placed[1]}" if placed else noun
         yield Assertion("my", slot, value, "begins" if is_fresh else "holds")
+
+
+def _is_placed_for_now(noun: str, text: str, value: str) -> bool:
+    """Whether something is somewhere for a moment: "my cat is now on the roof"."""
+    is_placed = text.startswith(("in ", "on ", "at "))
+    is_moving = noun.lower() in RIDES or (noun.lower() in PETS and not _is_telling(value))
+    return is_placed and is_moving and not value[:1].isdigit()
 
 
 def _address(text: str) -> str:
@@ -294,11 +300,10 @@ def _is_owned(noun: str) -> bool:
     """Whether a noun is of a thing or person that has a value, not of a thought."""
     words = noun.lower().split()
     return (
-        not _NOT_HAD & {words[-1], words[0]}
+        not THOUGHTS & {words[-1], words[0]}
         and words[-1] not in SEVERAL
         and not (len(words) > 1 and words[0].endswith("'s"))
         and not any(word.endswith("'s") and word[:-2] in KIN | SEVERAL for word in words)
-        and not words[-1].endswith("ing")
     )
 
 
@@ -310,7 +315,7 @@ def _of_date(match: re.Match[str]) -> Iterator[Assertion]:
 def _of_relative(match: re.Match[str]) -> Iterator[Assertion]:
     value = open_value(match["value"])
     noun = match["noun"]
-    if value and _is_telling(value) and _is_owned(noun) and _is_thing(value, "", is_fresh=False):
+    if value and _is_telling(value) and _is_owned(noun) and _is_thing(value, is_fresh=False):
         sense = "begins" if match["now"] else "holds"
         yield Assertion(f"my {match['who'].lower()}", noun, value, sense)  # type: ignore[arg-type]
 
@@ -364,12 +369,13 @@ _RULES: Final[dict[str, _Rules]] = {
     "they": ((_GIVEN, _of_given),),
     "he": ((_GIVEN, _of_given),),
     "she": ((_GIVEN, _of_given),),
-    **{f"{who}'s": ((_OF_RELATIVE, _of_relative),) for who in _RELATIVE.split("|")},
+    **{f"{who}'s": ((_OF_RELATIVE, _of_relative),) for who in RELATIVE.split("|")},
 }
 """Expressions with their readers by the first word of a clause."""
 
 _LEADING = re.compile(
-    r"(?:(?:and|so|but|then|now|also|yesterday|today|finally|recently|last (?:week|month|year)),? )*"
+    r"(?:(?:and|so|but|then|now|also|yesterday|today|finally|recently|last (?:week|month|"
+    r"year)),? )*"
 )
 _FIRST = re.compile(r"[A-Za-z]+(?:'s)?")
 
@@ -397,8 +403,8 @@ def open_statements(sentence: str) -> Iterator[Assertion]:
 
 
 def _head(match: re.Match[str]) -> str:
-    """A clause up to the comma behind its value; up to the value where that is a date."""
+    """A clause up to the comma behind its value; up to the verb where a date follows."""
     if match.re is _DATED:
-        return match.string[: match.start("value")]
+        return match.string[: match.start("verb")]
     end = match.string.find(",", match.end() - len(match.groups()[-1] or ""))
     return match.string[: end if end >= 0 else None]

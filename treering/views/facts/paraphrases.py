@@ -219,6 +219,13 @@ PARAPHRASES: Final = (
         "It's Wednesday that I have my German class.",
         "I have my German class on Wednesday.",
     ),
+    Paraphrase(
+        "turned",
+        r"^(?P<thing>my [a-z]+(?: [a-z]+)??) (?:has )?turned out to be ",
+        r"\g<thing> is ",
+        "My allergy turned out to be kiwi.",
+        "My allergy is kiwi.",
+    ),
     Paraphrase("can", r"\bcan not ", "cannot ", "I can not eat pork", "I cannot eat pork"),
     Paraphrase(
         "stand bear abide",
@@ -306,8 +313,10 @@ PARAPHRASES: Final = (
         r"(?:(?:can|could|would|will) (?:you|u|we|i|someone|anyone)|"
         r"(?<=[,;–—] )(?:please |so )?(?:what|where|"
         r"which|how|who|why|any|got any|know any|is there|are there|do you|have you|shall we|"
-        r"should (?:I|we|she|he|they|it|the|that|this|my|our)|do (?:I|we|they|the)|does (?:it|that|the|my|this|anyone)|"
-        r"is (?:it|that|this|the)|am I|are (?:they|the|these|those)|did (?:I|you|we)|will (?:it|that|the|they)|"
+        r"should (?:I|we|she|he|they|it|the|that|this|my|our)|do (?:I|we|they|the)|"
+        r"does (?:it|that|the|my|this|anyone)|"
+        r"is (?:it|that|this|the)|am I|are (?:they|the|these|those)|did I|"
+        r"will (?:it|that|the|they)|"
         r"(?:can|could|would) (?:it|that|they|the)|may I|right|ok|okay))\b"
         r"[^?]*\?+$",
         r"\g<said>",

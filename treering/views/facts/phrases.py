@@ -68,9 +68,17 @@ INSTITUTION: Final = (
     r"garage|lab|laboratory|city council|town hall|council|embassy|theatre|theater|publisher|"
     r"newspaper|radio station|shelter|non-?profit|charity|company|firm|studio|warehouse|bar|pub"
 )
+NO_MORE_NOUN: Final = (
+    r"(?! (?!(?:in|on|at|as|and|last|this|after|for|to|near|from|because|by|but|so|today|now|of|"
+    r"with|yesterday|where|which|who|that|when|instead|again|full|part|recently|over|down|up|since|"
+    r"called|then|these|next|here|there|just|any|until|before|if|or|ago|like|around|across)\b)"
+    r"[a-z])"
+)
+"""Where a noun ends: "the food bank", but not that of "the food bank committee"."""
+
 AT_WORK: Final = (
     rf"(?P<value>(?:{PROPER}|(?:the|an?)(?: (?!moment|best|weekend)[a-z-]+){{0,2}}? "
-    rf"(?:{INSTITUTION})\b(?: called {PROPER})?)){NO_THING}"
+    rf"(?:{INSTITUTION})\b{NO_MORE_NOUN}(?: called {PROPER})?)){NO_THING}"
 )
 _TOKEN = r"(?:[\w’'@.+:/£$€%-]|(?<=\d),(?=\d))+"
 THING: Final = rf"(?P<value>{_TOKEN}(?: (?:{_TOKEN}|&(?= [A-Z]))){{0,4}})"
@@ -100,6 +108,25 @@ NUMBERS: Final = {
     for units, unit in enumerate(_UNITS)
 }
 """Ages in words."""
+
+NUMBERS.update(
+    (word, number)
+    for number, word in enumerate(
+        [
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ],
+        start=10,
+    )
+)
 
 AGE: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
 WHEN: Final = (

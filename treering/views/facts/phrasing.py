@@ -103,4 +103,6 @@ def _listed(words: Sequence[str]) -> list[str]:
 
 def is_telling(words: Sequence[str]) -> bool:
     """Whether one of these words is a name or a number."""
-    return any(word[:1].isupper() or any(map(str.isdigit, word)) for word in words)
+    return any(
+        word[:1].isupper() or any(map(str.isdigit, word)) or "." in word[1:-1] for word in words
+    )

@@ -244,6 +244,7 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     new = noun_phrase(rest[at + 1 :])
     turned = {"from", "over", "across", "back", *(("up", "down") if new[:1].isdigit() else ())}
     is_trip = it.verb.lower() in GOING and not turned & {*rest[:at]}
+    is_trip |= it.verb.lower() in ("went", "gone") and _is_travel(rest[at + 1 :])
     if not new or is_trip:
         return
     is_thing = rest[0].lower() in ("my", "our") or rest[:2] == ("the", "rent")
@@ -263,6 +264,16 @@ def switched(it: Predicate) -> Iterator[Assertion]:
         old = noun_phrase(rest[rest.index("from") + 1 : at])
         if old:
             yield Assertion(SELF, "", f"use {old}", "ends")
+
+
+def _is_travel(goal: Sequence[str]) -> bool:
+    """Whether one went to what these words begin with, and came back: "Lyon by train"."""
+    if len(goal[0]) == 1:  # "from A to B"
+        return True
+    if goal[0].lower() == "the":
+        return not goal[1:2] or goal[1].islower()
+    ways = ("by", "on", "via", "yesterday", "today", "in")
+    return goal[0][:1].isupper() and any(word in ways for word in goal[1:4])
 
 
 def towards(rest: Sequence[str]) -> int | None:

@@ -22,13 +22,13 @@ from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
 from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import called, mentions
-from treering.views.facts.open_forms import open_statements
+from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
-from treering.views.facts.verbs import KIN
+from treering.views.facts.verbs import KIN, THOUGHTS, WORKED
 from treering.views.facts.wording import is_casual, plain
 
 MAX_NOTE_CHARS: Final = 600
@@ -110,7 +110,8 @@ _ELSEWHERE = re.compile(
 """What makes a clause a wish, a plan or the past, and says nothing of the next one."""
 
 _GOES_OFF = re.compile(
-    r"[,;] (?:so|which|but|and|the|they|it|there|he|she|people|everyone|hence|thus|though)\b"
+    r"[,;] (?:so|which|who|what|how|like|but|and|the|they|it|there|he|she|people|"
+    r"everyone|hence|thus|though)\b"
     r"| (?:because|as they|since they|which|so that)\b",
     re.IGNORECASE,
 )
@@ -122,7 +123,8 @@ _CLAUSES = re.compile(
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
 _OF_ONESELF = re.compile(
-    r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
+    rf"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|^(?i:{RELATIVE})'s |"
+    r"\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
 _NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
@@ -142,13 +144,20 @@ _LOOSE_TAIL = re.compile(
 """A last part that is of another time, behind a comma: "…, found out when I was nine"."""
 
 _LOOSE_WORDS: Final = (" when ", " before", " while ", " if ", " 19", " 20")
+_REMARK = re.compile(
+    r"[,;] (?:which (?:is|was|means|makes|takes|took|has|I|we)\b|I (?:said|wrote|meant) "
+    r"(?!to\b|that\b|so\b|it\b|no\b|yes\b|but\b|and\b)[a-z])"
+    r"(?!.*\b(?:lie|lies|true|joke|joking|kidding|made up|fiction|wish|if)\b).*$"
+)
+"""A remark behind a statement: "…, which is a dream", "…, I said tenor"."""
+
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
     r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
-    r"kidding|story|"
+    r"kidding|(?<!long )story|"
     r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
     r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
     r"reportedly|"
@@ -196,6 +205,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         sentence = plain(written)
         if any(word in sentence for word in _LOOSE_WORDS):
             sentence = _LOOSE_TAIL.sub("", sentence)
+        if " which " in sentence or ", I " in sentence:
+            sentence = _REMARK.sub("", sentence)
         if sentence.endswith("?"):
             continue
         if not may_state(sentence):
@@ -317,6 +328,8 @@ def _by_clauses(
     ):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
+        if _is_of_now(subject, slot):
+            continue
         if not _is_of_many(subject, slot) and _may_fill(slot, reading.value, is_casual):
             yield Statement(subject, slot, reading.value, reading.sense, 0, 0)
 
@@ -385,8 +398,10 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         slot += verb_of(value)
     elif slot.startswith(DOES):
         value = f"{slot.removeprefix(DOES)} {value}"
-    if _is_of_many(subject, slot) or not _fits(slot, value):
+    if _is_of_many(subject, slot) or _is_of_now(subject, slot) or not _fits(slot, value):
         return
+    if form.sense == "begins" and slot in SEVERAL:
+        return  # "my colleague moved from Slack to Zulip"
     sense = form.sense
     if sense == "holds" and ("new" in groups or _CHANGE.search(match.string)):
         sense = "begins"
@@ -404,6 +419,16 @@ def _is_of_many(subject: str, slot: str) -> bool:
     owners = [word[:-2] for word in slot.split() if word.endswith("'s")]
     many = slot.rpartition(" ")[2]
     return not SEVERAL.isdisjoint((*words, *owners)) or (many in SEVERAL and many[-1] == "s")
+
+
+def _is_of_now(subject: str, slot: str) -> bool:
+    """Whether a statement is of a thought, or of what is worked on: "my guess", "my output"."""
+    owned = subject.rpartition("'s ")[2] if "'s " in subject else ""
+    head = re.sub(r" (?:at|on|in|to|for)$", "", slot if not slot.startswith(DOES) else "")
+    return not _OF_NOW.isdisjoint((owned, head)) or head.rpartition(" ")[2] in WORKED
+
+
+_OF_NOW: Final = THOUGHTS | WORKED
 
 
 def _slot(words: str, value: str) -> str:

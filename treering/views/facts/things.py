@@ -20,15 +20,19 @@ from treering.views.facts.verbs import (
     DETERMINERS,
     GONE,
     HAVE,
+    JUDGED,
     KIN,
     LEFT,
     MODAL,
     NAMED_ME,
     NO_VALUES,
+    PETS,
     PHRASAL,
     PROGRESSIVE_NOT,
+    RIDES,
     ROLES,
     THING_VERBS,
+    THOUGHTS,
 )
 
 _POST = re.compile(r"(?:er|or|ist|ent|ant|ian|man|woman|ary|chair|captain|head|lead|deputy)$")
@@ -142,6 +146,8 @@ def of_thing(name: str, it: Predicate) -> Iterator[Assertion]:
     elif verb in GONE and not it.is_negated and (verb in LEFT or it.auxiliaries & _PASSIVE):
         if verb == "gone" and it.rest and it.rest[0].lower() not in ("at", "for", "now", "forever"):
             return  # "my cat has gone outside"
+        if noun.startswith("new ") or noun.split()[-1].lower() in THOUGHTS:
+            return  # "my new phone is broken": it is had
         if owned or re.match(r"old |[A-Z]", noun):
             yield from gone(noun_phrase(noun.split()))
     elif it.auxiliaries & BE and (
@@ -186,13 +192,18 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
         return
     is_new = noun.startswith("new ") or it.is_now
     is_placed = is_new or is_telling(phrase[1:3])
+    is_moving = noun.split()[-1] in RIDES or (noun in PETS and not is_telling(phrase[1:4]))
+    if is_moving and words[0] in {"in", "on", "at"} and not phrase[1][:1].isdigit():
+        return  # "my train is at platform 4", "my cat is now on the roof"
     if words[0] in {"in", "on", "at", "with", "for", "to"} and is_placed:
         value = noun_phrase(phrase[1:])
         if value:
             slot = _bare(noun) if words[0] == "with" and not is_new else f"{_bare(noun)} {words[0]}"
             yield Assertion("my", slot, value, "begins" if is_new else "holds")
         return
-    if words[0].endswith("ing") and words[0] in PROGRESSIVE_NOT:
+    if (words[0].endswith("ing") and len(phrase) == 1 and not _is_value(noun, phrase[0])) or words[
+        0
+    ] in PROGRESSIVE_NOT:
         return
     if "called" in words:  # "is a man called Stefan"
         phrase = phrase[words.index("called") + 1 :]
@@ -202,7 +213,7 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
     new = is_new or "no longer" in it.auxiliaries
     if _is_value(noun, value):
         yield Assertion("my", _bare(noun), value, "begins" if new else "holds")
-    elif words[0] not in ADJECTIVES:
+    elif words[0] not in ADJECTIVES and value.split()[-1].lower() not in JUDGED:
         yield Assertion(f"my {_bare(noun)}", "", trimmed(phrase), "holds")
 
 

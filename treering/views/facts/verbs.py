@@ -183,7 +183,8 @@ ADJECTIVES: Final = word_set(
     "asleep awake upset pleased glad proud afraid scared worried bored boring due available "
     "missing lost found finished valid expired full-time part-time unknown secret long heavy "
     "light dark bright deep high low near far next close more less much many enough very super "
-    "sorry welcome grateful stuck lucky keen unwell poorly nervous excited confused"
+    "sorry welcome grateful stuck lucky keen unwell poorly nervous excited confused "
+    "frozen crashed correct"
 )
 """Words after "is" that are no name and no thing, and after "I am" no lasting state."""
 
@@ -266,3 +267,29 @@ DIAGNOSED: Final = word_set(
 )
 """What was done to the speaker and lasts: "I was diagnosed with …"."""
 PETS: Final = word_set("dog cat puppy kitten horse rabbit parrot hamster tortoise pet")
+THOUGHTS: Final = word_set(
+    "point problem question issue thing idea plan dream goal guess bet fear worry hope wish advice "
+    "answer excuse opinion reason aim concern theory impression understanding view take thought "
+    "suggestion feeling preference mistake trick tip motto secret fault turn priority day morning "
+    "evening week year weekend night time life mood mind head heart rule message response "
+    "reaction story joke character hero word words experience intention challenge biggest best "
+    "worst next first last "
+)
+"""Nouns with which one says what one thinks: "my point is Paris"."""
+
+JUDGED: Final = word_set(
+    "nightmare dream joke star angel legend saint treat pain delight disaster mess godsend "
+    "lifesaver blessing genius idiot monster riot hoot gem beast beauty darling sweetheart "
+    "mystery bargain success failure bit lot pleasure shame bore shock surprise relief miracle "
+    "wreck"
+)
+"""What something is called that one likes or not: "my new boss is a nightmare"."""
+
+WORKED: Final = word_set(
+    "variable output query error exception function result test tests build script loop regex "
+    "input log logs bug resolution battery"
+)
+"""What is as it is for a moment, or of the task at hand: "my output is now 3"."""
+
+RIDES: Final = word_set("train flight bus plane taxi cab uber ferry tram coach parcel")
+"""What is somewhere for a moment: "my train is at platform 4"."""
