@@ -19,6 +19,7 @@ from treering.views.facts.verbs import (
     KIN,
     NO_VALUES,
     PARTNERS,
+    PASSING,
     PETS,
     RIDES,
     ROLES,
@@ -35,7 +36,8 @@ _I = (
 _OWNER = r"(?:[Mm]y|[Oo]ur)"
 _NOUN = (
     r"(?P<noun>(?!own\b|dear\b)(?:(?!(?:is|are|was|were|and|or|but|that|which|who|I|has|have|had|"
-    r"to|will|would|not|than|said|says|when|if)\b)[\w&'-]+ ){0,4}?(?!(?:is|are|was|were)\b)[\w&-]+)"
+    r"to|will|would|not|than|said|says|when|if)\b)[\w&'-]+ ){0,4}?(?!(?:is|are|was|were)\b)[\w&-]+"
+    r"(?: to (?:the )?[A-Z][\w-]+)?)"
 )
 _IS = r"(?: is|'s| are)"
 _NOWADAYS = r"(?: now| currently| officially| actually| these days| nowadays| still| once again)"
@@ -63,8 +65,8 @@ _DATE = (
 )
 _DUE = (
     r"(?P<verb>expires|starts|begins|ends|finishes|opens|closes|renews|runs out|is due|are due|"
-    r"is valid|is good|is up|falls|takes place|runs|lasts|matures|leaves|departs|arrives|is booked|"
-    r"is scheduled|is set|are valid)"
+    r"is valid|is good|is up|falls|takes place|runs|lasts|matures|leaves|departs|arrives|go out|"
+    r"start|end|is booked|is scheduled|is set|are valid)"
 )
 _DATED = re.compile(
     rf"{_OWNER} {_NOUN}(?: now| only| actually)? {_DUE}(?: for \w+)?"
@@ -76,6 +78,7 @@ _IT_IS_VALID = re.compile(
 )
 _OWNED = re.compile(rf"(?:[Mm]y|[Oo]ur|[Tt]he) {_NOUN}(?: (?:got|was|has|is|had)\b)")
 _BOUGHT = re.compile(
+    r"\b(?:I|[Ww]e)\b(?:(?!\b(?:he|she|they|it|who|you|my \w+ \w+ed)\b)[^.!?])*?"
     r"\b(?:bought|got|adopted|picked up|acquired|inherited|rescued|leased|rented) "
     r"(?:myself |us |ourselves )?(?:an?|another|the) (?P<kind>[^,;.!?]{2,40}), "
     r"(?:an? |the |it's an? )?"
@@ -150,9 +153,10 @@ _WHILE = re.compile(
 """What makes a clause one of a while, of the past or of the mind."""
 
 _TAIL_UNMEANT = re.compile(
-    r"\b(?:if|unless|wish|kidding|jk|joke|joking|pretend\w*|imagin\w*|supposedly|allegedly|says|"
-    r"dream|dreams|dreamt|maybe|perhaps|hopefully|if only|not really|for (?:\w+ )?(?:days|weeks|"
-    r"nights|a week|the (?:day|week|weekend|night))|temporarily|for now)\b"
+    r"\b(?:if|unless|wish(?! (?:us|me) luck)|kidding|jk|joke|joking|pretend\w*|imagin\w*|"
+    r"supposedly|allegedly|says|dream|dreams|dreamt|maybe|perhaps|hopefully|if only|"
+    r"not really|for (?:\w+ )?(?:days|weeks|nights|a week|the (?:day|week|weekend|"
+    r"night))|temporarily|for now)\b"
 )
 _SPLIT = re.compile(
     r"(?:,|;|:)\s+(?=(?:and |but |so |then |now )*(?:I\b|[Mm]y\b|[Ww]e\b|[Oo]ur\b|[Ii]t\b|[Tt]he\b|"
@@ -200,10 +204,14 @@ def _of_change(match: re.Match[str]) -> Iterator[Assertion]:
     old, new = open_value(match["old"]), open_value(match["new"])
     if not old or not new or old.casefold() == new.casefold():
         return
-    if new.split()[0].lower() in _NO_OPEN_VALUES - {"here"} or _PASSING.search(match["old"]):
+    if new.split()[0].lower() in _NO_OPEN_VALUES - {"here"} or not PASSING.isdisjoint(
+        _WORD.findall(match["old"].lower())
+    ):
         return
     is_telling = _is_telling(old) and _is_telling(new)
-    if verb in ("went", "gone", "crossed") and (is_telling or match["new"].startswith("the ")):
+    is_counted = any(map(str.isdigit, old)) and any(map(str.isdigit, new))
+    is_travel = is_telling and not is_counted
+    if verb in ("went", "gone", "crossed") and (is_travel or match["new"].startswith("the ")):
         return  # a trip
     if verb in ("moved", "changed", "shifted") and not is_telling and match["old"][:4] == "the ":
         return  # "from the sofa to the bed"
@@ -215,14 +223,6 @@ def _of_change(match: re.Match[str]) -> Iterator[Assertion]:
     else:
         yield Assertion(SELF, "", f"use {new}", "holds")
         yield Assertion(SELF, "", f"use {old}", "ends")
-
-
-_PASSING = re.compile(
-    r"\b(?:one|bed|sofa|couch|table|chair|door|place|room|side|bad|good|work clothes|time|day|"
-    r"page|topic|subject|hostel|hotel|left|right|top|bottom|sad|happy|zero|start|beginning|"
-    r"excited|angry|calm|being|feeling)\b"
-)
-"""What one goes from only for a moment: "from the sofa to the bed", "from one to the next"."""
 
 
 def _of_thing(match: re.Match[str]) -> Iterator[Assertion]:
@@ -397,9 +397,9 @@ def open_statements(sentence: str) -> Iterator[Assertion]:
             yield Assertion("my", f"{_bare(owned['noun'])} is valid", valid["value"], "holds")
         owned = _OWNED.match(clause)
     if ", " in sentence:
-        for match in _BOUGHT.finditer(sentence):
-            if not _WHILE.search(sentence[: match.start()]):
-                yield from _of_kind(match)
+        match = _BOUGHT.search(sentence)
+        if match is not None and not _WHILE.search(sentence[: match.start("value")]):
+            yield from _of_kind(match)
 
 
 def _head(match: re.Match[str]) -> str:

@@ -33,6 +33,7 @@ from treering.views.facts.verbs import (
     NOT_A_HABIT,
     OWNING,
     PARTED,
+    PASSING,
     PHRASAL,
     PREPOSITIONS,
     PROGRESSIVE_NOT,
@@ -245,6 +246,8 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     turned = {"from", "over", "across", "back", *(("up", "down") if new[:1].isdigit() else ())}
     is_trip = it.verb.lower() in GOING and not turned & {*rest[:at]}
     is_trip |= it.verb.lower() in ("went", "gone") and _is_travel(rest[at + 1 :])
+    old = noun_phrase(rest[rest.index("from") + 1 : at]) if "from" in rest[:at] else ""
+    is_trip |= old.lower() == new.lower() or not PASSING.isdisjoint(old.lower().split())
     if not new or is_trip:
         return
     is_thing = rest[0].lower() in ("my", "our") or rest[:2] == ("the", "rent")
@@ -260,10 +263,8 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     if it.verb in ("moved", "relocated"):
         return  # to a place or a team, as the forms know
     yield Assertion(SELF, "", f"use {new}", "holds")
-    if "from" in rest[:at]:
-        old = noun_phrase(rest[rest.index("from") + 1 : at])
-        if old:
-            yield Assertion(SELF, "", f"use {old}", "ends")
+    if old:
+        yield Assertion(SELF, "", f"use {old}", "ends")
 
 
 def _is_travel(goal: Sequence[str]) -> bool:

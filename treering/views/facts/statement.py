@@ -28,7 +28,7 @@ from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
-from treering.views.facts.verbs import KIN, THOUGHTS, WORKED
+from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
 from treering.views.facts.wording import is_casual, plain
 
 MAX_NOTE_CHARS: Final = 600
@@ -46,7 +46,7 @@ _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
 _AROUND = re.compile(
     r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|"
-    r"haha|btw|"
+    r"haha|btw|last week|last month|last year|"
     r"with|the|an?|of|in|on|at|to|for|from|and))+$"
 )
 """Words around a value that are not part of it: "Tom now"."""
@@ -104,7 +104,7 @@ _ANY_WORD = re.compile(r"\w+")
 _ELSEWHERE = re.compile(
     r"\b(?:would|might|could|should|used to|almost|nearly|consider\w*|thinking|think|plan|plans|"
     r"planned|planning to|want\w*|hop(?:e|es|ed|ing)|going to|gonna|will|won't|about to|"
-    r"decided against|tried to|trying to|refuse\w*|never)\b|'ll\b|'d\b",
+    r"decided against|as soon as|once (?:I|my|we)|tried to|trying to|refuse\w*|never)\b|'ll\b|'d\b",
     re.IGNORECASE,
 )
 """What makes a clause a wish, a plan or the past, and says nothing of the next one."""
@@ -153,7 +153,8 @@ _REMARK = re.compile(
 
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
-    r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
+    r"\b(?:if|unless|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|perhaps|probably|imagine|pretend\w*|"
+    r"dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
     r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
@@ -388,6 +389,8 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     stop = min(match.end("value"), goes_on.start() if goes_on else len(match.string))
     stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
+    if not slot.startswith(DOES):
+        value = re.sub(r"^an? ", "", value)
     if slot == "age" and subject.rpartition(" ")[2] in NUMBERED:
         return  # "my shoe size is 43"
     if slot == "age":
@@ -400,6 +403,8 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         value = f"{slot.removeprefix(DOES)} {value}"
     if _is_of_many(subject, slot) or _is_of_now(subject, slot) or not _fits(slot, value):
         return
+    if not PASSING.isdisjoint(groups.get("gone", "").lower().split()):
+        return  # "switched from the left lane to the right one"
     if form.sense == "begins" and slot in SEVERAL:
         return  # "my colleague moved from Slack to Zulip"
     sense = form.sense
