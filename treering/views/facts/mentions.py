@@ -23,6 +23,7 @@ _REACHED = (
     re.compile(rf"\buse {_ADDRESS}(?= (?:from now on|instead|now|these days|for me)\b)"),
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )
+_DIGITS = re.compile(r"\d[\d ()-]{4}")
 _DATE = rf"(?:\d+\w* (?:of )?{MONTH}|{MONTH} \d+\w*|\d+\w*)(?:,? (?:19|20)\d\d)?"
 _PASSING = re.compile(
     r"\b(?:today|tomorrow|tonight|until|till|while|this (?:week|weekend|morning|afternoon|evening)|"
@@ -71,16 +72,18 @@ _BESIDE = re.compile(
 
 def mentions(sentence: str) -> Iterator[Assertion]:
     """Where the speaker of a plain sentence is reached and found, and who is around them."""
-    for pattern in () if _PASSING.search(sentence) else _REACHED:
+    # The signs are looked for first: most sentences have none of them.
+    may_reach = "@" in sentence or _DIGITS.search(sentence) is not None
+    for pattern in _REACHED if may_reach and not _PASSING.search(sentence) else ():
         match = pattern.search(sentence)
         if match is not None:
             slot = "email" if "@" in match["value"] else "phone number"
             yield Assertion("I", slot, match["value"], "begins")
-    called = _CALLED.search(sentence)
+    called = _CALLED.search(sentence) if "y " in sentence or "ur " in sentence else None
     if called is not None:
         sense: Literal["begins", "holds"] = "begins" if called["new"] else "holds"
         yield Assertion("my", called["slot"], called["value"], sense)
-    place = _FOUND.search(sentence)
+    place = _FOUND.search(sentence) if "find me " in sentence else None
     if place is not None:
         yield Assertion("I", "", place["value"], "holds")
 

@@ -382,8 +382,12 @@ _FIRST = re.compile(r"[A-Za-z]+(?:'s)?")
 
 def open_statements(sentence: str) -> Iterator[Assertion]:
     """What a plain sentence of the speaker's states in one of the plainest shapes."""
-    if _TAIL_UNMEANT.search(sentence):
-        return
+    stated = list(_stated(sentence))
+    if stated and _TAIL_UNMEANT.search(sentence) is None:
+        yield from stated
+
+
+def _stated(sentence: str) -> Iterator[Assertion]:
     owned = None
     for clause in _SPLIT.split(sentence):
         clause = clause[_LEADING.match(clause).end() :]  # type: ignore[union-attr]

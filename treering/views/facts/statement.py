@@ -123,9 +123,10 @@ _CLAUSES = re.compile(
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
 _OF_ONESELF = re.compile(
-    rf"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|^(?i:{RELATIVE})'s |"
+    r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|"
     r"\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
+_OF_THEIRS = re.compile(rf"(?:{RELATIVE})'s ", re.IGNORECASE)
 _NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
     r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|which|"
@@ -303,6 +304,7 @@ def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
         sentence.startswith(("He", "She")) and any(is_person(clause.subject) for clause in before)
     )
     is_of_oneself = is_of_oneself or (bool(before) and _NAMES_IT.match(sentence) is not None)
+    is_of_oneself = is_of_oneself or ("'s " in sentence and _OF_THEIRS.match(sentence) is not None)
     if not is_of_oneself:
         return False
     return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
