@@ -7,6 +7,8 @@ what stands in quotes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from treering.views.facts.verbs import word_set
@@ -50,29 +52,44 @@ _UP_TO = r"[^.!?:\n\"“]{0,120}?"
 _BEGINS = r"(?:[:\"“]|[.?!]?\s*\n| [-–—] | ['‘](?=\w))"
 """Where the text begins that is handed over."""
 
-_HANDED = re.compile(
-    rf"{_ASKED}(?:{_TREATED}|{_WRITTEN}){_UP_TO}{_BEGINS}"
-    rf"|{_ASKED}{_WORKED_ON}{_UP_TO}\b(?:{_TEXT}|{_POINTED}){_UP_TO}{_BEGINS}"
-    rf"|\b(?:this|that|these|following|here(?:'s|’s| is| are| comes)){_UP_TO}{_TEXT}{_UP_TO}"
-    r"(?::|\n)(?!\s*\S+@)"
-    rf"|\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})(?:'s|’s)? "
-    r"(?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|replied|sent)"
-    r"(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
-    rf"|\b(?:for )?(?:(?:example|sample|test|practice|model|fake|dummy) \w+|example|instance|"
-    rf"e\.g\.|sample|original|source text|text|input|prompt|quote|"
-    r"translation)[:\n]"
-    rf"|{_ASKED}{_TREATED}{_UP_TO}\b{_POINTED}{_UP_TO}[.!?]"
-    rf"|\b(?:is|are|does|do|how(?:'s|’s| is| does)|what(?:'s|’s| is) wrong with) "
-    rf"(?:this|these|the following)\b{_UP_TO}\b(?:ok(?:ay)?|correct|right|fine|sound|reads?|clear|"
-    rf"polite|formal|rude|make sense|{_TEXT}){_UP_TO}[?:\n]"
-    r"|\b(?:how (?:do|would|can|should) (?:you|i|we|one) (?:say|write|put|spell|translate|phrase)|"
-    rf"what(?:'s|’s| is| would be) (?:an?|the) \w+ way (?:to say|of saying)|what does)\b{_UP_TO}"
-    r"(?::|[\"“]| ['‘])"
-    rf"|{_ASKED}{_TREATED} (?=(?:I|i|my|My|we|We|our)\b(?! (?:\w+ )?{_TEXT}))"
-    r"|^(?:>|```)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A request up to where the text begins that is no statement of the one who makes it."""
+_HANDED_BY: Final = {
+    "treated": (
+        rf"{_ASKED}(?:{_TREATED}|{_WRITTEN}){_UP_TO}{_BEGINS}"
+        rf"|{_ASKED}{_TREATED}{_UP_TO}\b{_POINTED}{_UP_TO}[.!?]"
+        rf"|{_ASKED}{_TREATED} (?=(?:I|i|my|My|we|We|our)\b(?! (?:\w+ )?{_TEXT}))"
+    ),
+    "worked on": rf"{_ASKED}{_WORKED_ON}{_UP_TO}\b(?:{_TEXT}|{_POINTED}){_UP_TO}{_BEGINS}",
+    "pointed": (
+        rf"\b(?:this|that|these|following|here(?:'s|’s| is| are| comes)){_UP_TO}{_TEXT}{_UP_TO}"
+        r"(?::|\n)(?!\s*\S+@)"
+    ),
+    "said": (
+        rf"\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})"
+        r"(?:'s|’s)? (?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|"
+        r"replied|sent)(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
+    ),
+    "sample": (
+        r"\b(?:for )?(?:(?:example|sample|test|practice|model|fake|dummy) \w+|example|instance|"
+        r"e\.g\.|sample|original|source text|text|input|prompt|quote|translation)[:\n]"
+    ),
+    "asked": (
+        rf"\b(?:is|are|does|do|how(?:'s|’s| is| does)|what(?:'s|’s| is) wrong with) "
+        rf"(?:this|these|the following)\b{_UP_TO}\b(?:ok(?:ay)?|correct|right|fine|sound|reads?|"
+        rf"clear|polite|formal|rude|make sense|{_TEXT}){_UP_TO}[?:\n]"
+        r"|\b(?:how (?:do|would|can|should) (?:you|i|we|one) (?:say|write|put|spell|translate|"
+        r"phrase)|what(?:'s|’s| is| would be) (?:an?|the) \w+ way (?:to say|of saying)|"
+        rf"what does)\b{_UP_TO}(?::|[\"“]| ['‘])"
+    ),
+    "marked": r"^(?:>|```)",
+}
+_HANDED: Final = {
+    kind: re.compile(expression, re.IGNORECASE | re.MULTILINE)
+    for kind, expression in _HANDED_BY.items()
+}
+"""Requests up to where a text begins that is no statement of the one who makes it, by kind.
+
+An expression is tried at every place of a text. So each waits for a text with words of its kind.
+"""
 
 _OF_BEFORE = re.compile(
     rf"(?:{_ASKED}{_TREATED} (?:this|that|it|the above|these|all (?:this|that))\b"
@@ -109,6 +126,26 @@ _WORDED: Final = _ASKING | word_set(
 )
 """Words of which each request has one."""
 
+_TREATING: Final = _ASKING | word_set("tl write draft compose")
+_WORKING: Final = word_set(
+    "correct edit improve fix check format turn convert make put render change review explain "
+    "complete continue finish expand extend read grade mark rate extract answer reply respond type "
+    "look go tidy clean tighten say critique feedback describe help label tag count repeat copy "
+    "quote generate create adapt reformat beautify formalise formalize"
+)
+_POINTERS: Final = word_set("this these following below what")
+_THIS: Final = word_set("this that these following here")
+_SAYING: Final = word_set(
+    "wrote writes says said reads goes begins starts texted emailed replied sent"
+)
+_SAMPLES: Final = word_set(
+    "example sample test practice model fake dummy instance e original text input prompt quote "
+    "translation"
+)
+_PUT: Final = word_set("say write put spell translate phrase saying")
+_ASKED_HOW: Final = _PUT | {"does"}
+_TEXT_WORD = re.compile(_TEXT)
+
 _SIGNS: Final = (":", "\n", '"', "“", "«", "„", "`", " '", "‘", "–", "—")
 """One of these stands before most texts that are handed over; most messages have none."""
 
@@ -129,12 +166,41 @@ def own_words(text: str) -> str:
     is_asked = not words.isdisjoint(_WORDED if is_worded else _ASKING)
     if not has_sign and not is_asked:
         return text
-    if is_asked and _OF_BEFORE.search(text):
+    if is_asked and _may_be_of_before(words) and _OF_BEFORE.search(text):
         return ""
-    request = _HANDED.search(text)
-    if request is not None:
-        text = text[: request.start()]
+    requests = (_HANDED[kind].search(text) for kind in _kinds(text, words))
+    text = text[: min((request.start() for request in requests if request), default=len(text))]
     return _QUOTED.sub(_blank, text) if has_sign else text
+
+
+def _kinds(text: str, words: frozenset[str]) -> Iterator[str]:
+    """The kinds of requests of which a text has words."""
+    names_text = any(map(_is_of_text, words))
+    if not words.isdisjoint(_TREATING):
+        yield "treated"
+    if not words.isdisjoint(_WORKING) and (names_text or not words.isdisjoint(_POINTERS)):
+        yield "worked on"
+    if names_text and not words.isdisjoint(_THIS):
+        yield "pointed"
+    if not words.isdisjoint(_SAYING):
+        yield "said"
+    if not words.isdisjoint(_SAMPLES):
+        yield "sample"
+    if not words.isdisjoint(_POINTERS) or not words.isdisjoint(_ASKED_HOW):
+        yield "asked"
+    if ">" in text or "`" in text:
+        yield "marked"
+
+
+def _may_be_of_before(words: frozenset[str]) -> bool:
+    """Whether a text has words of a request that is about what stands before it."""
+    has_how = "how" in words and not words.isdisjoint(_PUT)
+    return has_how or "above" in words or "that" in words or not words.isdisjoint(_TREATING)
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_of_text(word: str) -> bool:
+    return _TEXT_WORD.fullmatch(word) is not None
 
 
 def _blank(quoted: re.Match[str]) -> str:
