@@ -82,9 +82,9 @@ def _plain_by_all(sentence: str) -> str:
     text = wording._HAD_TO.sub(
         lambda match: wording._DID.get(match["verb"].lower(), match["verb"]), text
     )
-    if text.partition(" ")[0] not in wording._SUBJECTS:
+    if text.partition(" ")[0] not in wording._SUBJECTS and wording._LEAVES_OUT.match(text):
+        text = text[0].lower() + text[1:] if text[1:2].islower() else text
         for pattern, template in wording._SUBJECTS_LEFT_OUT:
             text = pattern.sub(template, text)
-        text = wording._NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
     text = wording._RUN_ON.sub(r"\g<end>, ", text)
     return wording._names(text) if casual else text

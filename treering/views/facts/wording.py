@@ -133,7 +133,6 @@ _HABIT = re.compile(
     r"volunteer|smoked?|stand) (?!me\b|it\b|up\b))",
     re.IGNORECASE,
 )
-_NOT_LOWERED = re.compile(r"^I (?:Do|Don't|Haven't|Can't|Cannot|Didn't)\b")
 _NEW = re.compile(r"^new (?P<thing>[a-z]+(?: [a-z]+)?) (?P<where>at|in|with|on) ", re.IGNORECASE)
 _RUN_ON = re.compile(
     r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
@@ -344,7 +343,7 @@ def _with_subject(text: str) -> str:
         text = text[0].lower() + text[1:]  # it begins the sentence no more
     for pattern, template in _SUBJECTS_LEFT_OUT:
         text = _at_start(pattern, template, text)
-    return _NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
+    return text
 
 
 def _spelt_out(word: str) -> str:
