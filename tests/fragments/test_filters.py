@@ -133,7 +133,7 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
     vectors = searcher.embedded(queries, "hybrid")
     plan = memory._views.defaults()
     with searcher._corpus.reading() as (reader, snapshot):
-        assert snapshot is not None
+        assert snapshot is not None  # a file's fragments are always held
         ranking = searcher._rank(reader, snapshot, queries, vectors, "hybrid", plan, "messages")
         lazy = RowFilter.of(reader, ranking.snapshot, condition)
         best = [lazy.best(ranking, query, k).tolist() for query in range(2)]
