@@ -26,6 +26,9 @@ from typing import Any, Final
 VARIABLE = "TREERING_TEST_POSTGRES"
 """Names a server to use instead: a URL of a database in which schemas may be made."""
 
+USER = "treering"
+"""Owns the schemas of tests, and nothing else."""
+
 START_TIMEOUT_S = 60.0
 SMALL_DISK = "10m"
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -183,16 +186,29 @@ def server_url() -> str:
     server = PostgresServer()
     atexit.register(server.stop)
     server.start()
+    _prepare(server.url)
     return server.url
+
+
+def _prepare(url: str) -> None:
+    """Make a user that row-level security binds, as it does not bind a superuser."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute(f"CREATE ROLE {USER} LOGIN")
+        connection.execute(f"GRANT CREATE ON DATABASE postgres TO {USER}")
+        connection.execute("CREATE EXTENSION vector")
 
 
 def new_schema() -> str:
     """The URL of a memory that does not exist yet; on a server that is named it goes at the end."""
     name = f"test_{os.getpid()}_{next(_schemas)}"
-    separator = "&" if "?" in server_url() else "?"
+    url = server_url()
     if _NAMED:
         atexit.register(_drop, name)
-    return f"{server_url()}{separator}schema={name}"
+    else:
+        url = url.replace("//postgres@", f"//{USER}@")
+    return f"{url}{'&' if '?' in url else '?'}schema={name}"
 
 
 def _drop(name: str) -> None:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run once, by the image, on a new database: a user of treering's own, who owns its database and is
-# no superuser. The extension needs one; treering does without it today.
+# no superuser. The extension needs one: it indexes the vectors of spaces that are too large to be held.
 set -eu
 psql --set ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres <<'SQL'
 \getenv password DATABASE_PASSWORD

@@ -17,6 +17,8 @@ import pytest
 
 from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.postgres_server import new_schema
+from tests.serve.conftest import serving as in_this_process
+from treering.journal.open import open_database
 
 CLIENTS = 4
 NOTES = 12
@@ -138,3 +140,20 @@ def test_a_server_that_is_killed_amid_adds_loses_and_doubles_nothing(
     assert second.post("/v1/settle", {}).json()["pending"] == {}
     last = f"Note {NOTES - 1} of ana."
     assert second.post("/v1/search", {"query": last, "k": 1}).json()[0]["text"] == last
+
+
+def test_a_server_that_is_older_than_the_tables_says_so_and_is_not_ready(no_llm: None) -> None:
+    memory = new_schema()
+    with in_this_process(memory) as client:
+        assert client.get("/readyz").status_code == 200
+        database = open_database(memory)
+        with database.write() as writer:  # as a newer treering does when it is started
+            writer.execute("UPDATE treering_version SET number = 9000")
+        database.close()
+        assert client.get("/readyz").status_code == 500
+        for answer in (
+            client.post("/v1/search", json={"query": "Porto"}),
+            client.post("/v1/entries", json={"text": "Ana lives in Porto."}),
+        ):
+            assert answer.status_code == 500
+            assert answer.json()["type"] == "urn:treering:error:JournalVersionError"

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.journal.conftest import OpenDatabase
@@ -269,6 +270,38 @@ def test_who_waits_for_a_scrubbing_that_fails_hears_of_it(
 
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(erase, range(3)))
+
+
+def test_large_values_are_read_and_overwritten_in_part(database: Database) -> None:
+    rng = np.random.default_rng(7)
+    expected: dict[int, bytearray] = {}
+    put(database, "life")
+    with database.write("life") as writer:
+        for size in (0, 1, 1_999, 2_000, 2_001, 9_000):
+            expected[writer.allot("block_postings", size)] = bytearray(size)
+    with database.write("life") as writer:
+        for identity, value in expected.items():
+            places = rng.integers(0, max(len(value), 1), 30).tolist()
+            patches = [(place, rng.bytes(min(900, len(value) - place))) for place in places]
+            for place, data in patches:
+                value[place : place + len(data)] = data
+            writer.patch("block_postings", "data", identity, patches)
+    with database.read() as reader:
+        for identity, value in expected.items():
+            assert reader.extent("block_postings", identity) == len(value)
+            for start, size in ((0, 9_999), (1_990, 20), (2_000, 1), (8_999, 5), (9_000, 5)):
+                part = reader.part("block_postings", "data", identity, start, size)
+                assert part == bytes(value[start : start + size])
+        assert reader.extent("block_postings", 99) is None
+        assert reader.part("block_postings", "data", 99, 0, 5) == b""
+    for where, start in ((identity, 8_999), (99, 0)):
+        with pytest.raises(JournalCorrupt), database.write() as writer:
+            writer.patch("block_postings", "data", where, [(0, b"lost"), (start, b"xx")])
+    with database.write("life") as writer:
+        assert writer.allot("block_rows", 5, 77) == 77
+        writer.blank("block_postings", ("data",), [identity])
+    with database.read() as reader:
+        assert not any(reader.part("block_postings", "data", identity, 0, 9_000))
 
 
 def test_parts_of_a_value_are_read_and_overwritten(database: Database) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -224,6 +225,10 @@ def test_both_engines_make_the_same_tables(opened: PostgresDatabase, tmp_path: P
     with opened.read() as reader:
         there = {table.name: table for table in reader.tables()}
     assert there.pop("treering_version").columns == ("number",)
+    for table in there.values():  # large values stand in pieces, and all that is read has a space
+        more = {"piece", "head", "space"} - set(in_file[table.name].columns)
+        columns = tuple(name for name in table.columns if name not in more)
+        there[table.name] = replace(table, columns=columns)
     assert there.keys() == in_file.keys()
     for name, table in there.items():
         assert sorted(table.columns) == sorted(in_file[name].columns), name
@@ -243,7 +248,7 @@ def test_a_memory_that_is_not_there_is_not_made_unless_it_may_be(url: str) -> No
 
 def test_a_schema_of_another_program_is_left_alone(url: str) -> None:
     name = Location.of(url).schema
-    with psycopg.connect(server_url()) as connection:
+    with psycopg.connect(Location.of(url).conninfo) as connection:
         connection.execute(f'CREATE SCHEMA "{name}"')
         connection.execute(f'CREATE TABLE "{name}".invoice (id BIGINT)')
     with pytest.raises(JournalError, match="tables of another program"):

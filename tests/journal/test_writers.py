@@ -200,6 +200,39 @@ def test_what_is_kept_of_old_requests_goes_though_its_space_is_not_used(
         assert reader.row("SELECT count(*) FROM reply") == (0,)
 
 
+def test_an_attempt_that_is_undone_gives_up_the_lock_of_what_spaces_share(
+    handles: tuple[PostgresDatabase, PostgresDatabase], impatient: None
+) -> None:
+    first, second = handles
+
+    def add() -> None:
+        with second.write("ben") as writer:
+            storage.add_blanked(writer, 100)
+
+    with first.write("ana") as writer, ThreadPoolExecutor(1) as threads:
+        with pytest.raises(ZeroDivisionError), writer.attempt():
+            storage.add_blanked(writer, 100)
+            raise ZeroDivisionError
+        threads.submit(add).result(TIMEOUT_S)
+        storage.add_blanked(writer, 100)  # takes it again
+        with pytest.raises(JournalBusy):
+            threads.submit(add).result(TIMEOUT_S)
+    with first.read() as reader:
+        assert storage.blanked(reader) == 200
+
+
+def test_who_forgets_in_one_space_keeps_nobody_waiting_who_forgets_in_another(
+    handles: tuple[PostgresDatabase, PostgresDatabase], impatient: None
+) -> None:
+    first, second = handles
+    with first.write("ana"), ThreadPoolExecutor(2) as threads:
+        others = [
+            threads.submit(Space(second, name).write_together, lambda writer: writer.id)
+            for name in ("ben", "cem")
+        ]
+        assert len({other.result(TIMEOUT_S) for other in others}) == 2
+
+
 # ---------------------------------------------------------------------- conflicts and versions
 
 

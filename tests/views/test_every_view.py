@@ -235,8 +235,8 @@ class Counted(SqliteDatabase):
         super().__init__(path)
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
-        with self._counted("read"), super().read() as reader:
+    def read(self, space: str | None = None) -> Iterator[Reader]:
+        with self._counted("read"), super().read(space) as reader:
             yield reader
 
     @contextmanager

@@ -49,7 +49,8 @@ def measure(data: Path, megabytes: float, ways: Sequence[IngestWay]) -> Iterator
     """Take the same texts in by each way, each time into a new file; the figures of each.
 
     ``seconds`` are of the whole process, with all that has to start; ``peak_mb`` is the main memory
-    of the largest process. Where there are too few texts they are repeated, in other files.
+    of the largest process, and ``processor_seconds`` are of all, but for actors of Ray, which are
+    no children of it. Where there are too few texts they are repeated, in other files.
     """
     with TemporaryDirectory(prefix="treering-bench-") as folder:
         texts = Path(folder, "texts")

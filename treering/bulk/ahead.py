@@ -76,12 +76,16 @@ class ReadAhead:
         }
         self._hand(due, size)
         last = max(entries)
-        self._read_on(last, size)
         derived: dict[int, list[Piece]] = {}
         for seq in entries:
-            pieces = self._derived(self._handed[seq]).pieces
+            handed = self._handed[seq]
+            if handed.derived is None:
+                # First, so that no worker waits while this process does, or stores what comes.
+                self._read_on(last, size)
+            pieces = self._derived(handed).pieces
             if seq in pieces:  # what treering itself wrote has none
                 derived[seq] = pieces[seq]
+        self._read_on(last, size)
         # Those before the last that were not asked for are gone from the journal.
         for seq in [seq for seq in self._handed if seq <= last]:
             del self._handed[seq]

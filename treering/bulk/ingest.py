@@ -29,6 +29,7 @@ from treering.ingest.transcripts.importing import is_export
 from treering.llm.processors import usable
 from treering.memory import Memory, intake_of, space_of, views_of
 from treering.records import JSON, Kind, Receipt, Skipped
+from treering.views.registry import Views
 
 _MEGA: Final = 1e6
 
@@ -135,8 +136,22 @@ def bulk_ingest(
             for place in given:
                 run.take_in(place)
             run.begin_embedding(views.pending(), ahead.done)
-            views.build()
-            return run.report(pool.size, ahead.done, views.pending())
+            pending = _build(views)
+            return run.report(pool.size, ahead.done, pending)
+
+
+def _build(views: Views) -> int:
+    """Let the views follow the journal; return how many entries they could not get done.
+
+    Another process that indexes for longer than a build waits for it is waited for again, as long
+    as the two get on.
+    """
+    pending = views.pending()
+    while True:
+        views.build()
+        before, pending = pending, views.pending()
+        if pending == 0 or pending >= before:
+            return pending
 
 
 @dataclass(slots=True)
@@ -155,10 +170,13 @@ class _Run:
 
     def take_in(self, place: Path | RemoteFiles) -> None:
         """Put a file, the files of a folder, or those at a URI into the journal."""
-        for receipt in self._receipts(place):
-            self._counts["files"] += bool(receipt.added or receipt.unchanged or receipt.moved)
-            for name in ("added", "unchanged", "removed", "moved"):
-                self._counts[name] += getattr(receipt, name)
+        last = None
+        for name, receipt in self._receipts(place):
+            for count in ("added", "unchanged", "removed", "moved"):
+                self._counts[count] += getattr(receipt, count)
+            if name != last and (receipt.added or receipt.unchanged):
+                self._counts["files"] += 1
+                last = name
             self._skipped += receipt.skipped
             self._gone += receipt.gone
             self._tell_files()
@@ -204,12 +222,13 @@ class _Run:
             gone=tuple(self._gone),
         )
 
-    def _receipts(self, place: Path | RemoteFiles) -> Iterator[Receipt]:
+    def _receipts(self, place: Path | RemoteFiles) -> Iterator[tuple[object, Receipt]]:
+        """What each file, by some name, came to; one that is large has several receipts."""
         intake = intake_of(self.memory)
         if isinstance(place, RemoteFiles):
             yield from _of_remote(intake, place, self.source, self.envelope)
         elif is_export(place):
-            yield self.memory.import_(place)
+            yield place, self.memory.import_(place)
         else:
             yield from intake.each_file(place, self.source, self.envelope)
 
@@ -230,25 +249,28 @@ class _Embedding:
 
 def _of_remote(
     intake: Intake, place: RemoteFiles, source: str | None, envelope: Envelope
-) -> Iterator[Receipt]:
+) -> Iterator[tuple[str, Receipt]]:
     """Take in the files at a URI, one copy on this disk at a time; each is named by its URI."""
     for uri in place:
         name = uri if source is None else source if place.is_one else f"{source}/{place.below(uri)}"
         try:
-            yield from _of_uri(intake, place, uri, name, envelope)
+            for receipt in _of_uri(intake, place, uri, name, envelope):
+                yield uri, receipt
         except (InputError, MissingExtra) as error:
             if place.is_one:
                 raise
-            yield Receipt(skipped=(Skipped(uri, str(error).removeprefix(uri).lstrip(": ")),))
+            reason = str(error).removeprefix(uri).lstrip(": ")
+            yield uri, Receipt(skipped=(Skipped(uri, reason),))
 
 
 def _of_uri(
     intake: Intake, place: RemoteFiles, uri: str, name: str, envelope: Envelope
-) -> list[Receipt]:
+) -> Iterator[Receipt]:
     """Take in one file. Raises InputError and MissingExtra, which name it by its URI."""
     with place.fetched(uri) as path:
         try:
-            return list(intake.each_file(path, name, envelope, place=uri))
+            for _, receipt in intake.each_file(path, name, envelope, place=uri):
+                yield receipt
         except (InputError, MissingExtra, OSError) as error:
             kind = type(error) if isinstance(error, InputError | MissingExtra) else InputError
             raise kind(str(error).replace(str(path), uri)) from error

@@ -7,6 +7,7 @@ the process that asks, however that ends.
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
 import sys
@@ -25,8 +26,11 @@ def main() -> None:
     sys.path[:], model = pickle.load(requests)
     worker = _worker(model)
     while (task := _next(requests)) is not None:
-        pickle.dump(_answer(worker, task), answers, pickle.HIGHEST_PROTOCOL)
-        answers.flush()
+        try:
+            pickle.dump(_answer(worker, task), answers, pickle.HIGHEST_PROTOCOL)
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(1)  # who asked is gone; on the way out Python would try to write once more
 
 
 def _worker(model: bytes) -> Worker | InputError:
@@ -39,7 +43,7 @@ def _worker(model: bytes) -> Worker | InputError:
 def _next(requests: BinaryIO) -> WorkerTask | None:
     try:
         task: WorkerTask = pickle.load(requests)
-    except EOFError:
+    except (EOFError, pickle.UnpicklingError):  # who asks is gone, perhaps amid a task
         return None
     return task
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ PRIVATE_ONLY = "[private]"
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 """The roles of OpenAI's messages."""
 
+_EIGHT_BYTES = (1 << 64) - 1
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
 
@@ -206,15 +208,54 @@ class Numbering:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, int], int] = {}
+        self._seen = _Occurrences()
 
     def number(self, draft: Draft, source: str) -> Draft:
         """The draft with its key."""
         content = (draft.text, draft.kind, draft.speaker, draft.role, draft.session)
-        identity = source, hash((*content, draft.metadata, draft.at))
-        count = self._seen.get(identity, 0)
-        self._seen[identity] = count + 1
+        identity = hash((source, *content, draft.metadata, draft.at)) & _EIGHT_BYTES
+        count = self._seen.count(identity)
         return replace(draft, key=str(count)) if count else draft
+
+
+class _Occurrences:
+    """How often numbers of eight bytes came: some 20 bytes for each, as files have millions.
+
+    They stand in a table with open addressing, of which at most two thirds are filled.
+    """
+
+    def __init__(self) -> None:
+        self._table = array("Q", bytes(8 * 64))
+        self._used = 0
+        self._again: dict[int, int] = {}
+
+    def count(self, number: int) -> int:
+        """How often a number came before; it counts from now on."""
+        number = number or 1  # 0 is an empty place
+        place = self._place(number)
+        if self._table[place] == number:
+            self._again[number] = again = self._again.get(number, 0) + 1
+            return again
+        self._table[place] = number
+        self._used += 1
+        if 3 * self._used > 2 * len(self._table):
+            self._grow()
+        return 0
+
+    def _place(self, number: int) -> int:
+        """Where a number stands, or is to stand."""
+        table, last = self._table, len(self._table) - 1
+        place = number & last
+        while table[place] not in (0, number):
+            place = (place + 1) & last
+        return place
+
+    def _grow(self) -> None:
+        before = self._table
+        self._table = array("Q", bytes(8 * 2 * len(before)))
+        for number in before:
+            if number:
+                self._table[self._place(number)] = number
 
 
 def numbered(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:

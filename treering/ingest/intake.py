@@ -84,22 +84,20 @@ class Intake:
 
     def each_file(
         self, path: Path, source: str | None, envelope: Envelope, *, place: str | None = None
-    ) -> Iterator[Receipt]:
-        """As ``add`` of a file or folder, file by file, so that a caller sees how far it is.
+    ) -> Iterator[tuple[Path, Receipt]]:
+        """As ``add`` of a file or folder, with one or more receipts for each file.
 
-        ``place`` is where a file was fetched from, which is noted instead of its path here.
+        So a caller sees how far it is, and need not keep the ids of all entries. ``place`` is where
+        a file was fetched from, which is noted instead of its path here.
         """
         checked_name(source, "source")
         changes.refuse(source)
         if path.is_dir():
             with DocumentReader() as documents:
                 yield from self._each_of_folder(path, source, envelope, documents, sync=False)
-        elif place is None:
-            yield self._path(path, source, envelope, sync=False)
         else:
-            with DocumentReader() as documents:
-                digest = files.digest(path, envelope)
-                yield self._file(path, source or place, digest, envelope, documents, place)
+            name = source or place
+            yield from ((path, receipt) for receipt in self._single(path, name, envelope, place))
 
     def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
         """Append a message within the caller's transaction, in which it was found to be new.
@@ -161,14 +159,21 @@ class Intake:
         if path.is_dir():
             with DocumentReader() as documents:
                 each = self._each_of_folder(path, source, envelope, documents, sync)
-                return Receipt.total(list(each))
+                return Receipt.total([receipt for _, receipt in each])
         if sync:
             raise InputError(f"sync is for a folder, and {path} is none")
+        return Receipt.total(list(self._single(path, source, envelope)))
+
+    def _single(
+        self, path: Path, source: str | None, envelope: Envelope, place: str | None = None
+    ) -> Iterator[Receipt]:
+        """Take in a file that was named itself."""
         if not path.is_file():
             raise InputError(f"{path} is neither a file nor a folder")
         with DocumentReader() as documents:
             name = source or self._name_of(path.resolve())
-            return self._file(path, name, files.digest(path, envelope), envelope, documents)
+            digest = files.digest(path, envelope)
+            yield from self._file(path, name, digest, envelope, documents, place)
 
     def _name_of(self, path: Path) -> str:
         """What the source of a file is called: as when its folder was read, else its path."""
@@ -184,33 +189,33 @@ class Intake:
         envelope: Envelope,
         documents: DocumentReader,
         sync: bool,
-    ) -> Iterator[Receipt]:
-        """A receipt for each file of a folder, and one for those that are gone."""
+    ) -> Iterator[tuple[Path, Receipt]]:
+        """The receipts of each file of a folder, and one of those that are gone."""
         with self._space.read() as reader:
             known = KnownFolder.read(reader, reader.id, folder, source)
         for path in files.walk(folder):
             if isinstance(path, Skipped):
-                yield Receipt(skipped=(path,))
+                yield Path(path.path), Receipt(skipped=(path,))
                 continue
             try:
-                receipt = self._file_of(known, path.resolve(), envelope, documents)
+                for receipt in self._file_of(known, path.resolve(), envelope, documents):
+                    yield path, receipt
             except (InputError, MissingExtra, OSError) as error:
                 reason = str(error).removeprefix(str(path.resolve())).removeprefix(str(path))
-                receipt = Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),))
-            yield receipt
-        yield self._gone(known, sync)
+                yield path, Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),))
+        yield folder, self._gone(known, sync)
 
     def _file_of(
         self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
-    ) -> Receipt:
+    ) -> Iterator[Receipt]:
         """Take in a file of a folder. One that has only moved keeps its entries."""
         name = known.name(path)
         checked_name(name, "source")
         digest = files.digest(path, envelope)
         moved = known.moved(path, digest)
-        is_renamed = moved is not None and self._rename(moved.whole, name, path)
-        receipt = self._file(path, name, digest, envelope, documents)
-        return replace(receipt, moved=1) if is_renamed else receipt
+        if moved is not None and self._rename(moved.whole, name, path):
+            yield Receipt(moved=1)
+        yield from self._file(path, name, digest, envelope, documents)
 
     def _rename(self, old: str, new: str, path: Path) -> bool:
         """Give the source of a file another name and path, unless that name is taken."""
@@ -241,7 +246,7 @@ class Intake:
         envelope: Envelope,
         documents: DocumentReader,
         place: str | None = None,
-    ) -> Receipt:
+    ) -> Iterator[Receipt]:
         """Take in a file; what an earlier version of it left and it no longer holds, or holds in
         another place, goes, in one transaction with what is new.
         """
@@ -250,9 +255,11 @@ class Intake:
         with self._space.read() as reader:
             before = entries.parts_of(reader, reader.id, source)
             _refuse_another_file(before, source, resolved)
-            if before and all(part.digest == digest for part in before):
-                sizes = (entries.size(reader, reader.id, part.name) for part in before)
-                return Receipt(unchanged=sum(sizes))
+            is_unchanged = bool(before) and all(part.digest == digest for part in before)
+            unchanged = sum(entries.size(reader, reader.id, part.name) for part in before)
+        if is_unchanged:
+            yield Receipt(unchanged=unchanged)
+            return
         content = files.read_file(path, source, envelope, documents)
         lists = sliced(_of_file(content, digest, resolved, envelope))
         first = list(islice(lists, SLICES_AT_ONCE + 1))
@@ -260,8 +267,9 @@ class Intake:
             with self._space.read() as reader:
                 gone = _outdated(reader, reader.id, source, path, content, envelope.uncounted())
             if not gone:
-                receipt = self._staging.take_in(chain(first, lists), Plan())
-                return replace(receipt, skipped=content.skipped)
+                yield from self._staging.take_in(chain(first, lists), Plan())
+                yield Receipt(skipped=content.skipped)
+                return
         with self._space.write() as writer:
             gone = _outdated(writer, writer.id, source, path, content, envelope.uncounted())
             self._eraser.remove(writer, gone)
@@ -269,7 +277,7 @@ class Intake:
             if gone:
                 entries.drop_empty_sources(writer, writer.id)
                 self._eraser.queue_scrub(writer)
-        return replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
+        yield replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
     def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
         items = ((source, draft) for draft in numbered(drafts, source))
@@ -283,7 +291,7 @@ class Intake:
         lists = sliced(items)
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
-            return self._staging.take_in(chain(first, lists), plan)
+            return Receipt.total(list(self._staging.take_in(chain(first, lists), plan)))
 
         def store(writer: SpaceWriter) -> Receipt:
             same: dict[str, str] = {}

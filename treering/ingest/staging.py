@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -45,10 +45,11 @@ class Staging:
     def __init__(self, space: Space) -> None:
         self._space = space
 
-    def take_in(self, lists: Iterable[Sequence[Item]], plan: Plan) -> Receipt:
+    def take_in(self, lists: Iterable[Sequence[Item]], plan: Plan) -> Iterator[Receipt]:
         """Take in slices, all or nothing: nothing if reading them raises, or an entry cannot be.
 
-        Raises InputError for an id that is here already, or comes twice, with another text, and
+        There is a receipt for each, so that a caller need not keep the ids of all. Raises
+        InputError for an id that is here already, or comes twice, with another text, and
         UnknownName for one that is superseded and nowhere.
         """
         with attempts.begun() as attempt:
@@ -58,7 +59,7 @@ class Staging:
             except BaseException:
                 self._discard(intake)
                 raise
-            return self._move(intake, plan)
+            yield from self._move(intake, plan)
 
     def recover(self) -> None:
         """Finish what processes that are gone had staged as a whole; remove what they had not."""
@@ -70,7 +71,8 @@ class Staging:
                     self._discard(left.intake)
                 else:
                     log.warning("space %r: what was cut short is taken in now", self._space.name)
-                    self._move(left.intake, left.plan)
+                    for _ in self._move(left.intake, left.plan):
+                        continue  # nobody waits for its receipts
         self._sweep()
 
     # ------------------------------------------------------------------ inside
@@ -115,13 +117,12 @@ class Staging:
             if source == changes.SOURCE and isinstance(draft, Draft):
                 changes.check(draft.metadata)
 
-    def _move(self, intake: int, plan: Plan) -> Receipt:
+    def _move(self, intake: int, plan: Plan) -> Iterator[Receipt]:
         """Take in the slices that wait, each in a transaction; then end it.
 
         What has come under an id of theirs since that was looked up came later, and stays. What
         was said of two entries is left out if that cannot be said any more, as one of them went.
         """
-        receipts: list[Receipt] = []
         same: dict[str, str] = {}
         last = _NO_SLICE
         while True:
@@ -135,11 +136,11 @@ class Staging:
                     break
                 last, content = waiting
                 items = slices.from_json(content)
-                receipts.append(slices.store(writer, items, replace(plan, keeps=True), same))
+                receipt = slices.store(writer, items, replace(plan, keeps=True), same)
                 staged.blank(writer, [last])
             _give_way(began)
+            yield receipt
         self._sweep()
-        return Receipt.total(receipts)
 
     def _removed(self) -> UnknownName:
         return UnknownName(

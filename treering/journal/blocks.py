@@ -155,16 +155,12 @@ def _create(writer: Writer, space: int, sizes: Sequence[int]) -> FragmentBlock:
         " VALUES (?, ?, 0, 0, 0, ?, ?, 0)",
         (space, slots, postings, room),
     )
-    writer.execute(
-        "INSERT INTO block_rows (id, data) VALUES (?, ?)", (identity, bytes(slots * ROW.itemsize))
-    )
+    writer.allot("block_rows", slots * ROW.itemsize, identity)
     return FragmentBlock(identity, slots, 0, 0, 0, postings, room, 0, is_sorted=False)
 
 
 def _put_postings(writer: Writer, room: int) -> int:
-    return writer.insert(
-        "INSERT INTO block_postings (data) VALUES (?)", (bytes(room * POSTING.itemsize),)
-    )
+    return writer.allot("block_postings", room * POSTING.itemsize)
 
 
 def fill(
@@ -433,9 +429,8 @@ def _mended(writer: Writer, block: FragmentBlock) -> tuple[Rows, Postings]:
         ("block_rows", block.id, block.slots * ROW.itemsize),
         ("block_postings", block.postings, block.room * POSTING.itemsize),
     ):
-        row = writer.row(f"SELECT length(data) FROM {table} WHERE id = ?", (identity,))
-        if row is None or row[0] != size:
+        if writer.extent(table, identity) != size:
             storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
             writer.execute(f"DELETE FROM {table} WHERE id = ?", (identity,))
-            writer.execute(f"INSERT INTO {table} (id, data) VALUES (?, ?)", (identity, bytes(size)))
+            writer.allot(table, size, identity)
     return read_rows(writer, block), read_postings(writer, block)

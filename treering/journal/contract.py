@@ -64,6 +64,10 @@ class Reader(Protocol):
         """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
         ...
 
+    def extent(self, table: str, identity: int) -> int | None:
+        """How many bytes a large value has; None if it is missing."""
+        ...
+
     def tables(self) -> list[StoredTable]:
         """All tables by name, those of views of other packages among them."""
         ...
@@ -86,6 +90,13 @@ class Writer(Reader, Protocol):
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """Run a statement once per parameter row."""
+        ...
+
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        """Make a large value of so many zeros, as column ``data``; return its id.
+
+        Without an ``identity`` it is given the next one of its table.
+        """
         ...
 
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
@@ -130,15 +141,28 @@ class Database(Protocol):
 
     url: str
 
-    def read(self) -> AbstractContextManager[Reader]:
-        """A read transaction: everything seen inside is one state."""
+    @property
+    def limit(self) -> int | None:
+        """Fragments of a space that are held in main memory at most; None where all are.
+
+        The terms and vectors of a larger space are looked up in the database.
+        """
+        ...
+
+    def read(self, space: str | None = None) -> AbstractContextManager[Reader]:
+        """A read transaction: everything seen inside is one state.
+
+        Where a database can keep rows of others from it, it sees those of the ``space`` of that
+        name alone; of all spaces without a name.
+        """
         ...
 
     def write(self, space: str | None = None) -> AbstractContextManager[Writer]:
         """A write transaction, durable once the block has ended without an exception.
 
-        Where a database lets several write at once, this one is alone in the ``space`` of that
-        name, and writes nothing of others; without a name it is alone in the whole database.
+        It sees what ``read`` does. Where a database lets several write at once, this one is alone
+        in the ``space`` of that name, and writes nothing of others; without a name it is alone in
+        the whole database.
 
         Raises JournalBusy when another writer does not finish in time, JournalFull when there is
         no space, JournalCorrupt when the file is damaged.

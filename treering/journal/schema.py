@@ -41,14 +41,16 @@ def bring_up_to_date(writer: Writer) -> None:
 def migrations() -> tuple[tuple[str, ...], ...]:
     """The migrations in order, each as statements; the n-th takes a file from version n - 1 to n.
 
-    They are read and taken apart once a process.
+    A number without a file is that of one that another engine needs alone. They are read and taken
+    apart once a process.
     """
     folder = resources.files("treering.journal").joinpath("migrations")
-    scripts = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")),
-        key=lambda file: file.name,
-    )
-    return tuple(tuple(_statements(script.read_text("utf-8"))) for script in scripts)
+    scripts = {
+        int(script.name[:4]): tuple(_statements(script.read_text("utf-8")))
+        for script in folder.iterdir()
+        if script.name.endswith(".sql")
+    }
+    return tuple(scripts.get(number, ()) for number in range(1, max(scripts) + 1))
 
 
 @cache

@@ -134,6 +134,10 @@ class SpaceReader:
         """See ``Reader``."""
         return self._reader.part(table, column, identity, start, size)
 
+    def extent(self, table: str, identity: int) -> int | None:
+        """See ``Reader``."""
+        return self._reader.extent(table, identity)
+
     @property
     def dialect(self) -> Dialect:
         """See ``Reader``."""
@@ -183,6 +187,10 @@ class SpaceWriter(SpaceReader):
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
         self._writer.many(sql, params)
+
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        """See ``Writer``."""
+        return self._writer.allot(table, size, identity)
 
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
         """See ``Writer``."""
@@ -243,7 +251,7 @@ class Space:
     @contextmanager
     def read(self) -> Iterator[SpaceReader]:
         """A read transaction: everything seen inside is one state. A nested one joins the outer."""
-        with self.database.read() as reader:
+        with self.database.read(self.name) as reader:
             yield SpaceReader(reader, self.name)
 
     @contextmanager

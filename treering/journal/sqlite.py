@@ -94,6 +94,15 @@ class _Transaction:
             value.seek(min(start, len(value)))
             return value.read(size)
 
+    def extent(self, table: str, identity: int) -> int | None:
+        row = self.row(f"SELECT length(data) FROM {table} WHERE id = ?", (identity,))
+        return None if row is None else int(row[0])
+
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        return self.insert(
+            f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?))", (identity, size)
+        )
+
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
         with (
             translated(self._path),
@@ -187,7 +196,7 @@ class SqliteDatabase:
             raise
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self, space: str | None = None) -> Iterator[Reader]:  # noqa: ARG002
         """A read transaction; nested in another of this thread, it is part of that one."""
         self._take_lost_locks_again()
         with self._entered():
@@ -280,6 +289,11 @@ class SqliteDatabase:
         """Whether the byte is locked: the system frees it with the process, however that ends."""
         with self._entered(), self._lockable() as inode:
             return opened.is_present(inode, number)
+
+    @property
+    def limit(self) -> None:
+        """See ``Database``: a file is one machine's, and so are all of its fragments."""
+        return
 
     def task(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002
         """The right to do a piece of work, which everybody has: few processes share a file."""

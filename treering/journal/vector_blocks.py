@@ -126,10 +126,7 @@ def _opened(
         (space, model.id, block, slot, size),
     )
     new = VectorBlock(identity, block, slot, size, 0, 0, 0, model.dimension)
-    writer.execute(
-        "INSERT INTO vector_block_data (id, data) VALUES (?, ?)",
-        (identity, bytes(new.total_bytes)),
-    )
+    writer.allot("vector_block_data", new.total_bytes, identity)
     return new
 
 
@@ -204,6 +201,17 @@ def read_numbers(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes]:
             raise ValueError("a block is too short")
         number, fragment = np.frombuffer(data, "<i8").reshape(2, block.size)
     return number, fragment
+
+
+def read_heads(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes, Floats]:
+    """The numbers, fragments and scales of all slots of a block. Raises JournalCorrupt."""
+    size = block.starts[3]
+    data = reader.part("vector_block_data", "data", block.id, 0, size)
+    with damage.decoding("the search index"):
+        if len(data) != size:
+            raise ValueError("a block is too short")
+        number, fragment = np.frombuffer(data, "<i8", 2 * block.size).reshape(2, block.size)
+        return number, fragment, np.frombuffer(data, "<f4", block.size, block.starts[2])
 
 
 def next_after(
@@ -387,10 +395,7 @@ def drop_damaged(writer: Writer, model: EmbeddingModel, fragment_blocks: Iterabl
     """Drop the vector blocks beside some blocks that have another size than they were given."""
     for identity in fragment_blocks:
         for block in _in(writer, model, identity):
-            size = writer.row(
-                "SELECT length(data) FROM vector_block_data WHERE id = ?", (block.id,)
-            )
-            if size is None or size[0] != block.total_bytes:
+            if writer.extent("vector_block_data", block.id) != block.total_bytes:
                 storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
                 writer.execute("DELETE FROM vector_block WHERE id = ?", (block.id,))
                 writer.execute("DELETE FROM vector_block_data WHERE id = ?", (block.id,))

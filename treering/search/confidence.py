@@ -16,8 +16,9 @@ from typing import Final
 
 import numpy as np
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats
 from treering.search.own import FLAT, moments
+from treering.search.snapshot import FoundCosines
 
 FEATURES: Final = ("coverage", "cosine", "standing")
 """What the model knows of a hit.
@@ -75,9 +76,13 @@ class Standings:
     spread: float
 
     @classmethod
-    def of(cls, scores: Floats) -> Standings:
-        """Those of scores of shape (N, Q)."""
-        columns = [moments(column) for column in scores.T]
+    def of(cls, scores: Floats, found: FoundCosines | None = None) -> Standings:
+        """Those of scores of shape (N, Q), not all of which are whole if ``found`` is given."""
+        if found is None:
+            columns = [moments(column) for column in scores.T]
+        else:
+            pairs = zip(scores.T, found.rows, strict=True)
+            columns = [_sampled(column, rows, found.sample) for column, rows in pairs]
         centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
         return cls(centre, deviation, sqrt(2 * log(len(scores) + 2)))
 
@@ -87,3 +92,16 @@ class Standings:
         if deviation <= FLAT * max(abs(centre), 1):
             return 0.0
         return (score - centre) / deviation / self.spread
+
+
+def _sampled(scores: Floats, whole: Codes, sample: Codes) -> tuple[float, float]:
+    """Mean and deviation of scores of which some are ``whole``, by a ``sample`` of the others.
+
+    The few that stand out would be missing from a sample, and they make much of the deviation.
+    """
+    others = np.setdiff1d(sample, whole)
+    share = len(whole) / len(scores) if len(others) else 1.0
+    parts = [(share, *moments(scores[whole])), (1 - share, *moments(scores[others]))]
+    centre = sum(weight * mean for weight, mean, _ in parts)
+    squares = sum(weight * (spread**2 + mean**2) for weight, mean, spread in parts)
+    return centre, sqrt(max(squares - centre**2, 0))

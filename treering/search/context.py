@@ -21,6 +21,7 @@ DUPLICATE_COSINE = 0.97
 
 _CITATION = re.compile(r"^\[(?=\d+\])", re.MULTILINE)
 """What begins a passage. In a text it is broken up, so that no text passes for another passage."""
+_URL = re.compile(r"https?://(?:www\.)?(?P<site>[^/?#\s]+)/")
 LABEL_CHARS = 40  # of a source in a citation; ``Passage.source`` has all of it
 SENTENCE_CHARS = 200  # where a fragment is cut that does not fit as a whole
 MAX_MISSES = 20  # after so many that do not fit, the little room left is not worth the search
@@ -209,13 +210,17 @@ def _show(number: int, members: Sequence[Candidate]) -> str:
 
 def cited(number: int, hit: Hit, body: str) -> str:
     """A passage under its citation; ``hit`` is the first that it shows."""
-    date = f", {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+    # Turns are told apart by the minute; of a text the day is enough, and costs half as much.
+    moment = "%Y-%m-%d %H:%M" if hit.kind == "chat" else "%Y-%m-%d"
+    date = f", {hit.at:{moment}}" if hit.at else ""
     label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)
     return f"[{number}] {label}{date}\n{_CITATION.sub('[ ', body)}"
 
 
 def _label(source: str) -> str:
-    """The end of a long source. It tells sources apart without the price of a whole URL or path."""
+    """The end of a long path, or the site of a long URL: enough to know it, for few tokens."""
+    if len(source) > LABEL_CHARS and (url := _URL.match(source)):
+        source = url["site"]
     return source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
 
 

@@ -60,6 +60,11 @@ class RowFilter:
             masks.append(~_among(snapshot.entry, expired))
         return cls(reader, snapshot, _all_of(masks), rest)
 
+    def complete(self) -> None:
+        """Have the mask tell everything."""
+        if self.rest != Filter():
+            self._ask_for_all()
+
     def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """The rows of the k best of a ranking for a query that meet the filter."""
         if self.rest == Filter():

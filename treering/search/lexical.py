@@ -8,7 +8,7 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +29,9 @@ TERMS_SEEN = 4_096
 """Terms of queries whose rows are kept at hand; more are looked up again."""
 
 Slots = NDArray[np.int32]
+
+ReadPostings = Callable[[NDArray[np.uint32]], "PostingRun"]
+"""Reads the postings of some terms, with the rows that they are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,8 @@ class Lexical:
         self._total = 0  # terms of all rows
         self._end = threading.Lock()  # taken by the first index that is made by extending this
         self._terms_seen: dict[int, tuple[float, list[Slots]]] = {}
+        self._read: ReadPostings | None = None  # the postings that are not here
+        self._read_terms = np.zeros(0, dtype=np.uint32)
 
     def __len__(self) -> int:
         return self._lengths.size - len(self._gone)
@@ -149,6 +154,26 @@ class Lexical:
             more = np.zeros(len(lengths), dtype=np.bool_)
             result._is_gone = np.concatenate([self._is_gone, more])
         return result
+
+    def reading(self, read: ReadPostings) -> Lexical:
+        """The same rows; the postings of a term are read once somebody asks for it."""
+        result = Lexical()
+        result._read = read
+        result._lengths, result._total = self._lengths, self._total
+        result._end.acquire()  # the free end stays that of this index
+        result._gone, result._is_gone = self._gone, self._is_gone
+        return result
+
+    def _runs_of(self, terms: NDArray[np.uint32]) -> tuple[PostingRun, ...]:
+        """The runs that have all postings of some terms."""
+        if self._read is not None:
+            missing = np.setdiff1d(terms, self._read_terms)
+            if len(missing):
+                postings = self._read(missing)
+                slots = self._slots(postings.rows.astype(np.int64)).astype(np.int32)
+                self._runs = (*self._runs, replace(postings, rows=slots))
+                self._read_terms = np.union1d(self._read_terms, missing)
+        return self._runs
 
     def shrunk(self, rows: Codes) -> Lexical:
         """This index without some rows, given ascending; the later ones move up."""
@@ -240,7 +265,7 @@ class Lexical:
     def _found(self, terms: NDArray[np.uint32]) -> list[tuple[Slots, NDArray[np.uint16]]]:
         """Slots, ascending, and counts of the postings of each term, of all runs together."""
         parts: list[tuple[list[Slots], list[NDArray[np.uint16]]]] = [([], []) for _ in terms]
-        for run in self._runs:
+        for run in self._runs_of(terms):
             for (rows, counts), where in zip(parts, run.postings(terms), strict=True):
                 if where.stop > where.start:
                     rows.append(run.rows[where])
@@ -324,7 +349,7 @@ class Lexical:
         if len(entries) == len(looked_for):
             return entries
         places: list[list[Slots]] = [[] for _ in looked_for]
-        for run in self._runs:
+        for run in self._runs_of(terms):
             for of_term, where in zip(places, run.postings(terms), strict=True):
                 if where.stop > where.start:
                     of_term.append(run.rows[where])

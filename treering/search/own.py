@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Literal
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.search.relations.contract import cosines
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import FoundCosines, Snapshot
 from treering.search.terms import Terms
 
 Mode = Literal["hybrid", "lexical", "dense"]
@@ -41,10 +41,14 @@ def pieces(size: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, slots=True)
 class RawScores:
-    """Scores of N fragments for Q queries, (N, Q); None where a scorer took no part."""
+    """Scores of N fragments for Q queries, (N, Q); None where a scorer took no part.
+
+    ``found`` says which cosines were looked up, where not all of them are there.
+    """
 
     bm25: Floats | None
     cosine: Floats | None
+    found: FoundCosines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +104,26 @@ class OwnScores:
 
 
 def raw_scores(
-    snapshot: Snapshot, queries: Sequence[Terms], vectors: Floats | None, mode: Mode
+    snapshot: Snapshot,
+    queries: Sequence[Terms],
+    vectors: Floats | None,
+    mode: Mode,
+    allowed: NDArray[np.bool_] | None = None,
+    near: Callable[[Codes], Codes] = lambda rows: rows,
 ) -> RawScores:
-    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query."""
+    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query.
+
+    Of vectors that stay in the database only cosines that may matter are looked for: of rows that
+    are ``allowed``, and of those ``near`` them.
+    """
     bm25 = cosine = None
     if mode != "dense":
         columns = [snapshot.lexical.score(query) for query in queries]
         bm25 = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
+        if snapshot.outside is not None:
+            found = snapshot.outside.cosines(vectors, bm25, allowed, near)
+            return RawScores(bm25, found.values, found)
         cosine = cosines(snapshot.items.vectors, vectors)
     return RawScores(bm25, cosine)
 
@@ -137,7 +153,7 @@ def fuse(
             lexical = terms["lexical"]
             terms["lexical"] = replace(lexical, scale=lexical.scale * weights)
     if raw.cosine is not None:
-        terms["dense"] = dense = scaled(raw.cosine, silent=~snapshot.embedded)
+        terms["dense"] = dense = scaled(raw.cosine, ~snapshot.embedded, raw.found)
         if readable is not None and raw.bm25 is not None:
             share = UNREAD + (1 - UNREAD) * readable
             terms["dense"] = replace(dense, scale=dense.scale * share.astype(np.float32))
@@ -149,15 +165,23 @@ def standardised(scores: Floats) -> Floats:
     return scaled(scores).values()
 
 
-def scaled(scores: Floats, silent: NDArray[np.bool_] | None = None) -> ScaledScores:
+def scaled(
+    scores: Floats,
+    silent: NDArray[np.bool_] | None = None,
+    found: FoundCosines | None = None,
+) -> ScaledScores:
     """Scores, shape (N, Q), in standard deviations from their mean, each column by itself.
 
-    Mean and deviation are those of the rows that are not ``silent``. The others get 0, which is the
-    mean: a vector that is not known yet says nothing about its fragment.
+    Mean and deviation are those that are ``found`` of all, or those of the rows that are not
+    ``silent``. The others get 0, which is the mean: a vector that is not known yet says nothing
+    about its fragment.
     """
     left_out = np.zeros(0, dtype=np.int64) if silent is None else np.flatnonzero(silent)
-    columns = [moments(without(column, left_out)) for column in scores.T]
-    centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
+    if found is not None:
+        centre, deviation = found.centre, found.deviation
+    else:
+        columns = [moments(without(column, left_out)) for column in scores.T]
+        centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
     # Equal scores leave rounding errors, which must not be blown up to scores of their own.
     flat = deviation <= FLAT * np.maximum(np.abs(centre), 1)
     scale = np.where(flat, 0, 1 / np.where(flat, 1, deviation)).astype(np.float32)

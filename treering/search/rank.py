@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
 from treering.search.refine import Refinement
-from treering.search.related import RelatedTerm, relate, summed
+from treering.search.related import RelatedTerm, neighbours, relate, summed
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
@@ -178,14 +179,18 @@ def rank(
     vectors: Floats | None,
     mode: Mode,
     exact: Callable[[Codes], Floats] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
 ) -> Ranking:
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10).
+
+    Where the vectors stay in the database, those of the best that are ``allowed`` are looked for.
 
     ``exact`` reads the vectors of rows as they were embedded, for a snapshot that has them in eight
     bits: the best rows are then scored by those.
     """
     counted = [terms(query) for query in queries]
-    raw = raw_scores(snapshot, counted, vectors, mode)
+    near = partial(neighbours, snapshot, relations, plan)
+    raw = raw_scores(snapshot, counted, vectors, mode, allowed, near)
     own = fuse(snapshot, raw, counted, _readable(snapshot, queries))
     scores = own.total()
     related = relate(snapshot, relations, plan, scores)
@@ -206,7 +211,8 @@ def rank(
         refinement = Refinement(
             snapshot, raw.cosine, own.terms["dense"], vectors, operators, share, exact
         )
-    return Ranking(snapshot, scores, parts, raw, counted, Standings.of(scores), share, refinement)
+    standings = Standings.of(scores, raw.found)
+    return Ranking(snapshot, scores, parts, raw, counted, standings, share, refinement)
 
 
 def _readable(snapshot: Snapshot, queries: Sequence[str]) -> Floats | None:

@@ -10,11 +10,9 @@ import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.search.own import ScaledScores
+from treering.search.related import LEAST_SHARE
 from treering.search.relations.contract import LocalOperator, Operator
 from treering.search.snapshot import Snapshot
-
-LEAST_SHARE = 0.02
-"""Neighbours of which a relation passes on less keep their cosines of eight bits."""
 
 
 class WeightedScores(Protocol):

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats
 from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import NullOperator, Operator
+from treering.search.relations.contract import LocalOperator, NullOperator, Operator
+from treering.search.relations.group import WholeMessage
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
+
+LEAST_SHARE = 0.02
+"""Neighbours of which a relation passes on less are not looked for."""
+
+MOST_PIECES = 32
+"""Pieces of a message on either side of one that are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,34 @@ def relate(
             part = RelatedPart(bound.operator.propagate(own), weight, bound.operator)
             related.setdefault(weighted.relation.name, RelatedTerm([])).parts.append(part)
     return related
+
+
+def neighbours(snapshot: Snapshot, relations: Relations, plan: Plan, rows: Codes) -> Codes:
+    """These rows and those whose scores count much at them, by the relations that reach few."""
+    near = rows
+    for weighted in (weighted for kind in snapshot.kinds for weighted in plan.get(kind, ())):
+        relation, items = weighted.relation, snapshot.items
+        bound = relations.bound(relation, items, snapshot.version, snapshot.change)
+        if isinstance(bound.operator, LocalOperator):
+            near = np.union1d(near, bound.operator.near(rows, LEAST_SHARE))
+        elif isinstance(relation, WholeMessage) and not isinstance(bound.operator, NullOperator):
+            near = np.union1d(near, _pieces(snapshot.entry, rows))
+    return near
+
+
+def _pieces(entry: Codes, rows: Codes) -> Codes:
+    """The rows of the same entries, which came one after the other."""
+    reached = [rows]
+    for step in (-1, 1):
+        at = rows
+        for _ in range(MOST_PIECES):
+            inside = (at + step >= 0) & (at + step < len(entry))
+            at = at[inside]
+            at = at[entry[at] == entry[at + step]] + step
+            if not len(at):
+                break
+            reached.append(at)
+    return np.unique(np.concatenate(reached))
 
 
 def summed(own: Floats, related: Mapping[str, RelatedTerm]) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
@@ -32,6 +32,7 @@ from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit, RoundRanker
 from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.terms import terms
 from treering.search.vectors import VectorBlocks
 from treering.text import check_text
 
@@ -88,11 +89,15 @@ class Searcher:
         if not queries:
             return []
         vectors = self.embedded(queries, mode)
-        with self._corpus.reading() as (reader, snapshot):
-            ranking = self._rank(reader, snapshot, queries, vectors, mode, plan, chat_unit)
-            if ranking is None:
+        with self._searching(queries, chat_unit) as (reader, snapshot):
+            if snapshot is None or not len(snapshot):
                 return [[] for _ in queries]
-            allowed = RowFilter.of(reader, ranking.snapshot, condition)
+            allowed = RowFilter.of(reader, snapshot, condition)
+            if snapshot.outside is not None:
+                allowed.complete()  # what the database looks for depends on it
+            ranking = self._rank(
+                reader, snapshot, queries, vectors, mode, plan, chat_unit, allowed.mask
+            )
             ranking = self._related(reader, ranking, queries, plan, allowed, k)
             reader.as_of = known_until(condition)
             best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
@@ -109,11 +114,15 @@ class Searcher:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
         vectors = self.embedded([query], mode)
-        with self._corpus.reading() as (reader, snapshot):
-            ranking = self._rank(reader, snapshot, [query], vectors, mode, plan, chat_unit)
-            if ranking is None:
+        with self._searching([query], chat_unit) as (reader, snapshot):
+            if snapshot is None or not len(snapshot):
                 return
-            allowed = RowFilter.of(reader, ranking.snapshot, condition, whole=True)
+            allowed = RowFilter.of(reader, snapshot, condition, whole=True)
+            if snapshot.outside is not None:
+                allowed.complete()
+            ranking = self._rank(
+                reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed.mask
+            )
             ranking = self._related(reader, ranking, [query], plan, allowed)
             reader.as_of = known_until(condition)
             order = allowed.best(ranking, 0, len(ranking.snapshot))
@@ -124,9 +133,10 @@ class Searcher:
             for start in range(0, len(order), CANDIDATES_PAGE):
                 rows = order[start : start + CANDIDATES_PAGE]
                 read = self.hits(reader, ranking, 0, rows)
-                for row, hit in zip(rows.tolist(), read, strict=True):
+                vectors_read: Floats = items.vectors[rows]
+                for row, hit, vector in zip(rows.tolist(), read, vectors_read, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
-                    yield Candidate(hit, place, session, items.vectors[row])
+                    yield Candidate(hit, place, session, vector)
 
     def context(
         self,
@@ -184,23 +194,30 @@ class Searcher:
         except EmbeddingError as error:
             raise type(error)(f"{error}; mode='lexical' searches without the model") from error
 
+    def _searching(
+        self, queries: Sequence[str], chat_unit: ChatUnit
+    ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+        """A read transaction, and the fragments for a search; rounds are made of all of them."""
+        if chat_unit == "rounds":
+            return self._corpus.reading()
+        return self._corpus.searching([terms(query) for query in queries])
+
     def _rank(
         self,
         reader: SpaceReader,
-        snapshot: Snapshot | None,
+        snapshot: Snapshot,
         queries: Sequence[str],
         vectors: Floats | None,
         mode: Mode,
         plan: Plan,
         chat_unit: ChatUnit,
-    ) -> RankedRows | None:
-        if snapshot is None or not len(snapshot):
-            return None
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> RankedRows:
         self.ensure_same(snapshot, vectors)
         if chat_unit == "rounds" and "chat" in snapshot.kinds:
             return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode)
         exact = self.exact(reader, snapshot)
-        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact)
+        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact, allowed)
 
     def _related(
         self,
@@ -228,7 +245,8 @@ class Searcher:
         """What reads the vectors of rows as they were embedded; None if the snapshot has them."""
         model, matrix = snapshot.state.model, snapshot.items.vectors
         numbers = snapshot.vector_number
-        if model is None or not isinstance(matrix, VectorBlocks) or matrix.is_exact:
+        is_held = not isinstance(matrix, VectorBlocks) or matrix.is_exact
+        if model is None or (is_held and snapshot.outside is None):
             return None
         assert numbers is not None  # the database has vectors of eight bits together with them
         return lambda rows: self._corpus.exact(reader, model, numbers[rows])

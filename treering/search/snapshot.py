@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,13 +12,47 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.journal.space import EmbeddingModel, SpaceReader, SpaceState
-from treering.records import Kind
+from treering.records import Kind, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
 from treering.search.names import Names
 from treering.search.reading import RowChange
 from treering.search.relations.contract import Items, Labels
+from treering.search.terms import Terms
 from treering.split import Span
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCosines:
+    """Cosines of some rows with Q queries, shape (N, Q); the mean of all in the place of others.
+
+    ``centre`` and ``deviation``, shape (Q,), are those of the cosines of all rows. ``rows`` have
+    been looked up, query by query. ``sample`` are rows drawn by chance, whose scores tell how those
+    of the others are spread.
+    """
+
+    values: Floats
+    centre: Floats
+    deviation: Floats
+    rows: Sequence[Codes]
+    sample: Codes
+
+
+class Outside(Protocol):
+    """The vectors of a snapshot that stay in the database, where the nearest are looked for."""
+
+    def cosines(
+        self,
+        queries: Floats,
+        bm25: Floats | None,
+        allowed: NDArray[np.bool_] | None,
+        near: Callable[[Codes], Codes],
+    ) -> FoundCosines:
+        """The cosines of all rows that may be among the best that are ``allowed``.
+
+        These are the nearest, the best by words, and what is ``near`` them by the relations.
+        """
+        ...
 
 
 @dataclass(slots=True)
@@ -40,16 +74,27 @@ class Snapshot:
     named: Labels | None = None  # codes in ``names`` of the sessions that have a name
     names: Names = field(default_factory=Names)
     metadata: Metadata = field(default_factory=Metadata)
+    outside: Outside | None = None  # where the vectors are, if they are not here
 
     def __len__(self) -> int:
         return len(self.fragment)
 
 
 class FragmentSource(Protocol):
-    """Where the fragments of a space come from: columns held in memory, kept in step with it."""
+    """Where the fragments of a space come from: columns held in memory, kept in step with it.
+
+    Of a space that is too large for that, vectors and terms stay in the database, and searches get
+    what the database finds.
+    """
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
         """A read transaction and the fragments as of it; None while the space has none."""
+        ...
+
+    def searching(
+        self, queries: Sequence[Terms]
+    ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+        """As ``reading``, for a search: it may have no other terms than those of the queries."""
         ...
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
@@ -58,4 +103,8 @@ class FragmentSource(Protocol):
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """Start and stop of fragments in the texts of their entries, by id."""
+        ...
+
+    def settle(self, progress: Progress | None = None) -> None:
+        """Do what is left to do for searches. Raises JournalError."""
         ...

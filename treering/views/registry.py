@@ -39,6 +39,7 @@ from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.registry import Chosen, Named, Plan, plan
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import Searcher
+from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
 from treering.views import progress as places
 from treering.views.code.derive import CodeChanges
@@ -93,8 +94,8 @@ class Views:
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         current = self._current_embedder
-        corpus = HeldTable(space, exact=exact)
-        self.searcher = Searcher(space, corpus, current, self.marks, self._newer)
+        self._corpus = _corpus(space, exact)
+        self.searcher = Searcher(space, self._corpus, current, self.marks, self._newer)
         resources = Resources(
             space=space,
             embedder=current,
@@ -279,6 +280,8 @@ class Views:
         for view in self._views:
             with _collected(failures), attributed(view):
                 view.settle(progress, upgrade=upgrade)
+        with _collected(failures):
+            self._corpus.settle(progress)
         if failures:
             raise failures[0]
 
@@ -591,6 +594,17 @@ def _refuse_equal_names(views: Sequence[View]) -> None:
     for name, size in Counter(view.name for view in views).items():
         if size > 1:
             raise ViewError(f"{size} views are called {name!r}; uninstall the package of one")
+
+
+def _corpus(space: Space, exact: bool) -> FragmentSource:
+    """Where fragments come from: main memory, or a database that has more than fit there."""
+    loaded = HeldTable(space, exact=exact)
+    limit = space.database.limit
+    if limit is None:
+        return loaded
+    with forks.importing():
+        from treering.views.candidates.source import CandidateSource
+    return CandidateSource(space, loaded, limit)
 
 
 def _views_of_other_packages(resources: Resources) -> Iterator[View]:

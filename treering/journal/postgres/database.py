@@ -29,7 +29,7 @@ from treering.errors import JournalBusy, JournalError
 from treering.journal import scrub, storage
 from treering.journal.conflicts import retried
 from treering.journal.contract import Reader, Writer
-from treering.journal.postgres import locks, presence, schema, tasks, vacuum
+from treering.journal.postgres import locks, presence, schema, scope, tasks, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.queues import WriterQueues
@@ -101,13 +101,14 @@ class PostgresDatabase:
             schema.prepare(connection, self._location, create=create)
 
     @contextmanager
-    def read(self) -> Iterator[Reader]:
+    def read(self, space: str | None = None) -> Iterator[Reader]:
         """A read transaction; nested in another of this thread, it is part of that one."""
         outer = self._current()
         if outer is not None:
-            yield outer
+            with outer.within(space):
+                yield outer
             return
-        with self._entered(), self._transaction(_READ) as (transaction, connection):
+        with self._entered(), self._transaction(_READ, space) as (transaction, connection):
             yield transaction
             with translated(self.url):
                 connection.execute("ROLLBACK")
@@ -125,7 +126,7 @@ class PostgresDatabase:
                 f" SET LOCAL lock_timeout = {int(BUSY_TIMEOUT_S * 1000)};"
                 f" {self._locks.for_writer_of(space)}"
             )
-            with self._transaction(begin) as (transaction, connection):
+            with self._transaction(begin, space) as (transaction, connection):
                 yield transaction
                 # What was to hold in the end is checked before, so that only a lost connection
                 # leaves it open whether the change is there.
@@ -187,6 +188,17 @@ class PostgresDatabase:
         with self._entered(), self._borrowed() as connection, translated(self.url):
             return presence.is_held(connection, number)
 
+    @property
+    def limit(self) -> int:
+        """Fragments of a space that are held in main memory; larger ones stay in the database."""
+        return self._location.limit
+
+    @contextmanager
+    def connected(self) -> Iterator[tuple[PgConnection, str]]:
+        """A connection outside any transaction, and the name of the schema."""
+        with self._entered(), self._borrowed() as connection, translated(self.url):
+            yield connection, self._location.schema
+
     @contextmanager
     def task(self, name: str) -> Iterator[bool]:
         """See ``Database``."""
@@ -236,13 +248,15 @@ class PostgresDatabase:
         return transaction if pid == os.getpid() else None
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
+    def _transaction(
+        self, begin: str, space: str | None
+    ) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
         """A transaction that the block ends; if it raises, nothing of it stays."""
         pid = os.getpid()
         with self._borrowed() as connection:
-            transaction = PostgresTransaction(connection, self.url, self._keys, self._locks)
+            transaction = PostgresTransaction(connection, self.url, self._keys, self._locks, space)
             try:
-                self._begin(connection, begin)
+                self._begin(connection, f"{begin}; {scope.statement(space)}")
                 self._local.current = pid, transaction
                 yield transaction, connection
             except BaseException:

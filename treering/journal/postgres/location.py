@@ -1,4 +1,4 @@
-"""Where a memory in PostgreSQL is: a URL as libpq takes it, with two options of treering's own."""
+"""Where a memory in PostgreSQL is: a URL as libpq takes it, with some options of treering's own."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ CONNECT_TIMEOUT_S: Final = 10
 
 DEFAULT_POOL: Final = 16
 MAX_POOL: Final = 1_000
+DEFAULT_LIMIT: Final = 1_000_000
+MAX_LIMIT: Final = 1 << 31
 _NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_OWN: Final = ("schema", "pool")
+_OWN: Final = ("schema", "pool", "limit")
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
     """A database, a schema of it, and how many connections a process may have.
 
+    ``limit`` is how many fragments of a space a process holds in main memory.
     ``conninfo`` is libpq's and may hold a password; ``shown`` never does.
     """
 
     conninfo: str
     schema: str
     pool: int
+    limit: int
     shown: str
 
     @classmethod
@@ -55,7 +59,9 @@ class Location:
                 "'%' and two digits for each '@', ':', '/', '?' or '%' within a part of it"
             ) from None
         schema = _schema(own.get("schema", DEFAULT_SCHEMA))
-        return cls(conninfo, schema, _pool(own.get("pool")), _shown(given, schema))
+        pool = _number("pool", own.get("pool"), "connections", DEFAULT_POOL, MAX_POOL)
+        limit = _number("limit", own.get("limit"), "fragments", DEFAULT_LIMIT, MAX_LIMIT)
+        return cls(conninfo, schema, pool, limit, _shown(given, schema))
 
 
 def _refuse_parts_of_a_password(base: str, given: Mapping[str, object]) -> None:
@@ -75,12 +81,12 @@ def _schema(name: str) -> str:
     return name
 
 
-def _pool(size: str | None) -> int:
-    if size is None:
-        return DEFAULT_POOL
-    if not size.isascii() or not size.isdecimal() or not 1 <= int(size) <= MAX_POOL:
-        raise InputError(f"pool is {size!r}; give a number of connections, 1 to {MAX_POOL}")
-    return int(size)
+def _number(name: str, given: str | None, what: str, default: int, most: int) -> int:
+    if given is None:
+        return default
+    if not given.isascii() or not given.isdecimal() or not 1 <= int(given) <= most:
+        raise InputError(f"{name} is {given!r}; give a number of {what}, 1 to {most}")
+    return int(given)
 
 
 def _shown(given: Mapping[str, object], schema: str) -> str:

@@ -10,6 +10,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError, JournalVersionError, UnknownName
+from treering.journal.postgres import scope
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.locks import Locks
 
@@ -67,6 +68,7 @@ def _migrate(
     schema = location.schema
     with connection.transaction():
         connection.execute(Locks(schema).for_writer_of(None))
+        connection.execute(scope.ALL)
         version = _version(connection, schema)  # again: another process may have been faster
         if version is None:
             _begin(connection, location)

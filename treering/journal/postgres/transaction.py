@@ -8,12 +8,13 @@ from itertools import count
 from typing import Any, Final
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
 from treering.journal import damage
 from treering.journal.contract import Patch, Row, StoredTable, Value
-from treering.journal.postgres import catalog
+from treering.journal.postgres import catalog, pieces, scope
 from treering.journal.postgres.dialect import PostgresDialect, is_table, translated
 from treering.journal.postgres.failures import translated as translated_errors
 from treering.journal.postgres.locks import Locks
@@ -36,9 +37,15 @@ class PostgresTransaction:
     dialect = PostgresDialect()
 
     def __init__(
-        self, connection: PgConnection, name: str, keys: dict[str, str], locks: Locks
+        self,
+        connection: PgConnection,
+        name: str,
+        keys: dict[str, str],
+        locks: Locks,
+        space: str | None = None,
     ) -> None:
         self.connection = connection
+        self._space = space
         self._name = name
         self._locks = locks
         self._shares = False
@@ -50,6 +57,25 @@ class PostgresTransaction:
     def refuse(self, why: str) -> None:
         """Answer everything that is still asked with this error."""
         self._refusal = why
+
+    @contextmanager
+    def within(self, space: str | None) -> Iterator[None]:
+        """Work in another space for a while, or in all of them."""
+        before = self._space
+        if space == before:
+            yield
+            return
+        self._enter(space)
+        try:
+            yield
+        finally:
+            if self.connection.info.transaction_status == TransactionStatus.INTRANS:
+                self._enter(before)
+
+    def _enter(self, space: str | None) -> None:
+        with self._using():
+            self._run(scope.statement(space))
+        self._space = space
 
     @contextmanager
     def _using(self) -> Iterator[None]:
@@ -154,6 +180,8 @@ class PostgresTransaction:
     def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
         """See ``Reader``."""
         with self._using():
+            if table in pieces.TABLES:
+                return pieces.part(self.connection, table, identity, start, size)
             row = self._run(
                 f"SELECT substring({column} FROM CAST(%s AS INTEGER) FOR CAST(%s AS INTEGER))"
                 f" FROM {table} WHERE id = %s",
@@ -161,8 +189,22 @@ class PostgresTransaction:
             ).fetchone()
         return b"" if row is None else bytes(row[0])
 
+    def extent(self, table: str, identity: int) -> int | None:
+        """See ``Reader``."""
+        with self._using():
+            return pieces.extent(self.connection, table, identity)
+
+    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+        """See ``Writer``."""
+        with self._using():
+            return pieces.allot(self.connection, table, size, identity)
+
     def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
-        """See ``Writer``; the value is written once for many of its parts."""
+        """See ``Writer``; a value in one row is written once for many of its parts."""
+        if table in pieces.TABLES:
+            with self._using():
+                pieces.patch(self.connection, table, identity, patches)
+            return
         for first in range(0, len(patches), MAX_PATCHES):
             value, params, end = column, list[Any](), 0
             for start, data in patches[first : first + MAX_PATCHES]:

@@ -24,7 +24,7 @@ PAUSE_S: Final = 0.05
 
 HEAPS: Final = (
     *("body", "label", "intake_slice", "vector_data"),
-    *("block_rows", "block_postings", "vector_block_data"),
+    *("block_rows", "block_postings", "vector_block_data", "nearest"),
 )
 """Tables whose rows are deleted or changed where SQLite overwrites them."""
 

@@ -37,6 +37,7 @@ from treering.views.contract import Erased, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.fragments import store
 from treering.views.fragments.parts import PartwiseEmbedder
+from treering.views.fragments.store import Places
 from treering.views.settings import choices_of
 
 _QUEUED = "they stay queued and are found by their words"
@@ -150,8 +151,8 @@ class Fragments(View):
         pieces = [(seq, piece) for seq, cut in derived.items() for piece in cut]
         if not pieces:
             return
-        fragments = store.insert(writer, [(seq, piece.span, piece.terms) for seq, piece in pieces])
-        self._store_vectors(writer, fragments, [piece.vector for _, piece in pieces])
+        places = store.insert(writer, [(seq, piece.span, piece.terms) for seq, piece in pieces])
+        self._store_vectors(writer, places, [piece.vector for _, piece in pieces])
         writer.touch()
 
     def catch_up(self, progress: Progress | None = None) -> None:
@@ -290,21 +291,24 @@ class Fragments(View):
         return np.concatenate(batches)
 
     def _store_vectors(
-        self, writer: SpaceWriter, fragments: Sequence[int], vectors: Sequence[Floats | None]
+        self, writer: SpaceWriter, places: Places, vectors: Sequence[Floats | None]
     ) -> None:
-        """Store the given vectors for the embedder's model; queue the rest for every model."""
+        """Store the vectors of new fragments for the embedder's model; queue the rest for every
+        model.
+        """
         for model in writer.state.models:
             ours = model.name == self._embedder().name
             pairs = [
                 (fragment, vector)
-                for fragment, vector in zip(fragments, vectors, strict=True)
+                for fragment, vector in zip(places, vectors, strict=True)
                 if ours and vector is not None and len(vector) == model.dimension
             ]
             if pairs:
                 numbers, rows = zip(*pairs, strict=True)
-                store.insert_vectors(writer, model, numbers, np.array(rows))
+                ours_placed = {fragment: places[fragment] for fragment in numbers}
+                store.add_vectors(writer, model, ours_placed, np.array(rows))
             embedded = {fragment for fragment, _ in pairs}
-            rest = [fragment for fragment in fragments if fragment not in embedded]
+            rest = [fragment for fragment in places if fragment not in embedded]
             work.enqueue(writer, writer.id, model.work, rest)
 
     def _next_texts(self, model: EmbeddingModel, last: int) -> tuple[list[int], list[Text]] | None:

@@ -38,7 +38,7 @@ class Column(Generic[T]):
     def reserve(self, total: int) -> None:
         """Make room for so many rows, if there is less."""
         if total > len(self._data):
-            larger = np.zeros(total, dtype=self._data.dtype)
+            larger = np.empty(total, dtype=self._data.dtype)
             larger[: self._size] = self.values
             self._data = larger
 
@@ -62,7 +62,7 @@ class Column(Generic[T]):
         self._data, self._size = data, len(values)
 
     def _room(self, size: int) -> NDArray[T]:
-        return np.zeros(size + max(SPARE, size >> 6), dtype=self._data.dtype)
+        return np.empty(size + max(SPARE, size >> 6), dtype=self._data.dtype)
 
     def remove(self, gone: Codes) -> None:
         """Drop some rows, given ascending; the later ones move up."""

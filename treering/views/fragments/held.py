@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -18,7 +18,9 @@ from treering import forks
 from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
+from treering.records import Progress
 from treering.search.snapshot import Snapshot
+from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.fragments.table import Table
 
@@ -96,6 +98,13 @@ class HeldTable:
             self._room.used(self, 0 if snapshot is None else len(snapshot))
             yield reader, snapshot
 
+    def searching(
+        self,
+        queries: Sequence[Terms],  # noqa: ARG002
+    ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+        """See ``FragmentSource``: the columns serve every search."""
+        return self.reading()
+
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
         return self._current().exact(reader, model, numbers)
@@ -103,6 +112,9 @@ class HeldTable:
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """See ``FragmentSource``."""
         return self._current().spans(reader, fragments)
+
+    def settle(self, progress: Progress | None = None) -> None:
+        """See ``FragmentSource``: nothing is left to do."""
 
     def release(self) -> None:
         """Let the columns go; searches that are under way keep theirs until they end."""

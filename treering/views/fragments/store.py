@@ -25,6 +25,9 @@ from treering.search.vectors import Block
 from treering.split import Span
 from treering.views.fragments.segment import EmbeddedRows, Segment, segment_of
 
+Places = dict[int, tuple[int, int]]
+"""Block and slot of fragments, by their ids."""
+
 UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
 
@@ -32,8 +35,8 @@ LONGEST = 1.01
 """No component of a unit vector is larger, even after rounding."""
 
 
-def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> list[int]:
-    """Store fragments, given as entry, span and terms; return their ids."""
+def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> Places:
+    """Store fragments, given as entry, span and terms; return their ids, each with its place."""
     places = blocks.reserve(writer, writer.id, [len(terms) for _, _, terms in pieces])
     space = writer.id
     fragments = writer.insert_many(
@@ -50,7 +53,10 @@ def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> li
         [span[0] for _, span, _ in pieces],
     )
     blocks.fill(writer, writer.id, places, rows, [terms for _, _, terms in pieces])
-    return fragments
+    return {
+        fragment: (place.block, place.slot)
+        for fragment, place in zip(fragments, places, strict=True)
+    }
 
 
 def renew(writer: SpaceWriter, terms: Mapping[int, Terms]) -> None:
@@ -75,7 +81,7 @@ def _placed(reader: Reader, columns: str, fragments: Sequence[int]) -> Iterator[
         )
 
 
-def _places(reader: Reader, fragments: Sequence[int]) -> dict[int, tuple[int, int]]:
+def _places(reader: Reader, fragments: Sequence[int]) -> Places:
     """Block and slot of fragments that are there, by id."""
     return {int(row[0]): (int(row[1]), int(row[2])) for row in _placed(reader, "1", fragments)}
 
@@ -88,21 +94,28 @@ def insert_vectors(
     there = vector_blocks.number_at(writer, model, list(places.values()))
     has = dict(zip(places, there, strict=True))
     new = [at for at, fragment in enumerate(fragments) if has.get(fragment) == 0]
-    if not new:
-        return
-    data = vectors[new].astype("<f4", copy=False)
-    numbers = writer.vector_numbers(len(new))
+    if new:
+        add_vectors(
+            writer, model, {fragments[at]: places[fragments[at]] for at in new}, vectors[new]
+        )
+
+
+def add_vectors(
+    writer: SpaceWriter, model: EmbeddingModel, places: Places, vectors: Floats
+) -> None:
+    """Store a vector for each of some fragments that have none, given with their places."""
+    data = vectors.astype("<f4", copy=False)
+    numbers = writer.vector_numbers(len(places))
     writer.many(
         "INSERT INTO vector_data (id, data) VALUES (?, ?)",
         ((number, row.tobytes()) for number, row in zip(numbers, data, strict=True)),
     )
-    ours = [fragments[at] for at in new]
     vector_blocks.put(
         writer,
         writer.id,
         model,
-        [places[fragment] for fragment in ours],
-        np.array(ours, dtype=np.int64),
+        list(places.values()),
+        np.array(list(places), dtype=np.int64),
         np.array(numbers, dtype=np.int64),
         data,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
 from typing import Any
 
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.journal import damage
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
-from treering.records import KINDS
+from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
 from treering.search.names import Names
 from treering.search.reading import RowChange
 from treering.search.relations.contract import MISSING, Items
 from treering.search.snapshot import Snapshot
+from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.fragments import store
 from treering.views.fragments.columns import Column
@@ -64,6 +65,16 @@ class Table:
                 snapshot = self._snapshot_of(reader, reader.state) if reader.id else None
             yield reader, snapshot
 
+    def searching(
+        self,
+        queries: Sequence[Terms],  # noqa: ARG002
+    ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
+        """See ``FragmentSource``: the columns serve every search."""
+        return self.reading()
+
+    def settle(self, progress: Progress | None = None) -> None:
+        """See ``FragmentSource``: nothing is left to do."""
+
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """Start and stop of fragments in the texts of their entries, by id."""
         return store.locate(reader, fragments)
@@ -76,7 +87,9 @@ class Table:
         if self._state is not None and state.revision < self._state.revision:
             # The thread began its transaction before the table's last update. It gets a table of
             # its own, as the shared one must not go back.
-            return Table(self._space, self._exact, self._exact_rows)._snapshot_of(reader, state)
+            return type(self)(self._space, self._exact, self._exact_rows)._snapshot_of(
+                reader, state
+            )
         previous, self._state = self._state, None  # what an error leaves behind is loaded anew
         if previous is None or (previous.model, previous.edition) != (state.model, state.edition):
             self._load(reader, state)

@@ -1,0 +1,21 @@
+"""The bench of candidates fills a schema, and compares what is found with ranking everything."""
+
+from __future__ import annotations
+
+import json
+
+from typer.testing import CliRunner
+
+from tests.postgres_server import new_schema
+from treering.cli.main import app
+
+
+def test_candidates_are_compared_with_ranking_everything() -> None:
+    options = ["--fragments", "150", "--questions", "3", "--json"]
+    done = CliRunner().invoke(app, ["bench", "candidates", new_schema(), *options])
+    assert done.exit_code == 0, done.output
+    figures = json.loads(done.stdout)
+    assert figures["fragments"] == 150
+    for compared in figures["filters"].values():
+        assert compared["found"] == 1.0
+        assert compared["found_p50_ms"] > 0

@@ -1,0 +1,295 @@
+"""Spaces above the limit of what is held: the database finds what exact ranking would."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from tests.candidates import corpus
+from tests.embedders import HashingEmbedder
+from tests.postgres_server import new_schema, server_url
+from treering import Memory
+from treering.errors import InputError, JournalError
+from treering.journal import blocks
+from treering.journal.postgres.location import Location
+from treering.records import Hit
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.group import Session
+from treering.search.relations.semantic import Semantic
+from treering.views.candidates import outside, sample, source
+
+LIMIT = 100
+NEAREST = 32
+"""So many of a thousand fragments: were it more, hardly anything would be left to the index."""
+
+
+@contextmanager
+def opened(url: str, **options: Any) -> Iterator[Memory]:
+    with Memory.open(url, embedder=HashingEmbedder(), **options) as memory:
+        yield memory
+
+
+def limited(url: str, limit: int = LIMIT) -> str:
+    return f"{url}{'&' if '?' in url else '?'}limit={limit}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A memory that holds all, and the same one above its limit."""
+
+    exact: Memory
+    found: Memory
+
+
+def add_texts(memory: Memory, rng: np.random.Generator, count: int) -> None:
+    for number in range(count):
+        memory.add(corpus.talk(rng, 90), source=f"talk{number}")
+        memory.add(corpus.text(rng, 30), source=f"text{number}")
+
+
+@contextmanager
+def pair(count: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+    monkeypatch.setattr(outside, "NEAREST", NEAREST)
+    monkeypatch.setattr(blocks, "MOST_SLOTS", 200)
+    url = new_schema()
+    with opened(url) as exact:
+        add_texts(exact, np.random.default_rng(3), count)
+        with opened(limited(url)) as found:
+            found.settle()
+            yield Pair(exact, found)
+
+
+@pytest.fixture(scope="module")
+def same() -> Iterator[Pair]:
+    """Two memories of the same texts, which tests only read."""
+    with pytest.MonkeyPatch.context() as monkeypatch, pair(7, monkeypatch) as memories:
+        yield memories
+
+
+@pytest.fixture
+def changing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+    with pair(3, monkeypatch) as memories:
+        yield memories
+
+
+def places(hits: list[Hit]) -> list[tuple[str, int]]:
+    return [(hit.entry_id, hit.start) for hit in hits]
+
+
+FILTERS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "metadata": {"metadata": {"team": 3}},
+    "speaker": {"speaker": "Ana"},
+    "kind": {"kind": "text"},
+    "source": {"source": "talk3"},
+    "time": {"until": "2026-06-01"},
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_of_the_ten_best_97_in_100_are_found(same: Pair, name: str) -> None:
+    shared = total = 0
+    for question in corpus.questions(np.random.default_rng(5), 30):
+        exact = places(same.exact.search(question, k=10, **FILTERS[name]))
+        found = places(same.found.search(question, k=10, **FILTERS[name]))
+        shared += len(set(exact) & set(found))
+        total += len(exact)
+    assert shared >= 0.97 * total > 0
+
+
+def test_a_filter_that_keeps_many_is_asked_of_the_index(
+    same: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "FEW", 20)
+    test_of_the_ten_best_97_in_100_are_found(same, "speaker")
+
+
+def test_scores_by_words_alone_are_the_same(same: Pair) -> None:
+    for question in corpus.questions(np.random.default_rng(6), 10):
+        exact = same.exact.search(question, k=20, mode="lexical")
+        found = same.found.search(question, k=20, mode="lexical")
+        assert places(exact) == places(found)
+        assert [hit.score for hit in exact] == pytest.approx([hit.score for hit in found])
+        assert [hit.confidence for hit in exact] == [hit.confidence for hit in found]
+
+
+def test_scores_are_the_same_where_the_sample_is_the_whole_space(
+    same: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "NEAREST", 4_000)
+    for question in corpus.questions(np.random.default_rng(7), 5):
+        exact, found = (memory.search(question, k=5) for memory in (same.exact, same.found))
+        assert places(exact) == places(found)
+        for one, other in zip(exact, found, strict=True):
+            assert one.score == pytest.approx(other.score, abs=2e-3)
+            assert one.confidence == pytest.approx(other.confidence, abs=2e-3)
+            assert one.why.cosine == pytest.approx(other.why.cosine, abs=1e-4)
+
+
+def test_a_small_sample_changes_scores_little(same: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus_source = same.found._views.searcher._corpus
+    assert isinstance(corpus_source, source.CandidateSource)
+    monkeypatch.setattr(corpus_source, "_drawn", 24)
+    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    for question in corpus.questions(np.random.default_rng(8), 5):
+        exact, found = (memory.search(question, k=1)[0] for memory in (same.exact, same.found))
+        assert exact.score == pytest.approx(found.score, rel=0.1)
+        assert exact.confidence == pytest.approx(found.confidence, abs=0.15)
+
+
+def test_a_context_and_several_queries_are_the_same(same: Pair) -> None:
+    questions = corpus.questions(np.random.default_rng(9), 3)
+    exact, found = (memory.search_many(questions, k=3) for memory in (same.exact, same.found))
+    assert [places(hits) for hits in exact] == [places(hits) for hits in found]
+    exact_text, found_text = (
+        memory.context(questions[0], budget=300).text for memory in (same.exact, same.found)
+    )
+    assert exact_text == found_text
+
+
+def test_a_relation_that_needs_all_vectors_gets_them(
+    same: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
+    question = corpus.questions(np.random.default_rng(10), 1)[0]
+    relations = [Weighted(Semantic(), 1.0), Weighted(Session(), 0.5)]
+    exact, found = (
+        memory.search(question, k=5, relations=relations) for memory in (same.exact, same.found)
+    )
+    assert len(set(places(exact)) & set(places(found))) >= 4
+    assert "needs all vectors" in caplog.text
+
+
+def test_rounds_are_made_of_all_fragments(same: Pair) -> None:
+    question = corpus.questions(np.random.default_rng(11), 1)[0]
+    results = [
+        memory._views.searcher.search(
+            [question], 3, _no_filter(), "hybrid", memory._views.plan(None, None), "rounds"
+        )
+        for memory in (same.exact, same.found)
+    ]
+    assert places(results[0][0]) == places(results[1][0])
+
+
+def _no_filter() -> Any:
+    from treering.records import Filter
+
+    return Filter()
+
+
+def test_what_is_added_after_the_index_was_made_is_found(changing: Pair) -> None:
+    changing.found.add("The ferry to Corfu leaves at nine.", source="later")
+    for memory in (changing.found, changing.exact):
+        assert memory.search("When does the ferry to Corfu leave?", k=1)[0].source == "later"
+    changing.found.settle()
+    assert changing.found.search("the ferry to Corfu", k=1, mode="dense")[0].source == "later"
+
+
+def test_what_is_forgotten_is_found_no_more_and_leaves_the_index(changing: Pair) -> None:
+    found = changing.found
+    question = corpus.questions(np.random.default_rng(12), 1)[0]
+    best = found.search(question, k=1)[0]
+    before = _indexed(found)
+    found.forget(source=best.source)
+    assert _indexed(found) < before
+    for memory in (found, changing.exact):
+        assert best.source not in {hit.source for hit in memory.search(question, k=30)}
+    assert places(found.search(question, k=10)) == places(changing.exact.search(question, k=10))
+
+
+def _indexed(memory: Memory) -> int:
+    with memory._database.read() as reader:
+        row = reader.row("SELECT count(*) FROM nearest")
+    assert row is not None
+    return int(row[0])
+
+
+def test_another_model_is_indexed_in_the_place_of_the_first(changing: Pair) -> None:
+    other = HashingEmbedder("other", 48)
+    changing.found.reembed(other)
+    changing.found.settle()
+    assert _indexed(changing.found) == changing.found.stats().embedded
+    question = corpus.questions(np.random.default_rng(13), 1)[0]
+    hits = changing.found.search(question, k=10)
+    assert all(hit.why.cosine is not None for hit in hits)
+    with changing.found._database.read() as reader:
+        names = [row[0] for row in reader.rows(
+            "SELECT CAST(indexname AS TEXT) FROM pg_indexes WHERE tablename = 'nearest'"
+            " AND schemaname = current_schema() AND indexdef LIKE '%hnsw%'"
+        )]  # fmt: skip
+    assert len(names) == 1
+
+
+def test_a_space_that_is_made_anew_is_searched_as_before(changing: Pair) -> None:
+    question = corpus.questions(np.random.default_rng(14), 1)[0]
+    before = places(changing.found.search(question, k=10))
+    changing.exact.rebuild("fragments")
+    assert places(changing.found.search(question, k=10)) == before
+
+
+def test_a_removed_space_leaves_nothing_in_the_index(changing: Pair) -> None:
+    changing.found.add("Something else.", source="x")
+    changing.found.forget_space("default")
+    assert _indexed(changing.found) == 0
+
+
+def test_until_the_index_is_made_all_is_held_and_a_warning_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    url = new_schema()
+    with opened(limited(url, 5)) as memory, caplog.at_level(logging.WARNING):
+        memory.add(corpus.text(np.random.default_rng(1), 40), source="text")
+        assert len(memory.search("text", k=10)) == 10
+        assert len(memory.search("words", k=10)) == 10
+        assert [r.getMessage() for r in caplog.records if "more than 5" in r.getMessage()] == [
+            "space 'default' has more than 5 fragments, and all are held in main memory until "
+            "settle() has let the database index their vectors"
+        ]
+
+
+def test_without_the_extension_settle_says_what_to_do() -> None:
+    name = f"plain_{os.getpid()}"
+    with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE ROLE {name} LOGIN")
+        connection.execute(f"GRANT CREATE ON DATABASE {name} TO {name}")
+        connection.execute(f"REVOKE CREATE ON DATABASE {name} FROM PUBLIC")
+    given = conninfo_to_dict(server_url())
+    url = f"postgresql://{name}@/{name}?host={given['host']}&limit=2"
+    try:
+        with opened(url) as memory:
+            memory.add(corpus.text(np.random.default_rng(1), 40), source="text")
+            with pytest.raises(JournalError, match="CREATE EXTENSION vector"):
+                memory.settle()
+            assert len(memory.search("text", k=3)) == 3
+    finally:
+        with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
+            connection.execute(f"DROP DATABASE {name} (FORCE)")
+            connection.execute(f"DROP ROLE {name}")
+
+
+@pytest.mark.parametrize("limit", ["0", "all", "-1"])
+def test_a_limit_that_is_none_is_refused(limit: str) -> None:
+    with pytest.raises(InputError, match="limit is"):
+        Location.of(f"postgresql://ana@db/life?limit={limit}")
+
+
+def test_a_sample_stands_for_its_space_until_that_has_changed_much(same: Pair) -> None:
+    snapshot = same.exact._views.searcher.snapshot()
+    assert snapshot is not None
+    read: Callable[[Any], Any] = snapshot.items.vectors.__getitem__
+    drawn = sample.Sample.of(snapshot, read, 10)
+    which, rows = drawn.there(snapshot)
+    assert len(drawn.fragment) < len(snapshot)
+    assert np.count_nonzero(drawn.is_drawn) == 10
+    assert (snapshot.fragment[rows] == drawn.fragment[which]).all()
+    assert drawn.fits(snapshot, rows)
+    assert not drawn.fits(snapshot, rows[: len(rows) // 2])

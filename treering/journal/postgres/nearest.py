@@ -1,0 +1,255 @@
+"""Nearest neighbours by an index of pgvector, for spaces that do not fit in main memory.
+
+The table ``nearest`` has a row for each vector, in halves, and an HNSW index for each space and
+model. It is made when a space first needs it, as only this needs the extension. A row goes with its
+vector by itself, as it refers to that. Vectors are numbered in the order of time: those up to the
+highest number in the table are in it, those above are not yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import psycopg
+from psycopg.rows import TupleRow
+
+from treering.arrays import Codes, Floats
+from treering.errors import JournalError
+from treering.journal.contract import Reader
+
+PgConnection = psycopg.Connection[TupleRow]
+
+MOST_DIMENSIONS: Final = 4_000
+"""What HNSW takes of halves."""
+
+EF_SEARCH: Final = 200
+"""Neighbours that a search of the index keeps in view, at least: more of them find more."""
+
+_EXTENSION: Final = """
+    SELECT CAST(n.nspname AS TEXT) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+    WHERE e.extname = 'vector'
+"""
+_INDEXED: Final = """
+    SELECT CAST(n.nspname AS TEXT) FROM pg_index i, pg_extension e
+    JOIN pg_namespace n ON n.oid = e.extnamespace
+    WHERE i.indexrelid = to_regclass(?) AND i.indisvalid AND e.extname = 'vector'
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """The index of a space and a model, with all vectors that are numbered up to ``mark``.
+
+    ``kind`` is the type of its vectors, with the schema that the extension stands in.
+    """
+
+    space: int
+    model: int
+    mark: int
+    kind: str
+
+
+def opened(reader: Reader, space: int, model: int) -> VectorIndex | None:
+    """The index of a space and a model; None before there is one."""
+    schema = reader.row(_INDEXED, (_index(space, model),))
+    if schema is None:
+        return None
+    row = reader.row(
+        "SELECT coalesce(max(number), 0) FROM nearest WHERE space = ? AND model = ?",
+        (space, model),
+    )
+    return VectorIndex(space, model, int(row[0]) if row else 0, _type(str(schema[0])))
+
+
+def neighbours(
+    reader: Reader, index: VectorIndex, vector: Floats, limit: int
+) -> tuple[Codes, Floats]:
+    """The fragments whose vectors are nearest, nearest first, and their cosines."""
+    ef = min(max(EF_SEARCH, limit), 1_000)  # the most that the index takes; it goes on by itself
+    reader.row(
+        "SELECT set_config('hnsw.ef_search', ?, true),"
+        " set_config('hnsw.iterative_scan', 'strict_order', true)",
+        (str(ef),),
+    )
+    distance = _distance(index.kind, len(vector))
+    rows = reader.rows(
+        f"SELECT fragment, {distance} FROM nearest"
+        f" WHERE space = {index.space} AND model = {index.model} ORDER BY {distance} LIMIT {limit}",
+        (_text(vector), _text(vector)),
+    )
+    return _columns(rows)
+
+
+def cosines(
+    reader: Reader, index: VectorIndex, numbers: Sequence[int], vector: Floats
+) -> tuple[Codes, Floats]:
+    """Of the vectors that are in the table: their numbers, ascending, and their cosines."""
+    distance = _distance(index.kind, len(vector))
+    rows = reader.rows(
+        f"SELECT number, {distance} FROM nearest WHERE number IN (SELECT value FROM json_each(?))"
+        " ORDER BY number",
+        (_text(vector), "[" + ",".join(map(str, numbers)) + "]"),
+    )
+    return _columns(rows)
+
+
+def _columns(rows: Iterator[Any]) -> tuple[Codes, Floats]:
+    pairs = list(rows)
+    first = np.array([row[0] for row in pairs], dtype=np.int64)
+    return first, -np.array([row[1] for row in pairs], dtype=np.float32)
+
+
+def _distance(kind: str, dimension: int) -> str:
+    """The expression that the index is of: the negative product with a vector."""
+    schema = kind.rpartition(".")[0]
+    halves = f"{kind}({dimension})"
+    return f"(CAST(half AS {halves}) OPERATOR({schema}.<#>) CAST(? AS {halves}))"
+
+
+def _type(schema: str) -> str:
+    return f'"{schema}".halfvec'
+
+
+def _text(vector: Floats) -> str:
+    return "[" + ",".join(map(repr, vector.tolist())) + "]"
+
+
+_MISSING: Final = (
+    "the space has more fragments than are held in memory, and the database lacks the extension "
+    "pgvector, which finds the nearest of so many; let an administrator run CREATE EXTENSION "
+    "vector, or give the URL a larger limit=…"
+)
+
+
+# ------------------------------------------------------------------------------------- filling
+
+
+def ensure_fits(dimension: int) -> None:
+    """Raise JournalError for vectors that are too long for the index."""
+    if dimension > MOST_DIMENSIONS:
+        raise JournalError(
+            f"vectors of {dimension} dimensions cannot be indexed, {MOST_DIMENSIONS} at most; give "
+            "the URL a larger limit=…, or choose a smaller model with reembed()"
+        )
+
+
+@contextmanager
+def filling(connection: PgConnection, schema: str) -> Iterator[bool]:
+    """Make the table ready, and keep others from filling it; False if somebody does that already.
+
+    Raises JournalError if the extension is missing and cannot be made.
+    """
+    digest = hashlib.sha256(f"treering nearest:{schema}".encode()).digest()
+    number = -int.from_bytes(digest[:7]) - 1
+    taken = connection.execute("SELECT pg_try_advisory_lock(%s)", (number,)).fetchone()
+    if taken is None or not taken[0]:
+        yield False
+        return
+    try:
+        connection.execute("SET statement_timeout = 0")  # an index of a million takes minutes
+        connection.execute("SELECT set_config('treering.all', 'on', false)")
+        _make_table(connection)
+        yield True
+    finally:
+        if not connection.broken:
+            connection.execute("RESET statement_timeout")
+            connection.execute("SELECT set_config('treering.all', '', false)")
+            connection.execute("SELECT pg_advisory_unlock(%s)", (number,))
+
+
+def _make_table(connection: PgConnection) -> None:
+    row = connection.execute(_EXTENSION).fetchone()
+    if row is None:
+        try:
+            connection.execute("CREATE EXTENSION vector SCHEMA public")
+        except psycopg.Error as error:
+            raise JournalError(_MISSING) from error
+        row = ("public",)
+    made = connection.execute("SELECT to_regclass('nearest') IS NOT NULL").fetchone()
+    if made is not None and made[0]:
+        return
+    with connection.transaction():
+        connection.execute(
+            "CREATE TABLE nearest ("
+            " number BIGINT PRIMARY KEY REFERENCES vector_data (id) ON DELETE CASCADE DEFERRABLE,"
+            " space BIGINT NOT NULL REFERENCES space (id) DEFERRABLE,"
+            " model BIGINT NOT NULL REFERENCES model (id) DEFERRABLE,"
+            f" fragment BIGINT NOT NULL, half {_type(str(row[0]))} NOT NULL)"
+        )
+        connection.execute("CREATE INDEX nearest_by_number ON nearest (space, model, number)")
+        connection.execute("SELECT treering_protect('nearest')")
+
+
+def highest(connection: PgConnection, space: int, model: int) -> int:
+    """The highest number of a vector in the table; 0 if it has none."""
+    row = connection.execute(
+        "SELECT coalesce(max(number), 0) FROM nearest WHERE space = %s AND model = %s",
+        (space, model),
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def insert(
+    connection: PgConnection,
+    space: int,
+    model: int,
+    numbers: Sequence[int],
+    fragments: Sequence[int],
+    vectors: Floats,
+) -> None:
+    """Put vectors into the table; those that were erased meanwhile are left out."""
+    row = connection.execute(_EXTENSION).fetchone()
+    kind = _type(str(row[0] if row else "public"))
+    connection.execute(
+        "INSERT INTO nearest (number, space, model, fragment, half)"
+        f" SELECT d.id, %s, %s, n.fragment, CAST(n.half AS {kind})"
+        " FROM unnest(CAST(%s AS BIGINT[]), CAST(%s AS BIGINT[]), CAST(%s AS TEXT[]))"
+        " AS n (number, fragment, half) JOIN vector_data d ON d.id = n.number"
+        " FOR KEY SHARE OF d ON CONFLICT DO NOTHING",
+        (space, model, list(numbers), list(fragments), [_text(vector) for vector in vectors]),
+    )
+
+
+def has_index(connection: PgConnection, space: int, model: int) -> bool:
+    """Whether the index of a space and a model is there as a whole."""
+    row = connection.execute(
+        "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)",
+        (_index(space, model),),
+    ).fetchone()
+    return bool(row and row[0])
+
+
+def make_index(connection: PgConnection, space: int, model: int, dimension: int) -> None:
+    """Make the index of a space and a model; others read and write meanwhile."""
+    name = _index(space, model)
+    row = connection.execute(_EXTENSION).fetchone()
+    kind = _type(str(row[0] if row else "public"))
+    schema = kind.rpartition(".")[0]
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")  # one that was not finished
+    connection.execute(
+        f"CREATE INDEX CONCURRENTLY {name} ON nearest USING hnsw"
+        f" ((CAST(half AS {kind}({dimension}))) {schema}.halfvec_ip_ops)"
+        f" WHERE space = {space} AND model = {model}"
+    )
+
+
+def drop_others(connection: PgConnection, space: int, models: Sequence[int]) -> None:
+    """Drop the indexes of models that a space has no more."""
+    names = [_index(space, model) for model in models]
+    rows = connection.execute(
+        "SELECT CAST(indexrelid AS regclass)::text FROM pg_index JOIN pg_class ON"
+        " pg_class.oid = indexrelid WHERE indrelid = to_regclass('nearest')"
+        " AND starts_with(relname, %s) AND NOT relname = ANY (%s)",
+        (f"nearest_{space}_", names),
+    ).fetchall()
+    for (name,) in rows:
+        connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+
+
+def _index(space: int, model: int) -> str:
+    return f"nearest_{space}_{model}"

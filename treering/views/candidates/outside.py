@@ -1,0 +1,225 @@
+"""The vectors of a space that stay in the database, as a search sees them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes, Floats
+from treering.errors import JournalError
+from treering.journal import damage
+from treering.journal.postgres import nearest
+from treering.journal.postgres.nearest import VectorIndex
+from treering.journal.space import EmbeddingModel, SpaceReader
+from treering.search.relations.contract import Matrix
+from treering.search.snapshot import FoundCosines, Snapshot
+from treering.views.candidates.sample import Sample
+from treering.views.fragments import store
+
+NEAREST: Final = 128
+"""Fragments that are taken of the nearest, and of the best by words, for each query."""
+
+FEW: Final = 20_000
+"""If a filter keeps no more, the cosines of all of these are looked up, without the index."""
+
+MOST_NEAREST: Final = 4_000
+"""Fragments that the index is asked for, at most, where a filter leaves out many of them."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Recent:
+    """Vectors that are not in the index yet, by their numbers, which ascend."""
+
+    model: int = 0
+    number: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    vectors: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+
+
+@dataclass(slots=True)
+class Held:
+    """What is kept in main memory from one search of a space to the next."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    sample: Sample | None = None
+    recent: Recent = field(default_factory=Recent)
+
+
+def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
+    """Vectors by their numbers as they were embedded, (n, d); zeros for number 0.
+
+    Raises JournalCorrupt.
+    """
+    wanted = np.unique(numbers[numbers > 0])
+    rows = reader.rows(
+        "SELECT id, data FROM vector_data WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (json.dumps(wanted.tolist()),),
+    )
+    data = [row[1] for row in rows]
+    vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
+    with damage.decoding("a stored vector"):
+        if len(data) < len(wanted):
+            raise ValueError("vectors are missing")
+        stored = store.to_vectors(data, model.dimension)
+    if len(wanted):
+        vectors[numbers > 0] = stored[np.searchsorted(wanted, numbers[numbers > 0])]
+    return vectors
+
+
+class OutsideVectors:
+    """The vectors of a snapshot in one read transaction, most of which are in an index."""
+
+    def __init__(
+        self, reader: SpaceReader, snapshot: Snapshot, index: VectorIndex, held: Held, drawn: int
+    ) -> None:
+        model = snapshot.state.model
+        assert model is not None  # else there is no index
+        self._reader = reader
+        self._snapshot = snapshot
+        self._model: EmbeddingModel = model
+        self._index = index
+        with held.lock:
+            self._recent = self._read_recent(held)
+            sample = held.sample
+            rows = np.zeros(0, np.int64) if sample is None else sample.there(snapshot)[1]
+            if sample is None or not sample.fits(snapshot, rows):
+                sample = held.sample = Sample.of(snapshot, self.exact, drawn)
+        self._sample = sample
+
+    def exact(self, rows: Codes) -> Floats:
+        """The vectors of some rows as they were embedded."""
+        return read_vectors(self._reader, self._model, self._numbers[rows])
+
+    @property
+    def _numbers(self) -> Codes:
+        numbers = self._snapshot.vector_number
+        assert numbers is not None  # the columns of a space have them
+        return numbers
+
+    def cosines(
+        self,
+        queries: Floats,
+        bm25: Floats | None,
+        allowed: Mask | None,
+        near: Callable[[Codes], Codes],
+    ) -> FoundCosines:
+        """See ``Outside``."""
+        looked_up: list[tuple[Codes, Floats]] = []
+        for query, vector in enumerate(queries):
+            rows = self._candidates(vector, None if bm25 is None else bm25[:, query], allowed)
+            rows = near(rows)
+            rows = rows[self._numbers[rows] > 0]
+            looked_up.append((rows, self._cosines(self._numbers[rows], vector)))
+        return self._sample.cosines(self._snapshot, queries, looked_up)
+
+    def _candidates(self, vector: Floats, bm25: Floats | None, allowed: Mask | None) -> Codes:
+        """The rows that are nearest, and those that are best by words."""
+        best: list[Codes] = [self._nearest(vector, allowed)]
+        if bm25 is not None:
+            best.append(np.array([bm25.argmax()]))  # it tells what words count for the query
+            scores = bm25 if allowed is None else np.where(allowed, bm25, np.float32(0))
+            k = min(NEAREST, len(scores))
+            top = np.argpartition(scores, len(scores) - k)[len(scores) - k :]
+            best.append(top[scores[top] > 0])
+        return np.unique(np.concatenate(best)).astype(np.int64)
+
+    def _nearest(self, vector: Floats, allowed: Mask | None) -> Codes:
+        kept = self._numbers > 0 if allowed is None else allowed & (self._numbers > 0)
+        count = int(np.count_nonzero(kept))
+        if count <= FEW and allowed is not None:
+            rows = np.flatnonzero(kept)
+            column = self._cosines(self._numbers[rows], vector)
+        else:
+            limit = min(int(NEAREST * len(kept) / max(count, 1)) + 1, MOST_NEAREST)
+            fragments, column = nearest.neighbours(self._reader, self._index, vector, limit)
+            rows = self._rows_of(fragments)
+            column = column[kept[rows]]
+            rows = rows[kept[rows]]
+            rows, column = self._with_recent(rows, column, kept, vector)
+        order = np.argsort(-column, kind="stable")[:NEAREST]
+        best: Codes = rows[order]
+        return best
+
+    def _rows_of(self, fragments: Codes) -> Codes:
+        rows = np.searchsorted(self._snapshot.fragment, fragments)
+        rows = np.minimum(rows, len(self._snapshot) - 1)
+        if (self._snapshot.fragment[rows] != fragments).any():
+            raise JournalError(
+                "the index of vectors holds others than the space; drop the table nearest, and "
+                "settle() fills it again"
+            )
+        return rows
+
+    def _with_recent(
+        self, rows: Codes, column: Floats, kept: Mask, vector: Floats
+    ) -> tuple[Codes, Floats]:
+        """Rows and cosines with those of vectors that the index does not have yet."""
+        later = np.flatnonzero((self._numbers > self._index.mark) & kept)
+        more = self._cosines(self._numbers[later], vector)
+        return np.concatenate([rows, later]), np.concatenate([column, more])
+
+    def _cosines(self, numbers: Codes, vector: Floats) -> Floats:
+        """The cosines of the vectors with some numbers; 0 for one that is not found."""
+        out = np.zeros(len(numbers), dtype=np.float32)
+        if not len(numbers):
+            return out
+        older = numbers[numbers <= self._index.mark]
+        of, cosines = nearest.cosines(self._reader, self._index, older.tolist(), vector)
+        recent = self._recent
+        of = np.concatenate([of, recent.number])
+        cosines = np.concatenate([cosines, recent.vectors @ vector]).astype(np.float32)
+        at = np.minimum(np.searchsorted(of, numbers), max(len(of) - 1, 0))
+        is_there = of[at] == numbers if len(of) else np.zeros(len(numbers), dtype=np.bool_)
+        out[is_there] = cosines[at[is_there]]
+        return out
+
+    def _read_recent(self, held: Held) -> Recent:
+        """The vectors above the mark; those that are held already are not read again."""
+        numbers = np.sort(self._numbers[self._numbers > self._index.mark])
+        before = held.recent
+        if before.model != self._model.id:
+            before = Recent(self._model.id, vectors=np.zeros((0, self._model.dimension), "f4"))
+        new = numbers[~np.isin(numbers, before.number)]
+        stays = np.isin(before.number, numbers)
+        read = read_vectors(self._reader, self._model, new)
+        number = np.concatenate([before.number[stays], new])
+        order = np.argsort(number)
+        vectors = np.concatenate([before.vectors[stays], read])
+        held.recent = Recent(self._model.id, number[order], vectors[order])
+        return held.recent
+
+
+class OutsideMatrix:
+    """The vectors as relations may ask for them: rows are read, products need them all.
+
+    ``whole`` gives all of them, which loads the space as if it were small.
+    """
+
+    def __init__(self, outside: OutsideVectors, size: int, whole: Callable[[], Matrix]) -> None:
+        self._outside = outside
+        self._whole = whole
+        self.shape = (size, outside._model.dimension)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any, /) -> Any:
+        if isinstance(rows, slice):
+            return self._outside.exact(np.arange(*rows.indices(len(self))))
+        if isinstance(rows, np.ndarray) and rows.ndim:
+            return self._outside.exact(np.flatnonzero(rows) if rows.dtype == np.bool_ else rows)
+        return self._outside.exact(np.array([int(rows)]))[0]
+
+    def __matmul__(self, other: Any, /) -> Any:
+        return self._whole() @ other
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        whole = np.asarray(self._whole())
+        return whole if dtype is None else whole.astype(dtype)

@@ -1,0 +1,127 @@
+"""Fragments drawn by chance, with those read beside them: how the scores of all are spread.
+
+Own scores count in standard deviations from the mean of the whole space, and how sure a hit is
+depends on how far it stands out. Neither needs all vectors: some thousand tell both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes, Floats
+from treering.search.snapshot import FoundCosines, Snapshot
+
+DRAWN: Final = 256
+"""Fragments that are drawn with those beside them. The best are not left to chance: their scores
+are known, and only how those of the others are spread is told by these."""
+
+LIKENESS: Final = 8_192
+"""Fragments whose vectors tell mean and deviation of all cosines, to 1 % of the deviation."""
+
+BESIDE: Final = 6
+"""Rows on either side of each, whose scores count at it by the relations."""
+
+GROWN: Final = 1.25
+LOST: Final = 0.1
+"""By how much a space grows, or the part of a sample that was erased, before it is drawn anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Fragments by id, ascending, of which some were ``drawn``, and their vectors, (n, d).
+
+    ``mean``, (d,), and ``covariance``, (d, d), are those of the vectors of more fragments: of any
+    query they give mean and deviation of its cosines.
+    """
+
+    fragment: Codes
+    is_drawn: NDArray[np.bool_]
+    vectors: Floats
+    mean: Floats
+    covariance: Floats
+    model: int
+    size: int
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, exact: Callable[[Codes], Floats], drawn: int = DRAWN) -> Sample:
+        """A sample of the embedded fragments of a snapshot; all, if they are few."""
+        embedded = np.flatnonzero(snapshot.embedded)
+        rng = np.random.default_rng(len(embedded))
+        chosen, rows = embedded, embedded
+        if len(embedded) > drawn * (2 * BESIDE + 1):
+            chosen = np.sort(rng.choice(embedded, drawn, replace=False))
+            rows = _beside(snapshot, chosen)
+        if len(embedded) > LIKENESS:
+            embedded = np.sort(rng.choice(embedded, LIKENESS, replace=False))
+        vectors = exact(embedded)
+        mean: Floats = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+        vectors -= mean
+        model = snapshot.state.model
+        return cls(
+            fragment=snapshot.fragment[rows].copy(),
+            is_drawn=np.isin(rows, chosen),
+            vectors=exact(rows),
+            mean=mean,
+            covariance=vectors.T @ vectors / np.float32(max(len(vectors), 1)),
+            model=0 if model is None else model.id,
+            size=len(snapshot),
+        )
+
+    def fits(self, snapshot: Snapshot, rows: Codes) -> bool:
+        """Whether the sample, of which ``rows`` are there, still stands for a snapshot."""
+        model = snapshot.state.model
+        return (
+            model is not None
+            and model.id == self.model
+            and len(snapshot) <= GROWN * self.size
+            and len(rows) >= (1 - LOST) * len(self.fragment)
+        )
+
+    def there(self, snapshot: Snapshot) -> tuple[Codes, Codes]:
+        """Which of the sample are still there, and their rows."""
+        rows = np.searchsorted(snapshot.fragment, self.fragment)
+        rows = np.minimum(rows, max(len(snapshot) - 1, 0))
+        which = np.flatnonzero(snapshot.fragment[rows] == self.fragment)
+        return which, rows[which]
+
+    def cosines(
+        self, snapshot: Snapshot, queries: Floats, looked_up: Sequence[tuple[Codes, Floats]]
+    ) -> FoundCosines:
+        """Cosines with Q queries: those looked up, given as rows and values, and the sample's.
+
+        All others are at the mean of the sample's.
+        """
+        which, rows = self.there(snapshot)
+        sampled = self.vectors[which] @ queries.T
+        centre: Floats = queries @ self.mean
+        variance = np.einsum("qd,qd->q", queries @ self.covariance, queries)
+        deviation: Floats = np.sqrt(np.maximum(variance, 0))
+        values = np.empty((len(snapshot), len(queries)), dtype=np.float32, order="F")
+        values[:] = centre
+        values[rows] = sampled
+        for query, (of_query, cosines) in enumerate(looked_up):
+            values[of_query, query] = cosines
+        return FoundCosines(
+            values,
+            centre,
+            deviation,
+            rows=[of_query for of_query, _ in looked_up],
+            sample=rows[self.is_drawn[which]],
+        )
+
+
+def _beside(snapshot: Snapshot, rows: Codes) -> Codes:
+    """These rows and those read a little before and after them that are embedded."""
+    reading, items = snapshot.items.reading, snapshot.items
+    assert reading is not None  # whatever reads a space has its order
+    places = reading.places(items.document[rows], items.position[rows])
+    every = places[:, None] + np.arange(-BESIDE, BESIDE + 1)
+    every = np.unique(every[(every >= 0) & (every < len(reading))])
+    near = np.union1d(rows, reading.rows[every].astype(np.int64))
+    result: Codes = near[snapshot.embedded[near]]
+    return result
