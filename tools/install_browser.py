@@ -9,9 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+from treering.bench.browser import installed
+
 BY_HAND = "apt-get install chromium, or playwright install chromium"
 TIME_LIMIT_S = 600
 
@@ -21,13 +21,6 @@ _APT = [
     ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
 ]
 _PLAYWRIGHT = [[sys.executable, "-m", "playwright", "install", "chromium"]]
-
-
-def installed(own: str | Path | None = None) -> str | None:
-    """The path of a Chromium: ``own``, which Playwright may have, or one of the system's."""
-    if own is not None and Path(own).exists():
-        return str(own)
-    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def main() -> None:

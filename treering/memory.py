@@ -65,6 +65,7 @@ from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
+from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, reranked
 from treering.search.rounds import ChatUnit
 from treering.search.searcher import (
     check_choice,
@@ -326,6 +327,7 @@ class Memory:
         alpha: Alpha | None = None,
         level: Level | None = None,
         min_confidence: float = 0.0,
+        rerank: str | Reranker | None = None,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -344,6 +346,9 @@ class Memory:
 
         Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
         ``hit.confidence``: so there may be none.
+
+        ``rerank`` has the 50 best ordered anew by a ``Reranker``, or by one that a package brings
+        under a name; their scores are then its own.
         """
         return self.search_many(
             [query],
@@ -353,6 +358,7 @@ class Memory:
             alpha=alpha,
             level=level,
             min_confidence=min_confidence,
+            rerank=rerank,
             **where,
         )[0]
 
@@ -366,6 +372,7 @@ class Memory:
         alpha: Alpha | None = None,
         level: Level | None = None,
         min_confidence: float = 0.0,
+        rerank: str | Reranker | None = None,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
@@ -375,12 +382,16 @@ class Memory:
         chosen, default = self._views.catch_up_and_plan(relations, alpha, level=level)
         k, mode = default.k if k is None else k, mode or default.mode
         level = level or default.level
+        reranker = None if rerank is None else open_reranker(rerank)
+        deep = k if reranker is None or k < 1 else max(k, LOOKED_AT)
         if level == "texts":
-            best = self._views.searcher.search(
-                queries, k, to_filter(where), mode, chosen, default.chat_unit
-            )
+            unit = default.chat_unit if reranker is None else "messages"
+            best = self._views.searcher.search(queries, deep, to_filter(where), mode, chosen, unit)
         else:
-            best = self.tree._hits(queries, k, to_filter(where), mode, chosen, level)
+            best = self.tree._hits(queries, deep, to_filter(where), mode, chosen, level)
+        if reranker is not None:
+            asked = zip(queries, best, strict=True)
+            best = [reranked(reranker, query, hits, k) for query, hits in asked]
         return [[hit for hit in hits if hit.confidence >= min_confidence] for hits in best]
 
     def context(

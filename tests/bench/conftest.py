@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from tests.cli.conftest import PLUGINS
+from tests.cli.conftest import PLUGINS, ROOT
 from treering.arrays import Floats
 from treering.bench.space import TaskSpace
 from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
@@ -126,3 +127,10 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.syspath_prepend(PLUGINS)
     monkeypatch.chdir(tmp_path)
     return Bench(tmp_path)
+
+
+@pytest.fixture
+def with_plugins(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A server in another process knows the models of the tests, too."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT), str(PLUGINS))))
+    return bench

@@ -37,6 +37,8 @@ def test_statements_that_somebody_else_wrote_are_measured() -> None:
     rows = [
         {"text": "I moved to Porto.", "value": "porto"},
         {"text": "Where I dwell is a secret.", "value": "secret"},
+        {"text": "I would love to live in Porto.", "value": None},
+        {"text": "I live in Porto.", "value": None},
         {"older": "I live in Porto.", "newer": "I love Rome."},
         {"older": "I live in Porto.", "newer": "I moved to Rome."},
     ]
@@ -45,8 +47,8 @@ def test_statements_that_somebody_else_wrote_are_measured() -> None:
         "statements": 2,
         "recall": 0.5,
         "missed": ["Where I dwell is a secret."],
-        "misleading": 2,
-        "false alarms": [("I live in Porto.", "I moved to Rome.")],
+        "misleading": 4,
+        "false alarms": ["I live in Porto.", ("I live in Porto.", "I moved to Rome.")],
     }
 
 

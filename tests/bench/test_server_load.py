@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
 
 from tests.bench.conftest import Bench
-from tests.cli.conftest import PLUGINS, ROOT
 from treering.bench.server_load import LoadLog, compare_entries, serving
 from treering.embed.registry import open_embedder
 from treering.errors import ServerError
 from treering.memory import Memory
 
 SMALL = ("--fragments", 20, "--embedder", "hashing", "--json")
-
-
-@pytest.fixture
-def with_plugins(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """A server in another process knows the models of the tests, too."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT), str(PLUGINS))))
-    return bench
 
 
 def test_searches_over_rest_are_compared_with_those_in_the_process(with_plugins: Bench) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from treering.views.facts import statement, wording
 from treering.views.facts.clauses import clauses
 from treering.views.facts.forms import FORMS
+from treering.views.facts.framing import tidied, unframed
 from treering.views.facts.gate import may_state
 from treering.views.facts.paraphrases import PARAPHRASES, paraphrased
 from treering.views.facts.wording import plain
@@ -72,17 +73,18 @@ def test_plain_wording_is_that_of_all_expressions_one_after_the_other(text: str)
 def _plain_by_all(sentence: str) -> str:
     """``plain`` without looking first whether an expression can match at all."""
     casual = wording.is_casual(sentence)
-    text = sentence.replace("’", "'").replace(" - ", ", ")
+    text = tidied(sentence)
     contracted = wording._TYPED if casual else wording._ALWAYS
-    text = contracted.sub(lambda match: wording._CONTRACTED[match[0]], text)
+    text = contracted.sub(lambda match: wording._spelt_out(match[0]), text)
     text = wording._UNMARKED.sub("'", text) if casual else text
-    text = wording._AS_OF.sub(" now", wording._OPENER.sub("", text))
-    text = paraphrased(wording._TO_THE_HEARER.sub("", text))
+    text = wording._ME.sub("my ", wording._IS_MINE.sub(r"\g<who> is ", text))
+    text = wording._NAMED_BESIDE.sub(r"\g<who> \g<name> ", paraphrased(unframed(text)))
     text = wording._HAD_TO.sub(
         lambda match: wording._DID.get(match["verb"].lower(), match["verb"]), text
     )
     if text.partition(" ")[0] not in wording._SUBJECTS:
         for pattern, template in wording._SUBJECTS_LEFT_OUT:
             text = pattern.sub(template, text)
+        text = wording._NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
     text = wording._RUN_ON.sub(r"\g<end>, ", text)
     return wording._names(text) if casual else text

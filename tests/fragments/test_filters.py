@@ -133,6 +133,7 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
     vectors = searcher.embedded(queries, "hybrid")
     plan = memory._views.defaults()
     with searcher._corpus.reading() as (reader, snapshot):
+        assert snapshot is not None  # a file's fragments are always held
         ranking = searcher._rank(reader, snapshot, queries, vectors, "hybrid", plan, "messages")
         assert ranking is not None
         lazy = RowFilter.of(reader, ranking.snapshot, condition)

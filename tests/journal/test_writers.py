@@ -245,10 +245,9 @@ def until_waits(writer: Writer, pid: int) -> None:
 
 
 def test_a_change_that_the_server_ends_for_another_one_is_done_again_once(url: str) -> None:
-    hasty = f"{url}&options=-c%20deadlock_timeout%3D50ms"
     attempts = 0
     with (
-        closing(PostgresDatabase(hasty)) as database,
+        closing(PostgresDatabase(url)) as database,
         psycopg.connect(server_url()) as stranger,
         ThreadPoolExecutor(1) as threads,
     ):

@@ -44,6 +44,7 @@ from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
+from treering.search.rerank import Reranker
 from treering.search.rounds import ChatUnit
 from treering.views.code.parse.cuts import Unit
 from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
@@ -245,6 +246,7 @@ class AsyncMemory:
         alpha: Alpha | None = None,
         level: Level | None = None,
         min_confidence: float = 0.0,
+        rerank: str | Reranker | None = None,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -263,6 +265,9 @@ class AsyncMemory:
 
         Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
         ``hit.confidence``: so there may be none.
+
+        ``rerank`` has the 50 best ordered anew by a ``Reranker``, or by one that a package brings
+        under a name; their scores are then its own.
         """
         return await asyncio.to_thread(
             lambda: self._memory.search(
@@ -273,6 +278,7 @@ class AsyncMemory:
                 alpha=alpha,
                 level=level,
                 min_confidence=min_confidence,
+                rerank=rerank,
                 **where,
             )
         )
@@ -287,6 +293,7 @@ class AsyncMemory:
         alpha: Alpha | None = None,
         level: Level | None = None,
         min_confidence: float = 0.0,
+        rerank: str | Reranker | None = None,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
@@ -299,6 +306,7 @@ class AsyncMemory:
                 alpha=alpha,
                 level=level,
                 min_confidence=min_confidence,
+                rerank=rerank,
                 **where,
             )
         )

@@ -30,21 +30,24 @@ def by_rules() -> dict[str, float]:
 
 
 def of_statements(lines: Iterable[str]) -> dict[str, Any]:
-    """Recall on statements that somebody else wrote, and false alarms on pairs made to mislead.
+    """Recall on statements that somebody else wrote, and false alarms on what is made to mislead.
 
-    A line is JSON: ``{"text": …, "value": …}``, read if a statement's value holds that value, or
-    ``{"older": …, "newer": …}``, of which neither supersedes the other.
+    A line is JSON: ``{"text": …, "value": …}``, read if a statement's value holds that value; a
+    value of null is a text that states nothing. Or it is ``{"older": …, "newer": …}``, of which
+    neither supersedes the other.
     """
     rows = [json.loads(line) for line in lines if line.strip()]
-    stated = [row for row in rows if "text" in row]
+    stated = [row for row in rows if row.get("value") is not None]
     missed = [row["text"] for row in stated if not _is_read(row)]
-    misleading = [(row["older"], row["newer"]) for row in rows if "older" in row]
-    alarms = [pair for pair in misleading if _pairs([_entry(text, _SPEAKER) for text in pair])]
+    empty = [row["text"] for row in rows if "text" in row and row["value"] is None]
+    pairs = [(row["older"], row["newer"]) for row in rows if "older" in row]
+    alarms: list[str | Pair] = [text for text in empty if statements(_entry(text, _SPEAKER))]
+    alarms += [pair for pair in pairs if _pairs([_entry(text, _SPEAKER) for text in pair])]
     return {
         "statements": len(stated),
         "recall": round(1 - len(missed) / max(len(stated), 1), 3),
         "missed": missed,
-        "misleading": len(misleading),
+        "misleading": len(empty) + len(pairs),
         "false alarms": alarms,
     }
 

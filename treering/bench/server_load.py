@@ -90,8 +90,13 @@ class RawConnection:
 
 
 @contextmanager
-def serving(memory: str | Path, embedder: str = DEFAULT) -> Iterator[tuple[str, int]]:
-    """A server in a process of its own; its host and port. Raises ServerError."""
+def serving(
+    memory: str | Path, embedder: str = DEFAULT, *, warm: bool = True
+) -> Iterator[tuple[str, int]]:
+    """A server in a process of its own; its host and port. Raises ServerError.
+
+    It has answered a search already, if it is to be ``warm``.
+    """
     command = [sys.executable, "-m", _SERVER, str(memory), embedder]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -100,7 +105,8 @@ def serving(memory: str | Path, embedder: str = DEFAULT) -> Iterator[tuple[str, 
             if not url:
                 raise ServerError("the server did not start; what it said is above")
             host, port = "127.0.0.1", int(url.rpartition(":")[2])
-            asyncio.run(_warm_up(host, port))
+            if warm:
+                asyncio.run(_warm_up(host, port))
             yield host, port
         finally:
             process.terminate()

@@ -48,13 +48,18 @@ def search(
     level: Annotated[
         Level | None, typer.Option(help="Texts, summaries of the tree, or all among each other.")
     ] = None,
+    rerank: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Order the 50 best anew by a package's reranker."),
+    ] = None,
 ) -> None:
     """Find the fragments that answer a query best."""
     from treering.cli import snippets  # it counts terms, for which help need not wait
 
     asked = stdin.argument(query)
     with run.memory() as memory:
-        hits = memory.search(asked, k=k, level=level, **ranking.chosen(), **where.of(memory))
+        how = {"k": k, "level": level, "rerank": rerank, **ranking.chosen()}
+        hits = memory.search(asked, **how, **where.of(memory))
         reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
         text = snippets.shown(hit, asked, whole)

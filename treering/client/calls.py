@@ -175,6 +175,12 @@ def _compressor_name(compressor: object) -> str:
     return compressor
 
 
+def _reranker_name(reranker: object) -> str:
+    if not isinstance(reranker, str):
+        raise InputError("over HTTP a reranker is given by the name that it has on the server")
+    return reranker
+
+
 _NOT_SENT: Final = frozenset({"progress", "count_tokens"})
 """Callbacks: a server reports no progress, and counts tokens as by default."""
 
@@ -182,4 +188,5 @@ _SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
     "compressor": _compressor_name,
     "policy": _policy_name,
     "relations": _relation_names,
+    "rerank": _reranker_name,
 }

@@ -93,7 +93,8 @@ class Ranking:
 
     ``share``, shape (N,), is what every term is multiplied by, if it is given. ``mentions`` is what
     comes to that, by row and query, of the relation of that name. With a ``refinement`` the scores
-    are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact.
+    are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact,
+    and of ``extra`` more.
     """
 
     snapshot: Snapshot
@@ -105,6 +106,7 @@ class Ranking:
     share: Floats | None = None
     refinement: Refinement | None = None
     mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    extra: int = EXTRA
 
     def features(self, row: int, query: int) -> dict[str, float]:
         """What is known of how well a fragment answers a query (see ``FEATURES``)."""
@@ -141,7 +143,7 @@ class Ranking:
 
     def depth(self, k: int) -> int:
         """How many rows ``best`` looks at to give k."""
-        return k if self.refinement is None else max(k, min(k + EXTRA, MOST_REFINED))
+        return k if self.refinement is None else max(k, min(k + self.extra, MOST_REFINED))
 
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""

@@ -43,6 +43,9 @@ T = TypeVar("T")
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
 SURE_CANDIDATES = 256  # looked at for a context of a least confidence
+FEW_MORE = 3
+"""Rows behind the best hits that are scored exactly with them, where relations are told of these:
+the vectors of each, and of its neighbours, are read from the database."""
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 
 
@@ -98,7 +101,7 @@ class Searcher:
             ranking = self._rank(
                 reader, snapshot, queries, vectors, mode, plan, chat_unit, allowed.mask
             )
-            ranking = self._related(reader, ranking, queries, plan, allowed, k)
+            ranking = self._related(reader, ranking, queries, plan, allowed)
             reader.as_of = known_until(condition)
             best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
             return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
@@ -226,15 +229,13 @@ class Searcher:
         queries: Sequence[str],
         plan: Plan,
         allowed: RowFilter,
-        k: int = 1,
     ) -> RankedRows:
-        """A ranking with the relations that are told of its best hits; ``k`` are asked for."""
+        """A ranking with the relations that are told of its best hits."""
         if not isinstance(ranking, Ranking):
             return ranking
 
         def best(ranking: Ranking, query: int, size: int) -> NDArray[np.int64]:
-            # As many as are asked for: their vectors are then read at once.
-            return allowed.best(ranking, query, max(k, size))[:size]
+            return allowed.best(replace(ranking, extra=FEW_MORE), query, size)
 
         ranking = with_feedback(reader, self._corpus, ranking, plan, queries, best)
         return with_mentions(reader, self._corpus, ranking, plan, queries, best)

@@ -8,14 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from tools.install_browser import BY_HAND, installed
+from tools.install_browser import BY_HAND
+from treering.bench.browser import QUIET, installed
 
 NO_BROWSER = f"no Chromium is installed, so the page was not tested in a browser: {BY_HAND}"
-
-_QUIET = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +21,7 @@ def browser() -> Iterator[Browser]:
         path = installed(playwright.chromium.executable_path)
         if path is None:
             pytest.skip(NO_BROWSER)
-        launched = playwright.chromium.launch(executable_path=path, args=_QUIET)
+        launched = playwright.chromium.launch(executable_path=path, args=QUIET)
         yield launched
         launched.close()
 

@@ -280,3 +280,27 @@ def test_forgetting_tells_what_a_model_said_of_it_and_why_it_fails(
         httpx2.delete(f"{url}/v1/entries/{reply}").raise_for_status()  # by somebody else
         page.get_by_role("button", name="Forget for good").click()
         expect(page.locator(".forgetting .problem")).to_contain_text(f"no entry '{reply}'")
+
+
+def test_a_fact_without_a_time_is_told_without_a_gap(visit: Visit, path: Path) -> None:
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        said = ["I live in Porto.", "I moved from Porto to Lisbon."]
+        memory.add([{"role": "user", "name": "Ana", "content": text} for text in said])
+    with serving(url=path) as url:
+        page = visit(url, "facts")
+        expect(page.locator(".slots .who")).to_have_text(["superseded", "last stated"])
+
+
+def test_a_text_from_right_to_left_begins_at_the_right(visit: Visit, path: Path) -> None:
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        memory.add("עברנו לגור ליד הים.", source="letter")
+    with serving(url=path) as url:
+        page = visit(url, "search")
+        text = page.locator(".brief .text")
+        edges = text.evaluate(
+            "(element) => "
+            "{ const range = document.createRange(); range.selectNodeContents(element);"
+            " const box = element.getBoundingClientRect(), drawn = range.getBoundingClientRect();"
+            " return [box.right - drawn.right, drawn.left - box.left]; }"
+        )
+        assert edges[0] < edges[1]

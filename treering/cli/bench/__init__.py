@@ -31,6 +31,7 @@ COMMANDS: dict[str, SubApp] = {
     "postgres": SubApp("treering.cli.bench.postgres", "PostgreSQL: several servers; a file."),
     "ingest": SubApp("treering.cli.bench.ingest", "Adding and bulk ingest: texts/s, memory."),
     "server": SubApp("treering.cli.bench.server", "The server under load."),
+    "page": SubApp("treering.cli.bench.page", "The page in a browser: speed, screenshots."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "play": SubApp(_GENERATED, "Write the bot's turns of MT-Bench+ with a model.", "play"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),

@@ -59,6 +59,9 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
         list[str],
         Field(description="Names; none given: what suits each kind of content; []: no relation."),
     ],
+    "rerank": Annotated[
+        str, Field(description="A reranker that a package on the server brings, by its name.")
+    ],
     "since": Moment,
     "until": Moment,
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from treering.views.facts.phrases import SEVERAL
 from treering.views.facts.verbs import (
     ADVERBS,
     BE,
@@ -19,7 +20,10 @@ from treering.views.facts.verbs import (
     LINKS,
     MODAL,
     OTHERS,
+    PARTNERS,
+    PETS,
     PREPOSITIONS,
+    ROLES,
     STATUSES,
     SUBJECTS,
     SUBORDINATE,
@@ -69,7 +73,40 @@ _BASES = word_set(
 """Verbs with which a clause goes on after "and", its subject left out."""
 
 
+_THIRD = frozenset(
+    verb + ending for verb in _BASES for ending in ("s", "es") if verb not in ("am", "have")
+) | {"goes", "does", "has"}
+"""The same verbs of others, with which a clause about them goes on: "and drives a taxi"."""
+
+_REDUCED = word_set(
+    "based living working studying training teaching stationed lodging employed retired now "
+    "currently"
+)
+"""Words with which a clause goes on without "is": "in the RAF, based at Lossiemouth"."""
+
+_SHE = word_set(
+    "sister mother mum mom daughter wife girlfriend niece aunt grandma grandmother "
+    "granddaughter landlady fiancee stepdaughter sister-in-law"
+)
+_HE = word_set(
+    "brother father dad son husband boyfriend nephew uncle grandpa grandfather grandson "
+    "fiance stepson brother-in-law"
+)
+_NAMED = KIN | ROLES | PETS
+_PERSONS = KIN | PARTNERS
+
+_REASONS = {"because", "although", "though", "while", "whereas"}
+"""Links of what is no part of the clause before it: "because of my back"."""
+
+_NOWADAYS = {"now", "instead", "nowadays", "currently", "lately"}
+
 _BEFORE = (ADVERBS | {"though", "these"}) - FRONT
+
+
+_RESUMING = SUBJECTS | BE | HAVE | _STARTS | _BASES | _THIRD
+_NOT_NAMES = (
+    PREPOSITIONS | LINKS | ADVERBS | DETERMINERS | SUBJECTS | BE | HAVE | MODAL | KIN | {"not"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +124,18 @@ class Clause:
     goes_on: bool = False
 
 
-def clauses(sentence: str) -> list[Clause]:
-    """The clauses of a plain sentence that have a subject and a verb, in their order."""
+def clauses(sentence: str, before: Sequence[Clause] = ()) -> list[Clause]:
+    """The clauses of a plain sentence that have a subject and a verb, in their order.
+
+    ``before`` are those of the sentence before it, of whose people "she" may speak.
+    """
     read: list[Clause] = []
     subject, front = SELF, list[str]()
+    person = next((c.subject for c in reversed(before) if _role(c.subject)), "")
     for link, tokens in _segments(_tokens(sentence)):
         parsed = _parsed(tokens, subject if read else None, link)
+        if parsed is None and read and link.lower() in _REASONS:
+            continue
         if parsed is None:
             if read:
                 read[-1] = _with_tail(read[-1], link, tokens)
@@ -104,15 +147,50 @@ def clauses(sentence: str) -> list[Clause]:
             tokens[_start(tokens) :],
         )
         subject = parsed[0]
+        if subject == SOMEBODY and _is_of(tokens[_start(tokens)].lower(), person):
+            subject = person
+        person = subject if _role(subject) else person
         whole = " ".join((*front, *tokens))
         read.append(Clause(subject, tuple(parsed[1]), link, whole, goes_on))
         front = []
     return read
 
 
+def _role(subject: str) -> str:
+    """What somebody of the speaker's is to them, "sister"; empty for others and for things."""
+    words = subject.lower().split()
+    return words[-1] if words[:1] in (["my"], ["our"]) and words[-1] in _NAMED - PETS else ""
+
+
+def _is_of(pronoun: str, person: str) -> bool:
+    """Whether "she" or "he" may stand for somebody."""
+    role = _role(person)
+    if pronoun not in ("she", "he") or not role or role in SEVERAL:
+        return False
+    return role not in (_HE if pronoun == "she" else _SHE)
+
+
+def unnamed(subject: Sequence[str]) -> str:
+    """A subject without the name beside it: "my sister Orla" is "my sister"."""
+    if subject[0].lower() in ("my", "our"):
+        for place, word in enumerate(subject[1:-1], start=1):
+            names = subject[place + 1 :]
+            if word.lower() in _NAMED and len(names) < 3 and all(map(_may_name, names)):
+                return " ".join(subject[: place + 1])
+    return " ".join(subject)
+
+
+def _may_name(word: str) -> bool:
+    return word[:1].isupper() or (word.isalpha() and word.lower() not in _NOT_NAMES)
+
+
 def _tokens(sentence: str) -> list[str]:
     tokens: list[str] = []
     for token in _TOKEN.findall(sentence):
+        if "'" not in token:
+            if token != ".":
+                tokens.append(token)
+            continue
         contraction, negated = _CONTRACTION.match(token), _NEGATED.match(token)
         if contraction:
             tokens += [contraction["who"], contraction["verb"]]
@@ -120,7 +198,7 @@ def _tokens(sentence: str) -> list[str]:
             tokens += [negated["verb"].replace("ca", "can"), "not"]
         elif token in ("can't", "won't"):
             tokens += ["can", "not"]
-        elif token != ".":
+        else:
             tokens.append(token)
     return tokens
 
@@ -154,9 +232,11 @@ def _links(tokens: Sequence[str], place: int) -> bool:
     following = tokens[after].lower()
     if word in ("and", "but", "so", "yet", "though", "although", "or"):
         fronted = tokens[place + 1].lower() in FRONT and word != "or"
-        return fronted or following in SUBJECTS | BE | HAVE | _STARTS | _BASES
+        return fronted or following in _RESUMING
     if following in DETERMINERS | {"the"}:
-        return word in ("since", "as", "before", "after", "until") and _has_verb(tokens, after)
+        clausal = word in ("since", "as", "before", "after", "until") and _has_verb(tokens, after)
+        # "after a decent interval we have a cat": what follows is no clause of its own.
+        return clausal and not {"I", "we"} & {*tokens[after : after + 4]}
     return following in SUBJECTS
 
 
@@ -176,7 +256,7 @@ def _parsed(
         return None
     word = tokens[start].lower()
     rest = tokens[start + 1 :]
-    is_doing = word.endswith("ing") and "now" in (token.lower() for token in tokens)
+    is_doing = word.endswith("ing") and not _NOWADAYS.isdisjoint(token.lower() for token in tokens)
     if before is not None and is_doing and rest:  # "dropped out of law, doing design now"
         return SELF, ["am", *tokens[start:]]
     if word in ("i", "we"):
@@ -191,17 +271,25 @@ def _parsed(
         return (SELF, rest[2:]) if len(rest) > 2 else None
     if word in OTHERS:
         return SOMEBODY, rest
-    if before is not None and link.lower() not in SUBORDINATE and _goes_on(word, tokens[start:]):
+    if (
+        before is not None
+        and link.lower() not in SUBORDINATE
+        and _goes_on(word, tokens[start:], is_self=before == SELF)
+    ):
+        if word in _REDUCED and before != SELF:
+            return before, ["is", *tokens[start:]]
         gets = word in ("got", "bought", "have", "adopted") and link in ("but", "so")
         # "My hamster died but got a gecko now": the hamster did not.
         return (SELF if gets else before), tokens[start:]
     return _of_thing(tokens[start:])
 
 
-def _goes_on(word: str, tokens: Sequence[str]) -> bool:
+def _goes_on(word: str, tokens: Sequence[str], *, is_self: bool) -> bool:
     """Whether a segment begins with the verb of a clause whose subject is that before it."""
     if word in BE | HAVE | _STARTS | _BASES | STATUSES or word in MODAL or word == "used":
         return True
+    if word in _THIRD | _REDUCED:
+        return not is_self and len(tokens) > 1
     return word == "not" and len(tokens) > 2 and tokens[1].lower() in ("in", "with", "at")
 
 
@@ -225,21 +313,36 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
     """Subject and predicate of a clause about a thing or person, such as "my dentist"."""
     if tokens[0].lower() == "all":
         tokens = tokens[1:]
+    person = _person_end(tokens)
     for place, token in enumerate(tokens[: MAX_SUBJECT_WORDS + 1]):
         word = token.lower()
-        is_of_kin = place and tokens[place - 1].lower() in KIN and token.islower()
+        is_of_kin = place == person and token.islower()
         if place and (
             word in _FINITE or (is_of_kin and word.isalpha() and word not in PREPOSITIONS | LINKS)
         ):
-            name = " ".join(tokens[:place])
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]
-            return name, tokens[place:]
+            named = tokens[: place - 1] if tokens[place - 1].lower() == "now" else tokens[:place]
+            return unnamed(named), tokens[place:]
         if word == "i" and place > 1 and tokens[place - 1].lower() == "and":
             return SELF, tokens[place + 1 :]
         if place and word.endswith("'s") and _is_of_verb(tokens[place + 1 :]):
-            return " ".join([*tokens[:place], token[:-2]]), ["is", *tokens[place + 1 :]]
+            return unnamed([*tokens[:place], token[:-2]]), ["is", *tokens[place + 1 :]]
     return None
+
+
+def _person_end(tokens: Sequence[str]) -> int:
+    """Where the verb of a clause about somebody of the speaker's stands; 0 for other clauses."""
+    if tokens[0].lower() not in ("my", "our"):
+        return 0
+    place = next((n for n, t in enumerate(tokens[:5]) if t.lower() in _PERSONS), 0)
+    if not place:
+        return 0
+    after = place + 1
+    while after < min(len(tokens), place + 3) and tokens[after][:1].isupper():
+        after += 1
+    is_name = after == place + 1 and len(tokens) > after + 1 and _may_name(tokens[after])
+    return after + (is_name and tokens[after + 1].lower() in _FINITE | _THIRD | _STARTS)
 
 
 def _is_of_verb(after: Sequence[str]) -> bool:
@@ -252,7 +355,7 @@ def _is_of_verb(after: Sequence[str]) -> bool:
     signs = (
         ADVERBS
         | DETERMINERS
-        | {"not", "been", "called", "named", "on", "at", "in", "with", "changed"}
+        | {"not", "been", "called", "named", "on", "at", "in", "with", "changed", "here", "born"}
     )
     return word in signs or any(map(str.isdigit, word)) or "@" in word
 

@@ -291,7 +291,8 @@ _WORK = (
         "occupation",
         "holds",
         "i'm am is are we're",
-        rf"{BE}(?: now| currently| actually)? an? {OCCUPATION}{END}",
+        rf"{BE}(?: now| currently| actually)? an? {OCCUPATION}{END}"
+        rf"(?: (?:at|for|with) (?P<at>{PROPER}))?",
         "I'm a software engineer.",
         "software engineer",
     ),
@@ -514,9 +515,10 @@ _OWN = (
         "",
         "holds",
         "ends starts begins expires renews runs due",
-        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[a-z][a-z’'-]*(?: [a-z]+)?? "
+        rf"\b(?:[Mm]y|[Oo]ur) (?P<new>new )?(?P<slot>[A-Za-z][a-z’'-]*(?: [a-z]+)?? "
         rf"(?:now )?(?:ends|starts|begins|expires|renews|runs out|is due))"
-        rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}|{MONTH}(?: \d+\w*)?|"
+        rf"(?: on| in| at)? (?P<value>(?:the )?\d+\w* (?:of )?{MONTH}(?: 20\d\d)?|"
+        rf"{MONTH}(?: \d+\w*)?|"
         rf"(?:next )?{DAY}|"
         r"the \d+(?:st|nd|rd|th)|\d{1,2}(?::\d\d)? ?[ap]\.?m\.?|\d{1,2}(?::\d\d)?(?= now|[.,!]|$))",
         "My lease ends in June.",
@@ -542,7 +544,8 @@ _HABIT = (
         DOES,
         "ends",
         "anymore more longer",
-        rf"(?:\s+(?:do|does|can|have|has))?(?:\s+not|n['’]t) {_NOT_MIND}(?P<value>[\w’' -]+?) "
+        rf"(?:\s+(?:do|does|can|have|has))?(?:\s+(?:not|can['’]t|cannot)|"
+        rf"n['’]t) {_NOT_MIND}(?P<value>[\w’' -]+?) "
         rf"{ANY_MORE}",
         "I don't play tennis anymore.",
         "play tennis",
@@ -663,7 +666,8 @@ _HABIT = (
         "holds",
         f"{HABITS} {' '.join(verb + 's' for verb in HABITS.split())} has",
         r"(?:\s+(?:still|really|usually|often|always|also|mostly|now|currently|just))*\s+"
-        rf"(?P<value>(?:{'|'.join(HABITS.split())}|has(?= an?\b| the\b| \d| two\b| "
+        rf"(?P<value>(?!like (?:you|me|us|this|that|these)\b)(?:{'|'.join(HABITS.split())}|"
+        rf"has(?= an?\b| the\b| \d| two\b| "
         rf"three\b))s?(?:\s+[\w’'-]+){{0,5}})",
         "Ana plays tennis every Sunday.",
         "plays tennis every Sunday",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from treering.views.facts.assertion import Assertion
-from treering.views.facts.phrases import SEVERAL
+from treering.views.facts.phrases import MONTH, SEVERAL
 from treering.views.facts.verbs import KIN, PETS, ROLES
 
 _ADDRESS = r"(?P<value>[\w.+-]{1,64}@[\w.-]{1,64}\w|\+?\(?\d[\d ()-]{4,20}\d)"
@@ -23,6 +23,7 @@ _REACHED = (
     re.compile(rf"\buse {_ADDRESS}(?= (?:from now on|instead|now|these days|for me)\b)"),
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )
+_DATE = rf"(?:\d+\w* (?:of )?{MONTH}|{MONTH} \d+\w*|\d+\w*)(?:,? (?:19|20)\d\d)?"
 _PASSING = re.compile(
     r"\b(?:today|tomorrow|tonight|until|till|while|this (?:week|weekend|morning|afternoon|evening)|"
     r"for (?:now|the \w+))\b"
@@ -40,6 +41,34 @@ _CALLED = re.compile(
 )
 
 
+_THING_CALLED = re.compile(
+    r"\b(?:an?|our|my|new) (?:[a-z-]+ ){0,4}?"
+    r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|movie\b|book\b|"
+    r"song\b|girl\b|lady\b|bloke\b|kid\b|friend\b|game\b|show\b|series\b|"
+    r"podcast\b)(?P<slot>[a-z-]+),? (?:which is |who is |that's |by the "
+    r"name of |(?:who|which) (?:we|I) )?(?:called|named) (?P<value>(?!I\b)[A-Z][\w'&-]*"
+    r"(?: (?:(?:of|the|and|&|de|on) )?[A-Z][\w'&-]*)*)"
+)
+_OWN_DOING = re.compile(
+    r"\btalked (?:me|us) into\b|(?:^|[,;:] |\band |\bbut )(?:(?:I|[Ww]e)(?:'ve|'re|'m| have| are|"
+    r" am)? (?:\w+ ){0,2}?)?(?:now )?"
+    r"(?:have|got|adopted|bought|rescued|joined|started|starting|went to|gone to|work|working|"
+    r"attend|"
+    r"attending|moved|switched|changed|keep|own|use|live|living|joining|running|run|founded|opened|"
+    r"talked me into|welcomed|had|seeing|at|with|for|to)\b",
+)
+_BORN = re.compile(
+    r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?:[a-z]+ )?(?P<slot>twins|baby|[a-z]+)(?: [A-Z]\w+)? (?:was|"
+    r"were) born "
+    rf"(?:on |in )?(?:the )?(?P<value>{_DATE})"
+)
+_BESIDE = re.compile(
+    r"\b(?:adopted|rescued|bought|got|have|welcomed|"
+    r"fostering) an? (?:[a-z-]+ ){0,3}?(?P<slot>[a-z-]+), "
+    r"(?P<value>[A-Z][\w'-]+)(?=[,.!]|$)"
+)
+
+
 def mentions(sentence: str) -> Iterator[Assertion]:
     """Where the speaker of a plain sentence is reached and found, and who is around them."""
     for pattern in () if _PASSING.search(sentence) else _REACHED:
@@ -54,3 +83,29 @@ def mentions(sentence: str) -> Iterator[Assertion]:
     place = _FOUND.search(sentence)
     if place is not None:
         yield Assertion("I", "", place["value"], "holds")
+
+
+_NAMED_THEN = re.compile(
+    r"\bname(?:'s| is) (?P<value>[A-Z][\w'-]+), (?:our|my) (?P<new>new )?"
+    rf"(?P<slot>{_PEOPLE}|{_PETS}|grandchild)\b"
+)
+
+
+def called(sentence: str) -> Iterator[Assertion]:
+    """What things and animals of the speaker's are called, and when somebody was born."""
+    if "called" in sentence or "named" in sentence:
+        thing = _THING_CALLED.search(sentence)
+        if thing is not None and _OWN_DOING.search(sentence, 0, thing.start()):
+            yield Assertion("my", thing["slot"], thing["value"], "holds")
+    elif "name" in sentence:
+        named = _NAMED_THEN.search(sentence)
+        if named is not None:
+            yield Assertion("my", named["slot"], named["value"], "holds")
+    elif " born " in sentence:
+        born = _BORN.search(sentence)
+        if born is not None:
+            yield Assertion("my", f"{born['slot']} born", born["value"], "holds")
+    elif " a" in sentence and "," in sentence:
+        beside = _BESIDE.search(sentence)
+        if beside is not None:
+            yield Assertion("my", beside["slot"], beside["value"], "holds")

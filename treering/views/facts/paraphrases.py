@@ -102,7 +102,8 @@ PARAPHRASES: Final = (
     Paraphrase(
         "call calls know knows",
         rf"{_KINDLY}(?:you (?:can|may|should) |(?:everyone|everybody|people|friends|most people|my "
-        r"friends) )?(?:just )?(?:calls?|knows?) me (?:as )?(?=(?-i:[A-Z])\w+(?:[.!,]|$| (?:now|"
+        r"friends) )?(?:just )?(?:calls?|knows?) me (?:as )?(?=(?:(?:Dr|Mr|Mrs|Ms|Miss|"
+        r"Prof) )?(?-i:[A-Z])\w+(?:[.!,]|$| (?:now|"
         r"please|because|these|for short)))(?!\w+day\b)",
         "I'm called ",
         "Everyone calls me Kit.",
@@ -114,6 +115,109 @@ PARAPHRASES: Final = (
         "my name is ",
         "The name's Kit.",
         "my name is Kit.",
+    ),
+    Paraphrase(
+        "never",
+        r"\bI never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|touch|buy|"
+        r"fly|cook|swim|run|go|"
+        r"ride|bake|dance|sing)\b)",
+        "I don't ",
+        "I never drink on weeknights.",
+        "I don't drink on weeknights.",
+    ),
+    Paraphrase(
+        "got",
+        r"\b(?P<who>I|we)'ve got (?!to\b)",
+        r"\g<who> have ",
+        "I've got type 1 diabetes.",
+        "I have type 1 diabetes.",
+    ),
+    Paraphrase(
+        "down",
+        r"\b(?:I|we)(?:'ve| have)? (?:stepped|stood|stand|step)(?:ped)? down as ",
+        "I'm no longer ",
+        "I've stepped down as secretary.",
+        "I'm no longer secretary.",
+    ),
+    Paraphrase(
+        "use see drive",
+        r"\b(?:the|our) (?P<thing>[a-z]+(?: [a-z]+)??) (?:that |who |which )?(?:I|we)(?:'re|'m)? "
+        r"(?:use|have|see|go to|like|drive|bank with|are with|go with)(?P<now> now|"
+        r" these days)? (?P<is>is|are)\b",
+        r"my \g<thing> \g<is>\g<now>",
+        "The plumber we use these days is Gus Petrakis.",
+        "my plumber is these days Gus Petrakis.",
+    ),
+    Paraphrase(
+        "word",
+        r"(?:\b(?:I guess|I suppose|I think|so) )*(?P<what>\w[\w-]*(?: \w+)?) is the word\b",
+        r"I'm \g<what>",
+        "I guess pescatarian is the word.",
+        "I'm pescatarian.",
+    ),
+    Paraphrase(
+        "hard",
+        r"\b(?:I'm|I am) (?:a bit |quite |very |slightly )?hard of hearing\b",
+        "I have bad hearing",
+        "I'm hard of hearing in my left ear.",
+        "I have bad hearing in my left ear.",
+    ),
+    Paraphrase(
+        "goes go runs",
+        r"^everything (?:goes|runs) (?:through|via|by|over|on) (?=(?-i:[A-Z]))",
+        "I use ",
+        "Everything goes through Wave.",
+        "I use Wave.",
+    ),
+    Paraphrase(
+        "meant mean",
+        r"^I (?:meant|mean) (?=my |our |I )",
+        "",
+        "I meant my flight is at 7.40.",
+        "my flight is at 7.40.",
+    ),
+    Paraphrase(
+        "spelled spelt",
+        r"\b(?P<thing>my (?:sur)?name)(?:'s| is) (?:spelled|spelt) ",
+        r"\g<thing> is ",
+        "My name is spelled Kathryn with a y.",
+        "My name is Kathryn with a y.",
+    ),
+    Paraphrase(
+        "it's",
+        r"^it's (?:actually |now )?(?P<thing>(?:[a-z]+ )?(?:code|number|pin|flat|plot|room|gate|"
+        r"size|extension|"
+        r"platform|seat|ward|locker|bay|row|grade|band|level)) (?=\S*\d)",
+        r"my \g<thing> is ",
+        "It's gate code 4471.",
+        "my gate code is 4471.",
+    ),
+    Paraphrase(
+        "having",
+        r"\b(?P<who>I|we)(?:'m| am|'re| are) having (?=(?:diabetes|asthma|thyroid|high|low|two|"
+        r"three|four|one|an? (?:son|"
+        r"daughter|dog|cat|house|flat|car|shop|business|allergy))\b)",
+        r"\g<who> have ",
+        "I am having diabetes.",
+        "I have diabetes.",
+    ),
+    Paraphrase(
+        "it's",
+        r"^it's (?P<place>(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?) (?:where|"
+        r"that) (?P<what>(?:I|we) "
+        r"(?:live|work|study|am|go|teach)\b[^,.]*)",
+        r"\g<what> in \g<place>",
+        "It's Worthing where I live.",
+        "I live in Worthing.",
+    ),
+    Paraphrase(
+        "it's",
+        r"^it's (?P<day>(?:on )?\w+day)s? (?:when|that) (?P<what>(?:I|we) (?:have|go|work|play|"
+        r"train|meet)"
+        r"\b[^,.]*)",
+        r"\g<what> on \g<day>",
+        "It's Wednesday that I have my German class.",
+        "I have my German class on Wednesday.",
     ),
     Paraphrase("can", r"\bcan not ", "cannot ", "I can not eat pork", "I cannot eat pork"),
     Paraphrase(
@@ -188,7 +292,8 @@ PARAPHRASES: Final = (
     Paraphrase(
         "say says said told tells asks asked saying",
         r"(?:,? (?:and|but|because|so|which|who|though)(?: \w+,?)?|,(?= \w+ \w+ \w+ \w))"
-        r" (?:she|he|they|it|(?:the|my|our) (?!new\b)\w+|everyone|people)(?: \w+)? (?:says?|said|"
+        r" (?:she|he|they|it|(?:the|my|our) (?!new\b)\w+|everyone|people|no one|"
+        r"nobody)(?: \w+)? (?:says?|said|"
         r"told|tells|asks|asked|keeps saying)\b(?!,? (?:me |us )?(?:that )?(?:I|we|my)\b)[^\"“]*$",
         "",
         "My therapist is Ruth and she asks good questions",

@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-NAME: Final = r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There)\b)[A-Z][\w’'-]*[\w]"
+NAME: Final = (
+    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|"
+    r"Someone|Nobody|People)\b)[A-Z][\w’'-]*[\w]"
+)
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
 _BEGINS = (
     r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
@@ -69,7 +72,8 @@ AT_WORK: Final = (
     rf"(?P<value>(?:{PROPER}|(?:the|an?)(?: (?!moment|best|weekend)[a-z-]+){{0,2}}? "
     rf"(?:{INSTITUTION})\b(?: called {PROPER})?)){NO_THING}"
 )
-THING: Final = r"(?P<value>[\w’'@.+:/-]+(?: (?:[\w’'@.+:/-]+|&(?= [A-Z]))){0,4})"
+_TOKEN = r"(?:[\w’'@.+:/£$€%-]|(?<=\d),(?=\d))+"
+THING: Final = rf"(?P<value>{_TOKEN}(?: (?:{_TOKEN}|&(?= [A-Z]))){{0,4}})"
 WORDS: Final = r"(?P<value>\w+(?:[ -]\w+){0,3})"
 END: Final = (
     r"(?=\s*(?:$|[.,!;]|\band\b|\bbut\b|\bnow\b|\bagain\b|\bthese days\b|\bsince\b|\bat\b|"
@@ -85,7 +89,8 @@ CONTACT: Final = (
 )
 EVENT: Final = (
     r"(?P<slot>(?:meeting|appointment|flight|interview|exam|deadline|call|lesson|train|wedding|"
-    r"party|review|surgery|check-?up|class|rehearsal|practice)(?: with [A-Z]\w+)?)"
+    r"party|review|surgery|check-?up|class|rehearsal|practice)"
+    r"(?: (?:with|at) (?:(?:the|my|our|an?|Dr|Mr|Mrs|Ms) \w+|[A-Z]\w+))?)"
 )
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _UNITS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -99,13 +104,15 @@ NUMBERS: Final = {
 AGE: Final = "|".join(sorted(NUMBERS, key=len, reverse=True))
 WHEN: Final = (
     rf"(?P<value>(?:next )?{DAY}s?(?: (?!at\b)\w+)?(?: at [\d:]+ ?\w*)?|"
-    rf"(?:the )?\d+\w* (?:of )?{MONTH}|{MONTH} \d+\w*|"
+    rf"(?:the )?\d+\w* (?:of )?{MONTH}(?: (?:19|20)\d\d)?|{MONTH} \d+\w*(?:,? (?:19|20)\d\d)?|"
+    r"the \d+(?:st|nd|rd|th)|"
     rf"\d{{1,2}}(?::\d\d)? ?[ap]\.?m\.?|\d{{1,2}}:\d\d|tomorrow)"
 )
-OWNED: Final = r"(?P<slot>(?!own\b|old\b|new\b)[a-z][a-z’'-]*(?: [a-z][a-z’'-]*){0,2}?)"
+_OWNED_WORD = r"(?:[a-z][a-z’'-]*|[A-Z]{2,4}\b)"
+OWNED: Final = rf"(?P<slot>(?!own\b|old\b|new\b){_OWNED_WORD}(?: {_OWNED_WORD}){{0,2}}?)"
 """What is called after its owner, such as "locker code"."""
 
-_TELLING_WORD = r"(?:[A-Z][\w’'&.-]*|[\w@.:/+$€£-]*\d(?:[\w@.:/+%-]|,(?=\d))*)"
+_TELLING_WORD = r"(?:[\w.+-]+@[\w.-]+\w|[A-Z][\w’'&.-]*|[\w@.:/+$€£-]*\d(?:[\w@.:/+%-]|,(?=\d))*)"
 TELLING: Final = (
     rf"(?P<value>(?:an? |the )?{_TELLING_WORD}"
     rf"(?: (?:{_TELLING_WORD}|(?:of|de|the|and)(?= [A-Z])|(?:to|till|until)(?= \d)))*"

@@ -25,13 +25,18 @@ _UNITS = {"week", "day", "month", "year", "night", "kilo", "litre"}
 _COUNTS = {"a", "an", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 
 
+_BETWEEN = {"over", "by", "x", "to", "till", "until", "and", "in", "for"}
+
+
 def noun_phrase(words: Sequence[str]) -> str:
     """The noun phrase that words begin with, without its article; "called Juno" belongs to it."""
     start = 0
     while start < len(words) and words[start].lower() in DETERMINERS | ADVERBS | SMALL:
         start += 1
     end = start
-    while end < len(words) and words[end].lower() not in PREPOSITIONS:
+    while end < len(words) and (
+        words[end].lower() not in PREPOSITIONS or _is_measure(words, start, end)
+    ):
         end += 1
     for place in range(start + 1, end):  # "meat a while back" is meat, "six and a half" is all that
         is_rate = place + 1 < end and words[place + 1].lower() in _UNITS
@@ -43,6 +48,25 @@ def noun_phrase(words: Sequence[str]) -> str:
     while phrase and phrase[-1].lower() in TRAILING | ADVERBS | {"the"}:
         phrase.pop()
     return " ".join(phrase).replace(" ,", ",")
+
+
+def placed(words: Sequence[str]) -> str:
+    """A noun phrase with the place behind it: "a croft on Skye"."""
+    phrase = noun_phrase(words)
+    last = phrase.split()[-1:]
+    at = words.index(last[0]) + 1 if last and last[0] in words else len(words)
+    after = words[at : at + 2]
+    if len(after) == 2 and after[0] in ("in", "on", "at", "near") and after[1][:1].isupper():
+        place = noun_phrase(words[at + 1 :])
+        return f"{phrase} {after[0]} {place}"
+    return phrase
+
+
+def _is_measure(words: Sequence[str], start: int, place: int) -> bool:
+    """Whether the word at a place stands between two numbers: "140 over 90"."""
+    if not start < place < len(words) - 1 or words[place].lower() not in _BETWEEN:
+        return False
+    return words[place - 1][-1:].isdigit() and words[place + 1][:1].isdigit()
 
 
 def trimmed(words: Sequence[str]) -> str:

@@ -13,20 +13,42 @@ from treering.views.facts.predicate import is_person, predicate_of
 from treering.views.facts.speaker import of_speaker
 from treering.views.facts.things import of_it, of_others, of_thing, topic_of
 from treering.views.facts.verbs import (
+    BECOME,
+    CHANGED,
+    KIN,
     SUBORDINATE,
+    SWITCHED,
+    TAKEN,
 )
 
+_NAMED = re.compile(
+    r"(?:^(?:and |so )?(?:(?:[Hh]is|[Hh]er|[Ii]ts) name|(?:[Hh]e|[Ss]he|[Ii]t)(?='s called|"
+    r" is called|"
+    r"'s named))(?: is|'s)(?: called| named)?|\b(?:named|call|called|calling|christened) "
+    r"(?:him|her|it|them)) (?P<name>(?:[A-Z][\w'-]*(?: (?:of|the|de|and)(?= [A-Z]))? ?)+)"
+)
+"""Where somebody or something just spoken of gets a name."""
+
+_HAD = re.compile(
+    r"\b(?:have|had|got|get|adopted|seeing|dating|met|bought|rescued|fostering|welcomed|expecting|"
+    r"taken in|took in|joined|opened|founded|started at|in) (?:(?:an?|our|my|the|another|"
+    r"two)(?: new)? )?(.*)"
+)
+_OF_WHICH = re.compile(r" (?:you|I|we|that|who|which|they) ")
+_HERE = re.compile(r"(?:[Tt]he|[Mm]y|[Oo]ur) (?:new )?([\w-]+)")
+_LASTS = SWITCHED | CHANGED | TAKEN | BECOME | {"left", "quit", "turned", "resigned", "retired"}
 _OF_THEN = ("when", "before", "until", "while", "as", "after")
 
 
 _UNCERTAIN = re.compile(
-    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in|in those days|as an? "
+    r"\b(?:once|(?:years?|decades|ages|long) ago|back then|back in (?:the|my|our|those|high|"
+    r"college|\d+)|in those days|as an? "
     r"(?:child|kid|boy|girl|student|teenager)|"
     r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
     r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
     r"month|summer|winter|evening|morning|afternoon)|tonight|tomorrow|next (?:week|month|year|"
     r"spring|summer)|never|almost|nearly|not yet|soon|on holiday|basically|practically|virtually|"
-    r"the time|one day|at this point|sometimes|today|(?:in|by) (?:19|20)\d\d)\b",
+    r"the time|one day|at this point|sometimes|(?:in|by) (?:19|20)\d\d)\b",
     re.IGNORECASE,
 )
 """What makes a clause one of the past, of a while, or not quite meant."""
@@ -39,8 +61,10 @@ def asserted(read: Sequence[Clause]) -> list[Clause]:
     for place, clause in enumerate(read):
         after = read[place + 1] if place + 1 < len(read) else None
         is_past = after is not None and after.link.lower() in _OF_THEN and _is_of_past(after)
-        starts_anew = not clause.goes_on or clause.whole.lower().startswith(("now", "these"))
-        if _UNCERTAIN.search(clause.whole) or clause.link.lower() in SUBORDINATE or is_past:
+        starts_anew = not clause.goes_on or clause.link == ":"
+        starts_anew |= clause.whole.lower().startswith(("now", "these"))
+        is_uncertain = _UNCERTAIN.search(clause.whole) or _is_of_today(clause)
+        if is_uncertain or clause.link.lower() in SUBORDINATE or is_past:
             is_asserted = False
         elif starts_anew:  # what goes on without a subject goes on in the time of the one before
             is_asserted = True
@@ -49,6 +73,13 @@ def asserted(read: Sequence[Clause]) -> list[Clause]:
         else:
             is_asserted = False
     return holding
+
+
+def _is_of_today(clause: Clause) -> bool:
+    """Whether a clause tells of something done today that lasts no longer."""
+    if "today" not in clause.words:
+        return False
+    return not any(word.lower() in _LASTS for word in clause.words[:4])
 
 
 def _is_of_past(clause: Clause) -> bool:
@@ -69,26 +100,27 @@ def readings(
         topic = topic_of(clause) or topic
         if clause not in holding:
             continue
+        yield from _of_name(clause, [*before, *read[: read.index(clause)]])
         if clause.subject == SOMEBODY:
-            yield from _of_name(clause, [*before, *read])
             yield from of_others(clause)
         else:
             yield from _of_clause(clause, topic)
 
 
 def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Assertion]:
-    """ "His name is Bruno", after "we have a dog now"."""
-    match = re.match(r"(?:[Hh]is|[Hh]er|[Ii]ts) name(?: is|'s) ([A-Z][\w'-]*)$", clause.whole)
+    """ "His name is Bruno", after "we have a dog now"; "named him Waffles", after "got a dog"."""
+    match = _NAMED.search(clause.whole.replace(" '", "'"))
     if match is None:
         return
-    for before in read:
-        had = re.search(
-            r"\b(?:have|got|adopted|seeing|dating|met|bought) (?:an? (?:new )?)?(.*)", before.whole
-        )
-        thing = noun_phrase(had[1].split()) if had and before.subject == SELF else ""
+    for before in reversed(read):
+        had = _HAD.search(before.whole) if before.subject == SELF else None
+        here = _HERE.match(before.whole)
+        thing = noun_phrase(_OF_WHICH.split(had[1])[0].split()) if had else here[1] if here else ""
+        if match[0].lower().startswith("it") and is_person(before.subject):
+            thing = noun_phrase([*before.words[2:]]).rpartition(" ")[2]
         if thing:
             slot = "partner" if thing.startswith("someone") else thing.split()[-1]
-            yield Assertion("my", slot, match[1], "holds")
+            yield Assertion("my", slot, match["name"], "holds")
             return
 
 
@@ -102,9 +134,13 @@ def _of_clause(clause: Clause, topic: str | None) -> Iterator[Assertion]:
         yield from of_it(predicate, topic)
     else:
         yield from of_others(clause)
-        if is_person(clause.subject):
+        named = [] if _is_kin(clause.subject) else list(of_thing(clause.subject, predicate))
+        yield from named
+        if is_person(clause.subject) and not any(reading.slot for reading in named):
             for reading in of_speaker(predicate):
                 if reading.subject == SELF:
                     yield replace(reading, subject=clause.subject)
-        else:
-            yield from of_thing(clause.subject, predicate)
+
+
+def _is_kin(subject: str) -> bool:
+    return subject.lower().split()[-1] in KIN and is_person(subject)

@@ -6,13 +6,14 @@ bike for a Brompton"). A verb more in a list of ``verbs`` is read in all of thes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import HABITS, NO_HABIT, OBJECTS
-from treering.views.facts.phrasing import noun_phrase, trimmed
+from treering.views.facts.phrasing import is_telling, noun_phrase, placed, trimmed
 from treering.views.facts.predicate import _NOT_ANY_MORE, Predicate
 from treering.views.facts.verbs import (
     ACQUIRED,
@@ -26,6 +27,7 @@ from treering.views.facts.verbs import (
     ENDED,
     GOING,
     HAVE,
+    KINDS,
     NAMED_ME,
     NO_STATE,
     NOT_A_HABIT,
@@ -52,7 +54,20 @@ _GIVEN_UP = {"eat", "drink", "smoke", "drive", "wear", "use", "speak", "play"}
 """Habits of which "I don't" says as much as "I no longer"."""
 
 
-_BABIES = {"baby", "child", "twins", "triplets", "boy", "girl", "son", "daughter", "grandchild"}
+_BABIES = {
+    "baby",
+    "child",
+    "twins",
+    "triplets",
+    "boy",
+    "girl",
+    "son",
+    "daughter",
+    "grandchild",
+    "second",
+    "third",
+    "first",
+}
 """Whom one expects for months."""
 
 _LASTING = {"pregnant"}
@@ -72,9 +87,9 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
     if it.is_negated:
         if "no longer" in it.auxiliaries:
             yield from _ended(it)
-        elif it.auxiliaries & {"do", "does"} and verb in _GIVEN_UP:
+        elif it.auxiliaries & {"do", "does"} and (verb in _GIVEN_UP or (it.is_now and it.rest)):
             yield Assertion(SELF, "", trimmed(phrase), "ends")
-        elif it.auxiliaries & HAVE and verb.endswith("ed") and "since" in it.rest:
+        elif it.auxiliaries & HAVE and _is_long_since(phrase):
             yield Assertion(SELF, "", trimmed(phrase[: phrase.index("since")]), "ends")
         return
     if verb in DIAGNOSED and it.auxiliaries & _DONE_TO and verb not in NAMED_ME:
@@ -90,6 +105,14 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
         yield from _being(phrase)
     else:
         yield from _done(it)
+
+
+def _is_long_since(phrase: Sequence[str]) -> bool:
+    """Whether "I haven't" is said of a habit: "eaten meat since Christmas", not "since Monday"."""
+    if "since" not in phrase[:-1] or not phrase[0].lower().endswith(("ed", "en", "had", "drunk")):
+        return False
+    since = phrase[phrase.index("since") + 1].lower()
+    return not since.endswith("day") and since not in ("breakfast", "lunch", "then", "this")
 
 
 def _is_status(it: Predicate) -> bool:
@@ -148,6 +171,8 @@ def _done(it: Predicate) -> Iterator[Assertion]:
         yield from switched(it)
     elif verb in ("gave", "given", "got", "swore", "cut", "let", "handed", "packed", "put", "done"):
         yield from _parted_phrase(it)
+    elif verb == "no" and rest[:1] == ("more",):
+        yield from _stopped("quit", rest[1:])
     elif verb in ENDED:
         yield from _stopped(verb, rest)
     elif verb in ("took", "see"):
@@ -162,7 +187,7 @@ def _done(it: Predicate) -> Iterator[Assertion]:
     elif verb == "said" and rest[:2] == ("goodbye", "to"):
         yield from gone(noun_phrase(rest[2:]))
     elif verb in ACQUIRED:
-        thing = noun_phrase(rest[1:] if rest[:1] == ("up",) else rest)
+        thing = placed(rest[1:] if rest[:1] == ("up",) else rest)
         yield from _habit(("have", thing) if thing else ("have",))
     elif verb in TAKEN or (it.auxiliaries & HAVE and verb in DONE):
         yield from _habit((it.verb, *rest))
@@ -217,15 +242,20 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     if at is None:
         return
     new = noun_phrase(rest[at + 1 :])
-    is_trip = it.verb.lower() in GOING and not {"from", "over", "across", "back"} & {*rest[:at]}
+    turned = {"from", "over", "across", "back", *(("up", "down") if new[:1].isdigit() else ())}
+    is_trip = it.verb.lower() in GOING and not turned & {*rest[:at]}
     if not new or is_trip:
         return
     is_thing = rest[0].lower() in ("my", "our") or rest[:2] == ("the", "rent")
-    thing = noun_phrase(rest) if is_thing else ""
+    kinds = [KINDS[word.lower()] for word in rest[:at] if word.lower() in KINDS]
+    thing = noun_phrase(rest) if is_thing else kinds[-1] if kinds else ""
+    thing = re.sub(r" (?:up|down|back|over)$", "", thing)
     thing = thing.removeprefix("the ")
     if thing:
         yield Assertion(SELF, thing, new, "begins")
         return
+    if it.verb in ("moved", "relocated") and rest[0] == "the" and is_telling(new.split()):
+        yield Assertion(SELF, noun_phrase(rest[1:]), new, "begins")
     if it.verb in ("moved", "relocated"):
         return  # to a place or a team, as the forms know
     yield Assertion(SELF, "", f"use {new}", "holds")
@@ -237,10 +267,11 @@ def switched(it: Predicate) -> Iterator[Assertion]:
 
 def towards(rest: Sequence[str]) -> int | None:
     """Where the "to" stands that brings what somebody switched to."""
-    for place, word in enumerate(rest[:8]):
+    for place, word in enumerate(rest[:9]):
         if word == "to":
             return place
-        if word in (",", "because", "since"):
+        is_end = word == "," and rest[place + 1 : place + 2] != ("from",)
+        if is_end or word in ("because", "since"):
             return None
     return None
 
@@ -278,7 +309,7 @@ def _parted_phrase(it: Predicate) -> Iterator[Assertion]:
 
 def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Assertion]:
     """ "stopped taking sugar in my tea", "quit the gym", "sold the Corsa"."""
-    if not rest:
+    if not rest or rest[0] == "up":
         return
     if rest[0].lower().endswith("ing"):
         value = trimmed(rest)

@@ -16,12 +16,14 @@ from typing import Final
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
-from treering.views.facts.clauses import SELF, Clause, clauses
+from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
+from treering.views.facts.fiction import own_life
 from treering.views.facts.form import DOES, Form, Sense
 from treering.views.facts.forms import FORMS
 from treering.views.facts.gate import may_state
-from treering.views.facts.mentions import mentions
+from treering.views.facts.mentions import called, mentions
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
@@ -69,8 +71,10 @@ _PHONE_DIGITS: Final = 6
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
     r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
-    r"character|quote|nobody|no one|not true|believes?|temporar\w+|for now|"
-    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?!.* for good)|came back|"
+    r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|"
+    r"for now|"
+    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|"
+    r"\d))(?!.* for good)|came back|"
     r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
     r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
     re.IGNORECASE,
@@ -81,7 +85,7 @@ _ASIDE_WORD = re.compile(
     r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
     r"when|before|until|unless|says?|said|saying|told|tells|ask(?:ed|s)?|claim(?:s|ed)?|remember|"
     r"joke\w*|jk|kidding|story|novel|character|"
-    r"quote|nobody|no|not|believes?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
+    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
 )
 """Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
 
@@ -93,7 +97,7 @@ _BY_HINT = {
 """The places of the forms by each word that hints at them."""
 
 _HINT = re.compile(r"[a-z']+|:")
-_NO_PLACES: frozenset[int] = frozenset()
+_HINTS = frozenset(_BY_HINT)
 _ANY_WORD = re.compile(r"\w+")
 
 _ELSEWHERE = re.compile(
@@ -104,6 +108,13 @@ _ELSEWHERE = re.compile(
 )
 """What makes a clause a wish, a plan or the past, and says nothing of the next one."""
 
+_GOES_OFF = re.compile(
+    r"[,;] (?:so|which|but|and|the|they|it|there|he|she|people|everyone|hence|thus|though)\b"
+    r"| (?:because|as they|since they|which|so that)\b",
+    re.IGNORECASE,
+)
+"""Where a clause goes on to reasons and consequences, which may be wishes or plans."""
+
 _CLAUSES = re.compile(
     r"(?:,|;|:| [—–-])\s+(?=(?:and |but |so |then )?(?:I\b|[Mm]y\b|[Ww]e\b|[Oo]ur\b|[Nn]ow\b))"
     r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
@@ -112,20 +123,35 @@ _CLAUSES = re.compile(
 _OF_ONESELF = re.compile(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
+_NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
     r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|which|"
     r"who|whose|how|why|when|any)\b",
     re.IGNORECASE,
 )
 _BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
+_LOOSE_TAIL = re.compile(
+    r"(?<=\w), (?!(?:if|when|before|while|or|as|but only|only|just|although|unless|until|though|"
+    r"(?:so|and|but) (?:I|we|my|our))\b)"
+    r"(?=[^,]*\b(?:when|before|while|if (?:they|you|there|it|the|all|everything)|"
+    r"(?:in|since|from) (?:19|20)\d\d)\b)"
+    r"(?![^,]*\b(?:would|wish|maybe|said|says|until|unless)\b).*$",
+    re.IGNORECASE,
+)
+"""A last part that is of another time, behind a comma: "…, found out when I was nine"."""
+
+_LOOSE_WORDS: Final = (" when ", " before", " while ", " if ", " 19", " 20")
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|wish(?:es|ed)?|maybe|perhaps|probably|imagine|pretend\w*|dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
-    r"claim(?:s|ed)?|joke\w*|jk|"
+    r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
     r"kidding|story|"
-    r"quote|nobody|no one|not true|believes?|lol jk)\b|[\"“”]",
+    r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
+    r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
+    r"reportedly|"
+    r"rumou?rs?)\b|[\"“”]",
     re.IGNORECASE,
 )
 """What makes all of a sentence supposed, reported or not meant."""
@@ -155,7 +181,7 @@ def statements(entry: Entry) -> list[Statement]:
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
     speaker = (entry.speaker or entry.role or entry.source).casefold()
-    return list(_read(own_words(entry.text), speaker))
+    return list(_read(own_life(own_words(entry.text)), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
@@ -167,13 +193,15 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         sentence = plain(written)
+        if any(word in sentence for word in _LOOSE_WORDS):
+            sentence = _LOOSE_TAIL.sub("", sentence)
         if sentence.endswith("?"):
             continue
         if not may_state(sentence):
             before = []
             continue
         of_oneself = _is_of_oneself(sentence, before)
-        read = clauses(sentence) if of_oneself else []
+        read = clauses(sentence, before) if of_oneself else []
         stated = [*_by_forms(sentence, speaker)]
         if of_oneself:
             casual = is_casual(written)
@@ -221,8 +249,11 @@ def _repeats(statement: Statement, other: Statement) -> bool:
 
 def _says_more(statement: Statement, other: Statement) -> bool:
     """Whether of two statements of one habit the later is better: longer, or a shorter end."""
-    if statement.slot != other.slot or not statement.slot.startswith(DOES):
+    if statement.slot != other.slot:
         return False
+    if not statement.slot.startswith(DOES):  # "16 and a half" says more than "16"
+        value, before = statement.value, other.value
+        return before[-1:].isdigit() and value.startswith(f"{before} ")
     is_longer = len(_core(statement.value)) > len(_core(other.value))
     return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
 
@@ -240,10 +271,11 @@ def _as_written(value: str, written: str) -> str:
 
 def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
     places = set(_UNHINTED)
-    for word in _HINT.findall(sentence.lower()):
-        places |= _BY_HINT.get(word, _NO_PLACES)
-        if word.endswith("'s"):
-            places |= _BY_HINT.get(word[:-2], _NO_PLACES)
+    words = {*_HINT.findall(sentence.lower())}
+    if "'s" in sentence:
+        words |= {word[:-2] for word in words if word.endswith("'s")}
+    for word in _HINTS & words:
+        places |= _BY_HINT[word]
     forms = [FORMS[place] for place in sorted(places)]
     if forms and not is_aside(sentence):
         yield from _of_sentence(sentence, forms, speaker)
@@ -254,6 +286,10 @@ def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
     is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
         _IT.match(sentence) is not None and any(map(topic_of, before))
     )
+    is_of_oneself = is_of_oneself or (
+        sentence.startswith(("He", "She")) and any(is_person(clause.subject) for clause in before)
+    )
+    is_of_oneself = is_of_oneself or (bool(before) and _NAMES_IT.match(sentence) is not None)
     if not is_of_oneself:
         return False
     return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
@@ -272,10 +308,10 @@ def _by_clauses(
     for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (*mentions(sentence), *readings(read, holding, before)):
+    for reading in (*mentions(sentence), *readings(read, holding, before), *called(sentence)):
         subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
         slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
-        if subject.rpartition(" ")[2] not in SEVERAL and _may_fill(slot, reading.value, is_casual):
+        if not _is_of_many(subject, slot) and _may_fill(slot, reading.value, is_casual):
             yield Statement(subject, slot, reading.value, reading.sense, 0, 0)
 
 
@@ -288,6 +324,7 @@ def is_aside(sentence: str) -> bool:
     return _may_be_aside(sentence) and _ASIDE.search(sentence) is not None
 
 
+@lru_cache(maxsize=8)
 def _may_be_aside(sentence: str) -> bool:
     """Whether a sentence has a word of ``_ASIDE`` or ``_UNASSERTED``, or is not plain ASCII."""
     if not sentence.isascii() or '"' in sentence:
@@ -303,11 +340,10 @@ def _is_of_asides(word: str) -> bool:
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
-        matches = list(_matches(clause, forms))
-        if matches and _ELSEWHERE.search(clause):
-            continue
-        for form_match, form in matches:
-            yield from _stated(form_match, form, speaker)
+        for form_match, form in _matches(clause, forms):
+            after = _GOES_OFF.search(clause, form_match.end())
+            if _ELSEWHERE.search(clause[: after.start() if after else None]) is None:
+                yield from _stated(form_match, form, speaker)
 
 
 def _matches(clause: str, forms: Sequence[Form]) -> Iterator[tuple[re.Match[str], Form]]:
@@ -343,15 +379,25 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         slot += verb_of(value)
     elif slot.startswith(DOES):
         value = f"{slot.removeprefix(DOES)} {value}"
-    if subject.rpartition(" ")[2] in SEVERAL or not _fits(slot, value):
+    if _is_of_many(subject, slot) or not _fits(slot, value):
         return
     sense = form.sense
     if sense == "holds" and ("new" in groups or _CHANGE.search(match.string)):
         sense = "begins"
     yield Statement(subject, slot, value, sense, 0, 0)
+    if "at" in groups:
+        yield Statement(subject, "employer", groups["at"], sense, 0, 0)
     if "gone" in groups:
         was = f"{slot.removeprefix(DOES)} {groups['gone']}"
         yield Statement(subject, slot, was, "ends", 0, 0)
+
+
+def _is_of_many(subject: str, slot: str) -> bool:
+    """Whether a statement is about one of many, or theirs: "my colleague's husband"."""
+    words = subject.partition("'s ")[2].replace("'s", "").split()
+    owners = [word[:-2] for word in slot.split() if word.endswith("'s")]
+    many = slot.rpartition(" ")[2]
+    return not SEVERAL.isdisjoint((*words, *owners)) or (many in SEVERAL and many[-1] == "s")
 
 
 def _slot(words: str, value: str) -> str:
@@ -392,6 +438,6 @@ def _subject(words: str, speaker: str) -> str:
     plain = words.replace("’", "'").casefold()
     if plain in ("i", "we"):
         return speaker
-    if plain.startswith("my "):
-        return f"{speaker}'s {plain.removeprefix('my ')}"
+    if plain.startswith(("my ", "our ")):
+        return f"{speaker}'s {unnamed(plain.split()).partition(' ')[2]}"
     return plain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from treering.views.facts.assertion import Assertion
@@ -17,6 +17,7 @@ from treering.views.facts.verbs import (
     CHANGED,
     CHOICE_NOUNS,
     CHOICES,
+    DETERMINERS,
     GONE,
     HAVE,
     KIN,
@@ -29,6 +30,9 @@ from treering.views.facts.verbs import (
     ROLES,
     THING_VERBS,
 )
+
+_POST = re.compile(r"(?:er|or|ist|ent|ant|ian|man|woman|ary|chair|captain|head|lead|deputy)$")
+"""Endings of what one is made: "they made me treasurer", but "it made me laugh"."""
 
 _PASSIVE = BE | {"was", "were", "got"}
 
@@ -50,8 +54,19 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
         return
     if topic is not None:
         yield Assertion("my", topic, value, "begins")
-    elif it.is_now and phrase[0].lower() not in ADJECTIVES:
+    elif (it.is_now or _is_for_me(it)) and phrase[0].lower() not in ADJECTIVES:
         yield Assertion(SELF, "", value, "holds")
+
+
+def _is_for_me(it: Predicate) -> bool:
+    """Whether somebody says what they take: "it's curling for me", not "it's like bliss for me"."""
+    taken = it.rest[-2:] == ("for", "me") and len(it.rest) <= len(["a", "b", "c", "for", "me"])
+    return taken and it.verb.lower() not in DETERMINERS | {"like", "been", "all", "enough"}
+
+
+def _is_post(after: Sequence[str]) -> bool:
+    first = after[0].lower()
+    return first in DETERMINERS or any(_POST.search(word.lower()) for word in after[:2])
 
 
 def topic_of(clause: Clause) -> str | None:
@@ -78,7 +93,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
     words = [word.lower() for word in clause.words]
     for place, word in enumerate(words[:-3]):
         if (
-            word in CHANGED
+            word in CHANGED | {"put"}
             and not set(words) & MODAL
             and (
                 words[place + 1] in ("my", "our") or words[place + 1 : place + 3] == ["the", "rent"]
@@ -90,13 +105,23 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
         if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & MODAL:
             continue
         after = clause.words[place + 2 :]
-        if after and after[0].lower() in ("on", "into", "as", "to", "onto"):
+        while after and after[0].lower() in (
+            "on",
+            "into",
+            "as",
+            "to",
+            "onto",
+            "up",
+            "down",
+            "over",
+        ):
             after = after[1:]
         value = noun_phrase(after)
         if (
             value
             and value.lower() not in NO_VALUES
             and not after[0].lower().endswith(("ing", "ed"))
+            and (word != "made" or _is_post(after))
         ):
             yield Assertion(SELF, "", value, "holds")
         return
@@ -119,7 +144,9 @@ def of_thing(name: str, it: Predicate) -> Iterator[Assertion]:
             return  # "my cat has gone outside"
         if owned or re.match(r"old |[A-Z]", noun):
             yield from gone(noun_phrase(noun.split()))
-    elif it.auxiliaries & BE and (owned or noun.startswith("new ")):
+    elif it.auxiliaries & BE and (
+        owned or noun.startswith("new ") or (it.is_now and is_telling(it.rest[:2]))
+    ):
         yield from _is(noun, it)
     elif verb in THING_VERBS and not it.is_negated and (owned or it.is_now):
         yield from _does(noun, it)
@@ -135,7 +162,10 @@ def _moved(noun: str, owned: bool, it: Predicate) -> Iterator[Assertion]:
     if it.verb.lower() == "moved" and not is_telling(new.split()):
         return  # "my phone moved to the top drawer"
     if it.verb.lower() in ("gone", "went", "turned") and not it.is_now:
-        if owned and new.lower() in ("auction", "charity", "the tip", "the dump", "heaven"):
+        amount = any(map(str.isdigit, new)) and {"up", "down"} & {*it.rest[:at]}
+        if owned and amount:
+            yield Assertion("my", _bare(noun), new, "begins")
+        elif owned and new.lower() in ("auction", "charity", "the tip", "the dump", "heaven"):
             yield from gone(noun_phrase(noun.split()))
     elif owned and noun.split()[-1].lower() not in _PEOPLE:
         yield Assertion("my", _bare(noun), new, "begins")
@@ -155,13 +185,12 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
         yield Assertion("my", _bare(noun), noun_phrase(phrase[1:]), "holds")
         return
     is_new = noun.startswith("new ") or it.is_now
-    if words[0] in {"in", "on", "at", "with", "for", "to"} and is_new:
+    is_placed = is_new or is_telling(phrase[1:3])
+    if words[0] in {"in", "on", "at", "with", "for", "to"} and is_placed:
         value = noun_phrase(phrase[1:])
         if value:
-            yield Assertion("my", f"{_bare(noun)} {words[0]}", value, "begins")
-        return
-    if words[0] == "with" and is_telling(phrase[1:3]):
-        yield Assertion("my", _bare(noun), noun_phrase(phrase[1:]), "holds")
+            slot = _bare(noun) if words[0] == "with" and not is_new else f"{_bare(noun)} {words[0]}"
+            yield Assertion("my", slot, value, "begins" if is_new else "holds")
         return
     if words[0].endswith("ing") and words[0] in PROGRESSIVE_NOT:
         return

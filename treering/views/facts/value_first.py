@@ -26,7 +26,7 @@ VALUE_FIRST: Final = (
         "",
         "holds",
         "is are",
-        rf"{_FIRST} (?:is|are)(?: actually| officially)?(?P<now> now)? {_OF_MINE}(?! ?['’]s)"
+        rf"{_FIRST}(?: is| are|['’]s)(?: actually| officially)?(?P<now> now)? {_OF_MINE}(?! ?['’]s)"
         r"(?: now| these days)?(?=[.,!;]|$| since| instead| and| as)",
         "Priya is my manager now.",
         "Priya",

@@ -68,7 +68,9 @@ TAKEN: Final = word_set(
     "inherited rescued rented leased landed registered subscribed fostered settled deleted "
     "uninstalled installed unsubscribed renewed published founded launched planted hired "
     "qualified graduated learnt learned reached earned insured converted naturalised baptised "
-    "signed recovered rejoined resumed reverted upgraded downgraded halved doubled"
+    "signed recovered declared enlisted matriculated ordained certified licensed enrolled "
+    "emigrated "
+    "welcomed commissioned recovered rejoined resumed reverted upgraded downgraded halved doubled"
 )
 """Verbs of beginning or getting what then goes on."""
 
@@ -86,7 +88,8 @@ PARTICIPLES: Final = word_set(
 )
 
 SWITCHED: Final = word_set(
-    "moved switched changed transferred converted upgraded downgraded migrated gone went crossed "
+    "traded swapped downsized moved switched changed transferred converted upgraded downgraded "
+    "migrated gone went crossed "
     "relocated shifted defected graduated progressed jumped come came turned swung"
 )
 SWAPPED: Final = word_set(
@@ -194,15 +197,34 @@ NO_VALUES: Final = ADJECTIVES | word_set(
 KIN: Final = word_set(
     "brother sister mother father mum mom dad son daughter cousin uncle aunt friend mate nephew "
     "niece grandson granddaughter grandma grandpa grandmother grandfather parents kids children "
-    "child baby family in-laws brother-in-law sister-in-law stepson stepdaughter colleague team"
+    "child baby grandchild toddler family in-laws brother-in-law sister-in-law stepson "
+    "stepdaughter colleague team"
 )
+KINDS: Final = {
+    "departments": "department", "desks": "desk", "teams": "team", "schools": "school",
+    "gyms": "gym", "banks": "bank", "vets": "vet", "dentists": "dentist", "doctors": "doctor",
+    "offices": "office", "courses": "course", "majors": "major", "providers": "provider",
+    "suppliers": "supplier", "networks": "network", "branches": "branch", "sites": "site",
+    "churches": "church", "clubs": "club", "shifts": "shift", "roles": "role", "wards": "ward",
+    "surgeries": "surgery", "insurers": "insurer", "barbers": "barber", "classes": "class",
+    "employers": "employer", "landlords": "landlord", "phones": "phone", "cars": "car",
+}  # fmt: skip
+"""What one changes from one to another: "moved departments from Payroll to Procurement"."""
+
+PARTNERS: Final = word_set(
+    "husband wife partner boyfriend girlfriend fiance fiancee spouse flatmate roommate housemate "
+    "eldest youngest twin ex"
+)
+"""People close to the speaker, of whom as much is told as of kin."""
+
 JOINING: Final = word_set(
     "of and above below under near beside with called named like as or at in on"
 )
 """Words after which a noun phrase goes on with an article."""
 DONE: Final = TAKEN | word_set(
     "celebrated resumed reverted learned learnt qualified trained graduated volunteered retrained "
-    "moved lived worked taught been kept owned played"
+    "moved lived worked taught been kept owned played followed supported worn spoken sung belonged "
+    "banked shopped driven ridden swum"
 )
 """What one has done that says how things are since."""
 

@@ -10,8 +10,18 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from treering.views.facts.framing import FRAMING_WORDS, tidied, unframed, without_openers
 from treering.views.facts.paraphrases import HINTS, paraphrased
-from treering.views.facts.verbs import CHOICE_NOUNS, KIN, NO_VALUES, PETS, ROLES, THINGS, word_set
+from treering.views.facts.verbs import (
+    CHOICE_NOUNS,
+    KIN,
+    NO_VALUES,
+    PARTNERS,
+    PETS,
+    ROLES,
+    THINGS,
+    word_set,
+)
 
 _CONTRACTED: Final = {
     "im": "I'm",
@@ -50,7 +60,10 @@ _CONTRACTED: Final = {
     "havent": "haven't",
     "didnt": "didn't",
 }
-_ALWAYS = re.compile(r"(?<![\w@.'’-])(?:i|i['’](?:m|ve|d|ll))(?![\w@'’-]|\.\w)")
+_ALWAYS = re.compile(
+    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|[Ww]as|"
+    r"[Hh]ave|[Dd]id)nt|[Ww]eve|[Tt]hats|[Hh]es|[Ss]hes|[Tt]heyre)(?![\w@'-]|\.\w)"
+)
 _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
@@ -60,40 +73,6 @@ _UNMARKED = re.compile(
 )
 """Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
 
-_OPENER = re.compile(
-    r"^(?:(?:ok(?:ay)?|so|um+|uh+|er|like|no(?=,)|nope|yeah no|oh and|believe it or not|joking "
-    r"aside|no joke|not kidding|fun fact|true story|"
-    r"(?:as|like) i (?:said|told you|mentioned|say)|to tell (?:you )?the truth|i told you|tbh|ngl|"
-    r"remember|don't forget|in other news|long story short|apparently|finally|btw|by the way|"
-    r"anyway|yeah|yes|yep|hey|hi|hello|oh|ah|well|right|also|and|"
-    r"but|lol|haha|fyi|honestly|actually|incidentally|turns out|it turns out|update|"
-    r"(?:so )?big news|good news|bad news|sad news|news|guess what|"
-    r"(?:i )?just wanted to (?:say|let you know|tell you|mention)(?: that)?|"
-    r"i (?:just )?wanted to (?:say|let you know|tell you|mention)(?: that)?|"
-    r"(?:quick|small|little|another) (?:update|note|change|heads[- ]up)|"
-    r"please note(?: that)?|i should (?:mention|say|add)(?: that)?|just so you know|"
-    r"for the record|by way of news|as it happens|i'm (?:afraid|happy|pleased|glad|sorry) to say"
-    r"(?: that)?|i am (?:afraid|happy|pleased|glad|sorry) to say(?: that)?|"
-    r"(?:do |please |kindly )+(?:note|remember|bear in mind|be aware|be advised|"
-    r"be informed|take note) that|"
-    r"(?:this is|i am writing|i write|i wish|i would like|i'd like) to (?:inform|"
-    r"notify|advise|tell)"
-    r"(?: you)?(?: that)?|i (?:hereby )?(?:confirm|certify|declare) that)\b[,:!]? +)+",
-    re.IGNORECASE,
-)
-_TO_THE_HEARER = re.compile(
-    r",? (?:in case (?:you|anyone|anybody)\b|if (?:you(?:'re|’re)?|anyone|anybody|that helps|"
-    r"that matters|it matters|"
-    r"it helps|i'm honest|i'm being honest|i remember)\b|(?:as|like) i (?:said|mentioned)\b|"
-    r"i (?:suppose|guess|think|must say|have to say)$|"
-    r"(?:so )?remind me\b|"
-    r"which you\b|so (?:please|kindly|ignore|you)\b|just so you\b|as you (?:may|might|know)\b|"
-    r"(?:so )?please (?:bear|note|remember|use|update|don't|do not)\b|i'm sorry to say|"
-    r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
-    re.IGNORECASE,
-)
-"""Where a statement goes on to its hearer: "…, in case you need it"."""
-
 _DROPPED = re.compile(
     r"^(?=(?:(?:just|finally|recently|officially|no longer|never) )*(?:sold|bought|switched|"
     r"swapped|traded|moved|gave up|given up|got|gone|went|quit|stopped|started|joined|left|turned|"
@@ -101,6 +80,8 @@ _DROPPED = re.compile(
     r"cancelled|canceled|relocated|exchanged|upgraded|used to|learning|living in|working (?:at|for|"
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
+    r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)(?=.* since )|"
+    r"renewed|declared|enlisted|hung up|inherited|rescued|welcomed|downsized|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
     r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
     re.IGNORECASE,
@@ -108,9 +89,21 @@ _DROPPED = re.compile(
 """A sentence that begins with what its speaker did."""
 
 _NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
+_NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|internet"
+_NOTED += "|electricity|(?:bin|wash|pay) day"
+_NOTED += (
+    r"|[a-z]+ (?:practice|club|class|group|training|rehearsal|meeting|code|day)"
+    r"|favou?rite [a-z]+|preferred [a-z]+|usual [a-z]+"
+)
+_IS_MINE = re.compile(r"^(?P<who>[A-Z][\w-]+)'s (?=(?:my|our) (?!own\b))")
+"""A name that is short for "is": "Lucy's my manager now"."""
+
+_ME = re.compile(rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)", re.IGNORECASE)
+"""Where "me" is written for "my": "me favourite biscuit"."""
+
 _DROPPED_MY = re.compile(
     r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
-    rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})"
+    rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})(?: at (?:home|work))?"
     r"(?: is\b| are\b|'s\b| used to be\b| changed\b|"
     r" has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
     r" works\b| started\b| died\b| passed\b| turned\b))",
@@ -126,7 +119,8 @@ _STATE = re.compile(
     r"diabetic|afraid|scared|used) (?:to|in|at|by|with|of|on)\b|"
     r"(?:living|working|learning|studying|training|teaching|playing|driving|riding|renting|dating|"
     r"seeing|taking|wearing|drinking|eating|growing|keeping|running|volunteering|commuting|saving|"
-    r"sharing|reading|writing) ))",
+    r"sharing|reading|writing) "
+    r"(?!.* (?:is|are|was|makes?|means|helps?|seems|feels|can|would|has)\b)))",
     re.IGNORECASE,
 )
 """A note of what its speaker is or does: "allergic to nuts", "learning the cello"."""
@@ -139,6 +133,7 @@ _HABIT = re.compile(
     r"volunteer|smoked?|stand) (?!me\b|it\b|up\b))",
     re.IGNORECASE,
 )
+_NOT_LOWERED = re.compile(r"^I (?:Do|Don't|Haven't|Can't|Cannot|Didn't)\b")
 _NEW = re.compile(r"^new (?P<thing>[a-z]+(?: [a-z]+)?) (?P<where>at|in|with|on) ", re.IGNORECASE)
 _RUN_ON = re.compile(
     r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
@@ -146,12 +141,15 @@ _RUN_ON = re.compile(
 )
 """Where a sentence goes on without a comma: "not at Google any more I'm at Stripe"."""
 
-_AS_OF = re.compile(
-    r"(?<=\w) as of (?:now|today|yesterday|(?:this|last) (?:morning|night|week|month|"
-    r"year)|[A-Z]?[a-z]+day)"
-    r"(?=[.,!;]|$)"
-)
 _NAMED_TWICE = re.compile(r"^(my [a-z]+), (?:she|he|it|they) (?=is|'s|has|are)", re.IGNORECASE)
+_NAMED_BESIDE = re.compile(
+    rf"\b(?P<who>(?:my|our) (?:[a-z]+ )?(?:{'|'.join(sorted(ROLES | KIN | PETS | PARTNERS))})), "
+    r"(?P<name>(?:(?-i:Dr|Mr|Mrs|Ms) )?(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?), "
+    r"(?!(?:who|whom|which|and|is)\b(?<!is))(?=[a-z'])",
+    re.IGNORECASE,
+)
+"""A name between commas: "My partner, Sasha, is vegan"."""
+
 _DONE_TO = re.compile(
     r"^(?=(?:promoted|diagnosed|transferred|reassigned|relocated|accepted) (?:to|with|into|as)\b)",
     re.IGNORECASE,
@@ -166,7 +164,13 @@ _DROPPED_BE = re.compile(
 )
 
 _SUBJECTS = word_set(
-    "I I'm I've I'd I'll We We're We've You You're It It's That That's This The He She They There"
+    "I I'm I've I'd I'll We We're We've You You're It It's That That's This The He She They There "
+    "We'll We'd You'll You've You'd It'll That'll They're They've They'll He's She's There's "
+    "Here's "
+    "What What's How How's Who When Where Why If Your His Her Their These Those Let's Let Thanks "
+    "Wow Glad Sounds Sure Great Good Congrats Maybe A An Any Some Every Each Nothing Something "
+    "Everything Can Could Would Should Did Does Is Are Was Were Will Who's It'd Hope Hoping Cool "
+    "Awesome Nice Absolutely Definitely Totally Yay Hmm Please Looks Looking Very Even"
 )
 """First words of most sentences that leave out no subject."""
 
@@ -235,8 +239,8 @@ def _firsts(phrases: Iterable[str]) -> frozenset[str]:
 # matches. An expression is tried at every place of a text, and most texts have none of the words.
 _CONTRACTED_FIRSTS: Final = _firsts(_CONTRACTED)
 _UNMARKED_WORDS: Final = word_set("its names")
-_ALWAYS_WORDS: Final = word_set("i")
-_HEARER_WORDS: Final = word_set("case if as like i so remind which just please")
+_ALWAYS_WORDS: Final = frozenset(word for word in _CONTRACTED_FIRSTS if word not in ("u", "n", "w"))
+_OWNERS: Final = word_set("my our me")
 _RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
 _NAMING: Final = _firsts(_OF_PLACES | _JOINING) | word_set(
     "dr mr mrs ms miss prof professor st called named name my our home"
@@ -244,7 +248,7 @@ _NAMING: Final = _firsts(_OF_PLACES | _JOINING) | word_set(
 
 _SIGNS: Final = frozenset(hint for hint in HINTS if not _WORD.search(hint))
 _CHANGING: Final = _firsts(HINTS - _SIGNS).union(
-    _CONTRACTED_FIRSTS, _UNMARKED_WORDS, _ALWAYS_WORDS, _HEARER_WORDS, _RUN_ON_WORDS, _NAMING
+    _CONTRACTED_FIRSTS, _UNMARKED_WORDS, _ALWAYS_WORDS, FRAMING_WORDS, _RUN_ON_WORDS, _NAMING
 ) | {"had"}
 """A sentence without these words and signs is plain as it stands, after an opener."""
 
@@ -262,30 +266,35 @@ def _may_have(words: _Words, some: frozenset[str]) -> bool:
 
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
-    given = sentence.replace("’", "'").replace(" - ", ", ")
+    given = tidied(sentence)
     words = _words(given)
     if not _may_have(words, _CHANGING) and not any(sign in given for sign in _SIGNS):
-        opened = _at_start(_OPENER, "", given)
+        opened = without_openers(given)
         if _with_subject(opened) == opened:
             return opened
     casual = is_casual(sentence)
     text = _contracted(given, words, is_casual=casual)
-    words = words if text == given else _words(text)
-    text = _at_start(_OPENER, "", text)
-    if " as of " in text:
-        text = _AS_OF.sub(" now", text)
-    if _may_have(words, _HEARER_WORDS):
-        text = _TO_THE_HEARER.sub("", text)
-    text = _put_plainly(text)
+    text = _put_plainly(unframed(_with_owner(text), words), words)
     words = words if text == given else _words(text)
     if _may_have(words, _RUN_ON_WORDS):
         text = _RUN_ON.sub(r"\g<end>, ", text)
     return _names(text) if casual and _may_have(words, _NAMING) else text
 
 
-def _put_plainly(text: str) -> str:
+def _with_owner(text: str) -> str:
+    """A text with "my" where "me" is written for it, and with "is" behind a name."""
+    if "'s my " in text or "'s our " in text:
+        text = _IS_MINE.sub(r"\g<who> is ", text)
+    if " me " in text or text[:3].lower() == "me ":
+        text = _ME.sub("my ", text)
+    return text
+
+
+def _put_plainly(text: str, words: _Words) -> str:
     """A sentence in plain turns of phrase, with its subject."""
     text = paraphrased(text)
+    if ", " in text and _may_have(words, _OWNERS):
+        text = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", text)
     if "had to " in text.lower():
         text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
     return _with_subject(text)
@@ -298,7 +307,7 @@ def _contracted(text: str, words: _Words, *, is_casual: bool) -> str:
             text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
         return _UNMARKED.sub("'", text) if _may_have(words, _UNMARKED_WORDS) else text
     if _may_have(words, _ALWAYS_WORDS):
-        text = _ALWAYS.sub(lambda match: _CONTRACTED[match[0]], text)
+        text = _ALWAYS.sub(lambda match: _spelt_out(match[0]), text)
     return text
 
 
@@ -333,7 +342,13 @@ def _with_subject(text: str) -> str:
         return text
     for pattern, template in _SUBJECTS_LEFT_OUT:
         text = _at_start(pattern, template, text)
-    return text
+    return _NOT_LOWERED.sub(lambda match: match[0].lower().capitalize(), text)
+
+
+def _spelt_out(word: str) -> str:
+    """A contraction with its apostrophe, and the capital that it had: "Dont" is "Don't"."""
+    written_out = _CONTRACTED[word.lower()]
+    return _capital(written_out) if word[0].isupper() else written_out
 
 
 def is_casual(sentence: str) -> bool:

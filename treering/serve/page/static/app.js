@@ -99,6 +99,7 @@ window.addEventListener("spaces", offerSpaces); // one has been removed
 theme(localStorage.getItem("treering-theme"));
 fill(document.getElementById("nav"), Object.entries(VIEWS).map(([name, [title]]) =>
   h("a", { href: `#/${name}`, "data-view": name }, title)));
+const warmed = warm(); // beside the first view, so that the first search need not wait for it
 await show();
 await offerSpaces();
-await warm();
+await warmed;

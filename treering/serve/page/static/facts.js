@@ -76,9 +76,15 @@ function subject(name, found) {
     ])));
 }
 
+/** When something was stated, and whether it holds; a fact may have no time. */
+function stated(at, past) {
+  if (!at) return past ? "superseded" : "last stated";
+  return past ? ["stated ", when(at), ", superseded since"] : ["last stated ", when(at)];
+}
+
 function value(fact) {
   const past = Boolean(fact.superseded_by);
   return h("li", {},
     h("a", { href: toEntry(fact.entry_id), class: past ? "past" : "" }, fact.ends ? `not ${fact.value} any more` : fact.value),
-    h("span", { class: "who" }, past ? "stated" : "last stated", " ", when(fact.at), past ? ", superseded since" : null));
+    h("span", { class: "who" }, stated(fact.at, past)));
 }

@@ -1,0 +1,104 @@
+"""Rerankers: what orders the best hits anew, given by a program or brought by a package."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.embedders import HashingEmbedder
+from treering import Memory
+from treering.cli.main import app
+from treering.errors import InputError, UnknownName
+from treering.search.rerank import LOOKED_AT
+
+TEXTS = ["Ana moved to Porto.", "Porto lies in the north.", "Ben likes Porto, and long letters."]
+
+
+class Shortest:
+    """Thinks that the shortest text answers best; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        self.asked.append((query, [*texts]))
+        return [-len(text) for text in texts]
+
+
+class Scripted:
+    def __init__(self, *scores: float) -> None:
+        self._scores = scores
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        return self._scores
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(tmp_path / "memory.db", embedder=HashingEmbedder()) as memory:
+        for number, text in enumerate(TEXTS):
+            memory.add(text, source=f"text {number}")
+        yield memory
+
+
+def test_a_reranker_orders_the_best_anew_and_its_scores_are_the_hits(memory: Memory) -> None:
+    hits = memory.search("who likes Porto", k=2, rerank=Shortest())
+    assert [hit.text for hit in hits] == sorted(TEXTS, key=len)[:2]
+    assert hits[0].why.terms == {"rerank": hits[0].score}
+    assert hits[0].why.bm25 is not None
+
+
+def test_a_reranker_reads_more_than_are_asked_for_and_who_said_it(memory: Memory) -> None:
+    turns = [{"role": "user", "name": "Ana", "content": f"Porto, number {n}"} for n in range(60)]
+    memory.add(turns, source="chat")
+    reranker = Shortest()
+    memory.search_many(["Porto", "number 7"], k=1, rerank=reranker)
+    assert [query for query, _ in reranker.asked] == ["Porto", "number 7"]
+    assert all(len(texts) == LOOKED_AT for _, texts in reranker.asked)
+    assert any(text.startswith("Ana: Porto") for text in reranker.asked[0][1])
+
+
+def test_without_hits_a_reranker_is_not_asked(memory: Memory) -> None:
+    reranker = Shortest()
+    assert memory.search("Porto", source="nowhere", rerank=reranker) == []
+    assert reranker.asked == []
+
+
+@pytest.mark.parametrize("scores", [(1.0,), (1.0, 2.0, float("nan"))])
+def test_a_reranker_that_does_not_score_every_text_is_refused(
+    memory: Memory, scores: tuple[float, ...]
+) -> None:
+    with pytest.raises(InputError, match="finite number for each"):
+        memory.search("Porto", rerank=Scripted(*scores))
+
+
+def test_a_name_that_no_package_brings_is_an_error(memory: Memory) -> None:
+    with pytest.raises(UnknownName, match="no reranker 'large'"):
+        memory.search("Porto", rerank="large")
+
+
+def test_a_package_brings_a_reranker_by_an_entry_point(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "site" / "short-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: short\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[treering.rerankers]\nshortest = tests.recall.test_rerank:Shortest\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
+    hits = memory.search("who likes Porto", rerank="shortest")
+    assert [hit.text for hit in hits] == sorted(TEXTS, key=len)
+
+
+def test_the_command_takes_a_reranker_by_name(tmp_path: Path) -> None:
+    file = str(tmp_path / "plain.db")
+    with Memory.open(file) as plain:
+        plain.add("Ana moved to Porto.")
+    result = CliRunner().invoke(app, ["-m", file, "search", "Porto", "--rerank", "large"])
+    assert result.exit_code == 2
+    assert "no reranker 'large'; there are none" in result.stderr

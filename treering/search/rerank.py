@@ -1,0 +1,65 @@
+"""Rerankers: what reads a question together with each of the best hits, and orders them anew.
+
+treering has none of its own: models that are worth it are large, and those that are not lose to the
+scores that are there. A package brings one by an entry point, or a program gives one to ``search``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Final, Protocol
+
+from treering.errors import InputError, UnknownName
+from treering.plugins import plugins
+from treering.records import Hit
+
+GROUP: Final = "treering.rerankers"
+"""The entry point group. An entry point is called without arguments and gives a ``Reranker``."""
+
+LOOKED_AT: Final = 50
+"""Of the best hits so many are reranked, or as many as are asked for, if that is more."""
+
+TERM: Final = "rerank"  # in ``hit.why``, and the whole of the score
+
+
+class Reranker(Protocol):
+    """A model that tells how well texts answer a question."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """A number for each text, higher for a better one, on any scale; a turn has its speaker."""
+        ...
+
+
+def open_reranker(chosen: str | Reranker) -> Reranker:
+    """The reranker of that name, or the one given. Raises UnknownName."""
+    if not isinstance(chosen, str):
+        return chosen
+    points = plugins(GROUP)
+    if chosen not in points.names:
+        there = ", ".join(sorted(points.names)) or "none: a package brings one by an entry point"
+        raise UnknownName(f"no reranker {chosen!r}; there are {there}")
+    reranker: Reranker = points[chosen].load()()
+    return reranker
+
+
+def reranked(reranker: Reranker, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
+    """The k hits that a reranker scores best, with its scores, best first; ties as they were.
+
+    Raises InputError if it does not give a number for each.
+    """
+    if not hits:
+        return []
+    texts = [f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text for hit in hits]
+    scores = [float(score) for score in reranker.scores(query, texts)]
+    if len(scores) != len(hits) or not all(map(isfinite, scores)):
+        raise InputError(
+            f"the reranker {type(reranker).__name__} gave {len(scores)} scores for {len(hits)} "
+            "texts; it must give a finite number for each"
+        )
+    rescored = [
+        replace(hit, score=score, why=replace(hit.why, terms={TERM: score}))
+        for hit, score in zip(hits, scores, strict=True)
+    ]
+    return sorted(rescored, key=lambda hit: -hit.score)[:k]

@@ -1,0 +1,130 @@
+"""Leaves out of a message what is played, made up or quoted in it. No I/O.
+
+"Let's role-play: I'm a baker from Lyon" states nothing of its writer, nor does a line of a film
+whose maker is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from treering.views.facts.verbs import word_set
+
+_BOUNDARY = re.compile(r"^\s*|[.!?,;:]\s+|\n\s*|\b(?:[Ss]o|[Oo]k|[Oo]kay|[Ll]ol)\s+")
+"""Where a request may stand: first in a sentence or behind a comma."""
+
+_WORK = (
+    r"(?:role-?\s?play|play|skit|sketch|scene|novel|story|stories|short story|script|screenplay|"
+    r"poem|song|lyrics|monologue|dialogue|fanfic|fiction|film|movie|musical|panto|game|campaign|"
+    r"d&d|dnd|larp|character|improv|pantomime|sitcom|comic|ad|advert|radio play|audition|parody)"
+)
+_PLAYED = re.compile(
+    rf"(?:let(?:'|’)?s (?:play|pretend|role|say|imagine|do an?|make believe|act|improvise|"
+    r"suppose)|pretend|imagine|suppose|supposing|role-?\s?play|act (?:as|like)|play (?:an? |"
+    r"the (?:role|part|character)\b)"
+    r"|you(?:'re| are|’re) (?:(?:going to play|playing|now an?)\b|(?:an?|my|"
+    r"the) [^.!?\n]*(?:\band|,) "
+    r"(?:I|you|I'm|we)\b)"
+    r"|(?:say|assume|picture) (?:that )?(?:I|we|you|my|this|a|someone|somebody)\b"
+    r"|(?:I'll|I will|I’ll|let me) (?:be|play) (?:the|an?|your) [^.!?\n]*\byou\b|knock,? knock|"
+    r"once upon a time|april fools?"
+    r"|rumou?r has it|what if|hypothetically|in an? (?:alternate|alternative|parallel|different|"
+    r"other) (?:timeline|universe|world|life|dimension|"
+    r"reality|galaxy)|in (?:another|my next|my previous|my past|my dream) (?:life|timeline|"
+    r"universe|world)s?|plot idea|story idea"
+    rf"|(?:for|in|from) (?:the|my|our|a|an|this|his|her|their) (?:[\w'’-]+ ){{0,2}}{_WORK}\b"
+    rf"|(?:my|the|our|his|her) (?:[\w'’-]+ ){{0,2}}(?:character|protagonist|narrator|heroine|hero|"
+    r"avatar|alter ego|villain|dream self)\b"
+    rf"|I(?:'m|’m| am) (?:playing|writing|reading|directing|auditioning|"
+    rf"rehearsing)\b[^.!?\n]*\b{_WORK}\b"
+    r")",
+    re.IGNORECASE,
+)
+"""From where on a message is a game, a story or a supposition."""
+
+_TOO_MUCH = re.compile(
+    r"\b(?:lol|haha\w*|lmao|rofl|jk|kidding|joking)\b.*\b(?:basically|literally|practically|virtually|"
+    r"totally|officially|legally|technically|emotionally|spiritually)\b"
+    r"|\b(?:basically|literally|practically|virtually|spiritually|emotionally) (?:\d{3,}|dead|"
+    r"dying|"
+    r"married to (?:my|the)|in love with (?:my|the)|an? (?:ghost|zombie|robot|vampire|hermit|"
+    r"goblin))\b"
+    r"|\bI(?:'m| am) [^.!?\n]*\b\d{3,} years old\b",
+    re.IGNORECASE,
+)
+"""What is said for a laugh: "lol I'm basically 900 years old"."""
+
+_WHOSE_LINE = re.compile(
+    r"(?:^|[.!?,;\n] *)(?:so |and |but )?(?:who|what|which|where)\b[^?.!]{0,50}\b(?:line|lines|"
+    r"quote|song|"
+    r"lyrics?|film|movie|book|poem|sketch|said (?:that|this|it)|sang|sings|wrote (?:that|this|"
+    r"it)|from|"
+    r"saying|reference)\b[^?.!]{0,30}\?\s*$"
+    r"|\b(?:name that (?:film|tune|song|movie)|guess the (?:film|song|movie|quote))\b",
+    re.IGNORECASE,
+)
+"""A question whose words stand before it: "who wrote that line?"."""
+
+_OF_PLAY: Final = word_set(
+    "pretend imagine suppose supposing role roleplay role-play act play playing let's lets say "
+    "assume picture knock once april rumour rumor hypothetically plot idea character protagonist "
+    "narrator heroine hero avatar villain timeline universe dream dreams dimension reality skit "
+    "sketch scene novel story stories script screenplay poem song lyrics monologue dialogue fanfic "
+    "fiction film movie musical panto pantomime game campaign d&d dnd larp improv sitcom comic ad "
+    "advert audition parody another alternate alternative parallel alter you're i'll"
+)
+"""Words of which each match of ``_PLAYED`` has one, but for "you are", "what if" and "I will"."""
+
+_LAUGHED: Final = word_set(
+    "basically literally practically virtually totally officially legally technically emotionally "
+    "spiritually old"
+)
+"""Words of which each match of ``_TOO_MUCH`` has one."""
+
+_OF_JOKES: Final = word_set("seriously seriousness serious aside course right")
+"""Words of which each match of ``_JOKED`` and ``_MOCKED`` has one."""
+
+_SIGNS: Final = ("you are", "ou’re", "what if", "i will", "i’ll", "let me", "let’s")
+_WORD = re.compile(r"[a-z&'-]+")
+
+
+_JOKED = re.compile(
+    r"(?<=[.!?\n] )(?:but |no |ok |okay )?(?:seriously|jok(?:es?|ing) aside|in all seriousness|"
+    r"on a serious note)\b[,:]? ",
+    re.IGNORECASE,
+)
+"""Where a joke ends: "I drive a Ferrari. Seriously, …"."""
+
+_MOCKED = re.compile(
+    r"^(?:(?:ha|haha\w*|lol|lmao|oh|yeah|yes|sure|well|ah)[,.!]? )+(?:of course|yeah right|"
+    r"right)\b,? "
+    r"[^.!?\n]*[.!?\n]?",
+    re.IGNORECASE,
+)
+"""A mocking answer: "haha yes of course, my car is a Ferrari"."""
+
+
+def own_life(text: str) -> str:
+    """A message up to where it is played, made up or asked about; empty where all of it is."""
+    lower = text.lower()
+    words = frozenset(_WORD.findall(lower))
+    if not _OF_JOKES.isdisjoint(words):
+        jokes = list(_JOKED.finditer(text))
+        if jokes:
+            text = _blank(text[: jokes[-1].end()]) + text[jokes[-1].end() :]
+        text = _MOCKED.sub(lambda match: _blank(match[0]), text)
+    if not _LAUGHED.isdisjoint(words) and _TOO_MUCH.search(text):
+        return ""
+    if text.rstrip().endswith("?") and _WHOSE_LINE.search(text):
+        return ""
+    if _OF_PLAY.isdisjoint(words) and not any(sign in lower for sign in _SIGNS):
+        return text
+    for boundary in _BOUNDARY.finditer(text):
+        if _PLAYED.match(text, boundary.end()):
+            return text[: boundary.start()]
+    return text
+
+
+def _blank(text: str) -> str:
+    return " " * len(text)

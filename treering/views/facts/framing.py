@@ -1,0 +1,258 @@
+"""Takes off what a sentence says around its statement: openers, and turns to its hearer. No I/O.
+
+"Quick update: we moved to Leeds, in case you need it" states that they moved to Leeds. Openers are
+phrases in lists, put together by a small grammar, so that a phrase more is a line more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from treering.views.facts.verbs import word_set
+
+_WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+
+
+def _phrases(rows: str) -> list[str]:
+    """Phrases between slashes and lines, the longest first: an alternation takes the first."""
+    split = (phrase.strip() for phrase in rows.replace("\n", "/").split("/"))
+    return sorted({*filter(None, split)}, key=len, reverse=True)
+
+
+_SAID_FIRST = _phrases("""
+    ok / okay / so / um / umm / uh / er / erm / like / nope / yeah no / oh / oh and / ah / aw
+    ha / well / right / also / and / but / lol / haha / hehe / fyi / tbh / ngl / btw
+    by the way / yeah / yes / yep / yup / aye / hey / hi / hiya / hello / heya / hi there
+    hello there / hey there / hi all / hi everyone / hi again / hello again / hey again / anyway
+    anyways / anyhow / honestly / actually / incidentally / apparently / finally / remember
+    don't forget / as it happens / believe it or not / joking aside / no joke / not kidding
+    fun fact / true story / in other news / long story short / turns out / it turns out
+    turns out that / it turns out that / guess what / by way of news / welp / just so you know
+    just so you are aware / so you know / for the record / for your records
+    for your information / for context / for reference / for what it's worth / fwiw / nb / ps
+    pps / alas / sadly / happily / luckily / thankfully / fortunately / seriously
+    unfortunately / to be honest / to tell the truth / to tell you the truth / as i said
+    mind you / as i told you / as i mentioned / as i say / like i said / like i told you
+    like i mentioned / like i say / i told you / fun fact about me / ooh / phew / ugh / wow
+    omg / yay / gosh / hooray / woohoo / blimey / crikey / cheers / thanks / thank you
+    good news / bad news / sad news / news / big news / great news / exciting news / happy news
+    update / i'm afraid / i am afraid / reminder / as you know / as you may know
+    before i forget / while i remember / while i think of it / before we start / one thing
+    one more thing / another thing / on another note / on that note / on a different note
+    on a personal note / in case i forget / in case i forgot / in case it helps
+    in case i never said / in case i didn't say / in case i didn't mention
+    in case i haven't said / in case i haven't mentioned / in case it matters
+    in case you missed it / if it helps / if it matters / at long last / at last
+    speaking of which / as an aside / in fact / to be fair / to be clear / just to be clear
+    for clarity / come to think of it / since you ask / now that you mention it
+    since you asked / in the end / all in all / and yes / what's more / oops / whoops
+    please note / note / kindly note / i confess / i admit / i must admit / admittedly
+    obviously / would you believe / big change / small change / major news / slight change
+    also also / just for the record / just for info / just fyi
+""")
+"""What a sentence opens with; a comma after it may be left out."""
+
+_MARKED_FIRST = _phrases("""
+    no / correction / sorry / apologies / my mistake / my bad / scratch that / strike that
+    actually no / no wait / wait / hang on / hold on / no sorry / sorry no / ignore that
+    never mind / nevermind / let me correct that / let me correct myself / typo / typo above
+    sorry typo / oops typo above / i misspoke / i was wrong / i got that wrong
+    i said that wrong / wrong one / sorry wrong one / edit / amendment / erratum / notice / memo
+    confession / status / announcement / note to self / life update / look / listen / see
+    folks / guys / everyone / all / team / morning / good morning / afternoon / good afternoon
+    evening / good evening / dear all / friends / other news / plot twist / quick one
+    quick thing / small thing / next / first / first of all / lastly / second / secondly
+    meanwhile / hmm / i take that back / silly me / that said / i was mistaken
+    not that it matters / admin / housekeeping / personal news / in short / in brief
+    as promised / clarification / to clarify / done / i meant / i mean / to whom it may concern
+    p.s / p.p.s / n.b / for info / quick question / same again / how exciting
+""")
+"""What a sentence opens with only where a comma, a colon or a dash follows."""
+
+_HEADING = (
+    r"(?:(?:quick|small|little|another|brief|short|minor|tiny|slight|important|final|last|one|big|"
+    r"further|general|personal|the|a|an|my|just|more|happy|late|early|latest|great|good|two|few|"
+    r"couple of|some|change|contact|account|life) )*"
+    r"(?:updates?|notes?|changes?|heads[- ]?up|corrections?|reminder|clarification|amendment|fyi|"
+    r"announcement|addition|notice|newsflash|news flash|alert|details?|point|aside|confession)"
+    r"(?: (?:for|from|to|on|about|of|re|regarding)(?: [a-z'-]+){1,5}?)?"
+)
+"""A heading: "Quick update", "One small correction for your records"."""
+
+_SAYING = (
+    r"(?:say|tell you|tell you all|mention|let you know|add|note|point out|share|inform you|"
+    r"notify you|advise you|inform|notify|advise|tell|remind you|report|flag|update you|confirm|"
+    r"certify|declare|announce|clarify|be aware|be advised|be informed|bear in mind|take note|"
+    r"remember|know|noting|mentioning|saying|knowing|said|mentioned|told you|explain|warn you|"
+    r"set the record straight|keep in mind)"
+)
+_TO_SAY = (
+    r"(?:(?:i|we|it|that|this|you|can|could|do|would|should|must|ought|might|may|will|have|has|"
+    r"i've|i'd|i'll|i'm|it's|am|is|as|be|to|just|also|only|thought|wanted|want|meant|need|needed|"
+    r"like|forgot|wish|write|writing|hereby|let|me|please|kindly|probably|best|good|well|worth|"
+    r"better|happy|quickly|here) )*"
+    rf"{_SAYING}(?: (?:here|too|also|first|again|now|you|before|already|earlier|this|yet))*"
+)
+"""An introduction: "I just wanted to let you know"."""
+
+_DOUBT = (
+    r"(?:(?:i'm |i am )?not sure (?:if |whether )|i (?:don't|can't|do not) (?:know|think|remember|"
+    r"recall) (?:if |whether |that )?|i )(?:(?:i've|i have|i|may|might|have|ever|already|not) )*"
+    r"(?:said|mentioned|told you|told|mention|say|tell you|tell)"
+    r"(?: (?:this|it|that|already|before|yet|anyone))*,? (?:but|so|though)\b"
+)
+"""A doubt about having said so: "Not sure if I mentioned it but"."""
+
+_FEELING = (
+    r"(?:i'm|i am|we're|we are)(?: very| so| really| just| both)? (?:afraid|happy|pleased|glad|"
+    r"sorry|delighted|proud|thrilled|excited|relieved|sad|chuffed) to (?:say|report|announce|"
+    r"tell you|share|inform you|let you know)(?: that)?"
+)
+_MARK = r"(?:[,:!;.–—]+|(?<=\s)-) +"
+_OF_SPEAKER = ("i", "i'm", "it")
+"""First words of phrases that begin as most statements do: they are looked for apart."""
+
+
+def _alternatives(*, of_speaker: bool) -> str:
+    """The phrases that begin with "I" or "it", or those that do not."""
+    kinds = [
+        "|".join(re.escape(p) for p in phrases if (p.split()[0] in _OF_SPEAKER) == of_speaker)
+        for phrases in (_SAID_FIRST, _MARKED_FIRST)
+    ]
+    return rf"(?:{kinds[0]})(?:{_MARK}| +)|(?:{kinds[1]}) ?{_MARK}"
+
+
+_CALL = re.compile(rf"{_alternatives(of_speaker=False)}|{_HEADING} ?{_MARK}", re.IGNORECASE)
+_INTRODUCTION = re.compile(
+    rf"{_alternatives(of_speaker=True)}|(?:{_DOUBT}|{_FEELING}),? +"
+    rf"|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
+    re.IGNORECASE,
+)
+_HEADED = (
+    "quick small little another brief short minor tiny slight important final last one big further "
+    "general personal the a an my just more happy late early latest great good two few couple some "
+    "change contact account life update updates note notes changes heads heads-up headsup "
+    "correction corrections reminder clarification amendment fyi announcement addition notice "
+    "newsflash news alert detail details point aside confession"
+)
+_LONGEST_FIRST: Final = 20  # characters of the first word of an opener, and more
+_CALLS: Final = frozenset(
+    [phrase.split()[0].split(".")[0].rstrip(",") for phrase in (*_SAID_FIRST, *_MARKED_FIRST)]
+    + _HEADED.split()
+) - {*_OF_SPEAKER}
+"""First words of calls and headings."""
+
+_INTRODUCERS: Final = word_set(
+    "i i'm i've i'd i'll we we're we've it it's that this you can could do would should "
+    "please kindly let best good worth let's to not have did as is forgot thought wanted "
+    "need just only also better happy quickly here write writing may might must will "
+    "remember"
+)
+"""First words of introductions. A sentence that begins with neither has no opener."""
+
+_TAIL = re.compile(
+    r",? (?:in case (?:you|anyone|anybody|it)\b|if (?:you(?:'re)?|anyone|anybody|that helps|"
+    r"that matters|it matters|that's ok|that makes|"
+    r"it helps|i'm honest|i'm being honest|i remember|u)\b|(?:as|like) i (?:said|mentioned|told)\b|"
+    r"i (?:suppose|guess|think|must say|have to say)$|"
+    r"(?:so )?remind me\b|which you\b|so (?:please|pls|plz|kindly|ignore|you|u|can you|no need|use|"
+    r"stop|don't|do not|bear|keep in)\b|just so (?:you|u)\b|as you (?:may|might|know)\b|"
+    r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
+    r"for (?:the record|future reference|reference|context|what it's worth)\b|"
+    r"(?:so )?(?:please|pls|plz) (?:bear|note|remember|use|update|don't|do not|change|amend|make|"
+    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not|would you believe|(?:please|"
+    r"xx?)[.! ]*$|"
+    r"(?<=, )(?:thanks|thank you|cheers|ta|folks)[.! ]*$|"
+    r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
+    re.IGNORECASE,
+)
+"""Where a statement goes on to its hearer: "…, in case you need it"."""
+
+_TAIL_WORDS: Final = word_set(
+    "case if as like guess suppose think say remind which so just your reference context "
+    "record worth please pls plz believe would thanks thank cheers ta x xx folks"
+)
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+_MOMENT = (
+    rf"(?:now(?: on)?|today|yesterday|(?:(?:this|last) )?{_DAY}(?: just gone)?|"
+    r"(?:this|last|the other) (?:morning|night|week|month|year|term|semester|spring|summer|autumn|"
+    rf"fall|winter|quarter|weekend)|(?:the )?\d{{1,2}}(?:st|nd|rd|"
+    rf"th)?(?: of)? {_MONTH}(?: \d{{4}})?|"
+    rf"{_MONTH}(?: the)?(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? (?:19|20)\d\d)?|the \d{{1,2}}"
+    rf"(?:st|nd|rd|th)|(?:the )?(?:start|beginning|end|middle) of (?:the|this|last) (?:week|month|"
+    rf"year|term)|(?:the )?(?:start|beginning|end|middle) of {_MONTH})"
+)
+_SINCE = r"(?:as of|as from|from|starting|beginning|effective(?: from| as of)?|with effect from)"
+_SINCE_THEN = re.compile(
+    rf"(?<=\w) {_SINCE} {_MOMENT}(?=[.,!;:]|$| (?:and|because|so|i|we)\b)", re.I
+)
+_FROM_THEN = re.compile(rf"^{_SINCE} {_MOMENT}(?: onwards?)?[,:]? (?=\w)", re.IGNORECASE)
+_ASIDE_THEN = re.compile(rf", {_SINCE} {_MOMENT}, ", re.IGNORECASE)
+_SINCE_WORDS: Final = word_set("as from starting beginning effective with")
+"""From when on something holds: for a reader of facts it holds now."""
+
+_TO_WHOM = re.compile(
+    r"(?<=\w)(?:,? (?:folks|guys|all|everyone|team|mate|love|people|y'all|lads|friends)|"
+    r" for (?:me|us)"
+    r"| here| below| as follows)+(?= ?:)",
+    re.IGNORECASE,
+)
+"""Whom a note is for: "New email for me: …"."""
+
+FRAMING_WORDS: Final = _TAIL_WORDS | _SINCE_WORDS
+"""A sentence without these has nothing but openers taken off."""
+
+_SMILE = re.compile(
+    r"(?:\s*(?:[:;]['-]?[()DPp/]|<3|\bx+(?:o+x*)*|\bxd))+(?=[.!\s]*$)", re.IGNORECASE
+)
+_PICTURE = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff\ufe0f\u200d]+")
+_ARROWS = re.compile("[\u2192]")
+_DOTS = re.compile(r"\s*(?:…|\s[–—]\s|—|\s-{1,2}\s)\s*")
+
+
+def tidied(text: str) -> str:
+    """A sentence with straight apostrophes, commas for dashes, and no pictures or smiles."""
+    text = text.replace("’", "'")
+    if not text.isascii():
+        text = _PICTURE.sub(lambda m: m[0] if _ARROWS.search(m[0]) else "", text)
+    if "-" in text or not text.isascii():
+        text = _DOTS.sub(", ", text)
+    if text[-1:] in "()DPp/3xXoO":
+        text = _SMILE.sub("", text)
+    if ":" in text:
+        text = _TO_WHOM.sub("", text)
+    return text.strip(" ,")
+
+
+def unframed(text: str, words: frozenset[str] | None = None) -> str:
+    """A sentence without its openers and without what it says to its hearer at the end.
+
+    ``words`` are its words in small letters, if they are known.
+    """
+    text = without_openers(text)
+    if words is None or not _TAIL_WORDS.isdisjoint(words):
+        text = _TAIL.sub("", text)
+    if words is None or not _SINCE_WORDS.isdisjoint(words):
+        text = _ASIDE_THEN.sub(" now ", text)
+        text = _FROM_THEN.sub("Now ", _SINCE_THEN.sub(" now", text))
+    return text
+
+
+def without_openers(text: str) -> str:
+    """A sentence without its openers."""
+    while True:
+        first = _WORD.match(text[:_LONGEST_FIRST].lower())
+        if first is None:
+            return text
+        opener = _CALL.match(text) if first[0] in _CALLS else None
+        if opener is None and first[0] in _INTRODUCERS:
+            opener = _INTRODUCTION.match(text)
+        if opener is None or opener.end() == len(text):
+            return text
+        text = text[opener.end() :]
