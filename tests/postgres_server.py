@@ -197,6 +197,7 @@ def _prepare(url: str) -> None:
     with psycopg.connect(url) as connection:
         connection.execute(f"CREATE ROLE {USER} LOGIN")
         connection.execute(f"GRANT CREATE ON DATABASE postgres TO {USER}")
+        connection.execute(f"GRANT SET ON PARAMETER deadlock_timeout TO {USER}")
         connection.execute("CREATE EXTENSION vector")
 
 

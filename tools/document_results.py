@@ -99,7 +99,6 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         return {"presets": _presets}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
-        "adversarial": lambda: _overview("adversarial", ("treering", "own", *_PLAIN, *_FADING)),
         "answers": _answers,
         "budgets": _budgets,
         "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),

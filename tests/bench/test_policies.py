@@ -151,7 +151,7 @@ def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
     tmp_path: Path, embedder: BagOfWords
 ) -> None:
     said = [*(f"Number {n}." for n in range(8)), "The boat leaks.", "A pity.", "It dries.", "So."]
-    pieces = tuple(DocumentPiece(f"D{n}", text, "Ana") for n, text in enumerate(said))
+    pieces = tuple(DocumentPiece(f"D{n}", text, "Ana", "user") for n, text in enumerate(said))
     asked = TaskQuestion("1", "Where does the boat leak?")
     task = Task("chat", (Document("session", pieces, chat=True),), (asked,))
     numbers = {"topic": "numbers", "summary": "Ana says numbers.", "start": 1, "end": 8}

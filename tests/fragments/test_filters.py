@@ -135,7 +135,6 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None  # a file's fragments are always held
         ranking = searcher._rank(reader, snapshot, queries, vectors, "hybrid", plan, "messages")
-        assert ranking is not None
         lazy = RowFilter.of(reader, ranking.snapshot, condition)
         best = [lazy.best(ranking, query, k).tolist() for query in range(2)]
         allowed = allowed_rows(reader, ranking.snapshot, condition)

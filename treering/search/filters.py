@@ -45,6 +45,8 @@ class RowFilter:
     snapshot: Snapshot
     mask: Mask | None
     rest: Filter
+    asked: Mask | None = None
+    """Which rows the database was asked for, and which of them meet the rest; shape (2, N)."""
 
     @classmethod
     def of(
@@ -93,10 +95,16 @@ class RowFilter:
 
     def _met(self, rows: Codes) -> Codes:
         """Those of some rows whose entries the database says meet the rest of the filter."""
-        entry = self.snapshot.entry[rows]
-        space = self.snapshot.state.id
+        if self.asked is None:
+            self.asked = np.zeros((2, len(self.snapshot)), dtype=np.bool_)
+        is_asked, meets = self.asked
+        new = rows[~is_asked[rows]]  # a search may ask for the best several times
+        entry, space = self.snapshot.entry[new], self.snapshot.state.id
         met = list(entries.matching(self.reader, space, self.rest, np.unique(entry).tolist()))
-        return rows[np.isin(entry, met)]
+        is_asked[new] = True
+        meets[new] = np.isin(entry, met)
+        here: Codes = rows[meets[rows]]
+        return here
 
     def _ask_for_all(self) -> None:
         """Have the mask tell everything."""
@@ -121,7 +129,7 @@ def _all_of(masks: list[Mask]) -> Mask | None:
         return None
     allowed = masks[0]
     for mask in masks[1:]:
-        allowed &= mask
+        allowed = allowed & mask  # others may hold the first one
     return allowed
 
 
