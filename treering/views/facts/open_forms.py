@@ -202,11 +202,11 @@ def _of_change(match: re.Match[str]) -> Iterator[Assertion]:
     """ "I moved from Windows to Fedora": what is there now, and what is gone."""
     verb = match["verb"]
     old, new = open_value(match["old"]), open_value(match["new"])
-    if not old or not new or old.casefold() == new.casefold():
+    has_both = match["old"].startswith("my ") and match["new"].startswith("my ")
+    if not old or not new or has_both or old.casefold() in (new.casefold(), "one"):
         return
-    if new.split()[0].lower() in _NO_OPEN_VALUES - {"here"} or not PASSING.isdisjoint(
-        _WORD.findall(match["old"].lower())
-    ):
+    is_passing = not PASSING.isdisjoint(_WORD.findall(old.lower()))
+    if is_passing or new.split()[0].lower() in _NO_OPEN_VALUES:
         return
     is_telling = _is_telling(old) and _is_telling(new)
     is_counted = any(map(str.isdigit, old)) and any(map(str.isdigit, new))

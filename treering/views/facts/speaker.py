@@ -247,6 +247,7 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     is_trip = it.verb.lower() in GOING and not turned & {*rest[:at]}
     is_trip |= it.verb.lower() in ("went", "gone") and _is_travel(rest[at + 1 :])
     old = noun_phrase(rest[rest.index("from") + 1 : at]) if "from" in rest[:at] else ""
+    is_trip |= "from" in rest[:at] and rest[at + 1 : at + 2] == ("my",)  # one has both
     is_trip |= old.lower() == new.lower() or not PASSING.isdisjoint(old.lower().split())
     if not new or is_trip:
         return

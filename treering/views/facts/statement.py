@@ -405,8 +405,9 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
         value = f"{slot.removeprefix(DOES)} {value}"
     if _is_of_many(subject, slot) or _is_of_now(subject, slot) or not _fits(slot, value):
         return
-    if not PASSING.isdisjoint(groups.get("gone", "").lower().split()):
-        return  # "switched from the left lane to the right one"
+    of_both = "gone" in groups and " from my " in match[0] and " to my " in match[0]
+    if of_both or not PASSING.isdisjoint(groups.get("gone", "").lower().split()):
+        return  # "from the left lane to the right one", "from my phone to my laptop"
     if form.sense == "begins" and slot in SEVERAL:
         return  # "my colleague moved from Slack to Zulip"
     sense = form.sense

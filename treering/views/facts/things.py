@@ -193,7 +193,7 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
     is_new = noun.startswith("new ") or it.is_now
     is_placed = is_new or is_telling(phrase[1:3])
     is_moving = noun.split()[-1] in RIDES or (noun in PETS and not is_telling(phrase[1:4]))
-    if is_moving and words[0] in {"in", "on", "at"} and not phrase[1][:1].isdigit():
+    if is_moving and words[0] in {"in", "on", "at", "out"} and not phrase[1][:1].isdigit():
         return  # "my train is at platform 4", "my cat is now on the roof"
     if words[0] in {"in", "on", "at", "with", "for", "to"} and is_placed:
         value = noun_phrase(phrase[1:])
@@ -213,7 +213,11 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
     new = is_new or "no longer" in it.auxiliaries
     if _is_value(noun, value):
         yield Assertion("my", _bare(noun), value, "begins" if new else "holds")
-    elif words[0] not in ADJECTIVES and value.split()[-1].lower() not in JUDGED:
+    elif (
+        words[0] not in ADJECTIVES
+        and words[1:2] != ["me"]
+        and value.split()[-1].lower() not in JUDGED
+    ):
         yield Assertion(f"my {_bare(noun)}", "", trimmed(phrase), "holds")
 
 

@@ -287,16 +287,17 @@ JUDGED: Final = word_set(
 
 WORKED: Final = word_set(
     "variable output query error exception function result test tests build script loop regex "
-    "input log logs bug resolution battery cursor pointer mood"
+    "input log logs bug resolution battery cursor pointer mood "
+    "total answer"
 )
 """What is as it is for a moment, or of the task at hand: "my output is now 3"."""
 
-RIDES: Final = word_set("train flight bus plane taxi cab uber ferry tram coach parcel")
+RIDES: Final = word_set("train flight bus plane taxi cab uber ferry tram coach parcel order")
 """What is somewhere for a moment: "my train is at platform 4"."""
 
 PASSING: Final = word_set(
     "bed sofa couch table chair door window place room side bad good clothes time day page "
     "topic subject hostel hotel left right top bottom sad happy zero start beginning excited "
-    "angry calm being feeling lane line gear tab step jeans"
+    "angry calm being feeling lane line gear tab step jeans chapter episode"
 )
 """What one goes from only for a moment: "from the sofa to the bed", "from one to the next"."""
