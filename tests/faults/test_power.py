@@ -86,8 +86,8 @@ def watch(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
     watch, write, empty_log = Watch(path), SqliteDatabase.write, scrub.empty_log
 
     @contextmanager
-    def write_and_look(database: SqliteDatabase) -> Iterator[Writer]:
-        with write(database) as writer:
+    def write_and_look(database: SqliteDatabase, space: str | None = None) -> Iterator[Writer]:
+        with write(database, space) as writer:
             yield writer
         watch.look()
 
@@ -148,7 +148,7 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(
 ) -> None:
     count, tried, checkpoints, number = rounds(12), 0, 0, 0
     with Memory.open(path, embedder=HashingEmbedder(), llm="none") as memory:
-        while tried < count:
+        while tried < count or not checkpoints:  # forgetting, which is random, makes one
             number += 1
             change(memory, watch, number, rng)
             steps = [step for step in watch.steps if step.is_checkpoint][:1]
@@ -160,7 +160,6 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(
                 checkpoints += step.is_checkpoint
                 tried += 1
             watch.on = True
-    assert checkpoints
     note("power cuts, torn and reordered", cuts=tried, at_checkpoints=checkpoints, lost=0)
 
 
