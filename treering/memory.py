@@ -591,6 +591,7 @@ class Memory:
             raise InputError("as_of looks back; to erase what is older give until")
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
+        self._intake.recover_if_possible()  # what was cut short must not come back afterwards
         try:
             with self._reading() as reader:
                 seqs = matching(reader, entry_ids, condition) if reader.id else []

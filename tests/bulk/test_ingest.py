@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -248,6 +249,25 @@ def test_workers_end_with_who_asks() -> None:
         pids = pool.pids()
         assert pids
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_what_is_forgotten_after_an_ingest_was_stopped_does_not_come_back(
+    open_memory: Open, new: Path
+) -> None:
+    def stop(progress: IngestProgress) -> None:
+        if progress.entries:
+            raise KeyboardInterrupt
+
+    lines = [json.dumps({"role": "user", "content": f"{n} {'word ' * 50}"}) for n in range(3_000)]
+    file = new / "talk.jsonl"
+    file.write_text("\n".join(lines))
+    memory = open_memory()
+    with pytest.raises(KeyboardInterrupt):
+        bulk_ingest(memory, file, workers=1, progress=stop)
+    [source] = {entry.source for entry in memory.entries()}
+    memory.forget(source=source)
+    memory.settle()  # which finishes what was cut short
+    assert list(memory.entries()) == []
 
 
 def test_no_worker_is_started_for_what_nobody_waits_for_any_more() -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -129,6 +129,7 @@ def bulk_ingest(
     envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
     given = _checked(places)
     _check_workers(workers)
+    intake_of(memory).recover()  # what an earlier call left must not come after what is new
     run = _Run(memory, envelope, source, progress)
     with _pool(portable(model), workers, ray) as pool:
         ahead = ReadAhead(space_of(memory), pool, run.embedded)
@@ -171,15 +172,17 @@ class _Run:
     def take_in(self, place: Path | RemoteFiles) -> None:
         """Put a file, the files of a folder, or those at a URI into the journal."""
         last = None
-        for name, receipt in self._receipts(place):
-            for count in ("added", "unchanged", "removed", "moved"):
-                self._counts[count] += getattr(receipt, count)
-            if name != last and (receipt.added or receipt.unchanged):
-                self._counts["files"] += 1
-                last = name
-            self._skipped += receipt.skipped
-            self._gone += receipt.gone
-            self._tell_files()
+        # Closed at once if who is told raises: what is left of a large file can be taken in then.
+        with closing(self._receipts(place)) as receipts:
+            for name, receipt in receipts:
+                for count in ("added", "unchanged", "removed", "moved"):
+                    self._counts[count] += getattr(receipt, count)
+                if name != last and (receipt.added or receipt.unchanged):
+                    self._counts["files"] += 1
+                    last = name
+                self._skipped += receipt.skipped
+                self._gone += receipt.gone
+                self._tell_files()
 
     def begin_embedding(self, entries: int, done: WorkDone) -> None:
         """From now on so many entries are embedded; workers have ``done`` something before."""
@@ -222,7 +225,7 @@ class _Run:
             gone=tuple(self._gone),
         )
 
-    def _receipts(self, place: Path | RemoteFiles) -> Iterator[tuple[object, Receipt]]:
+    def _receipts(self, place: Path | RemoteFiles) -> Generator[tuple[object, Receipt], None, None]:
         """What each file, by some name, came to; one that is large has several receipts."""
         intake = intake_of(self.memory)
         if isinstance(place, RemoteFiles):
