@@ -18,6 +18,7 @@ from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
 from treering import Memory
 from treering.errors import InputError, JournalFull, UnknownName
+from treering.ingest.drafts import Envelope
 from treering.ingest.slices import (
     SLICE_CHARS,
     SLICE_ENTRIES,
@@ -32,6 +33,7 @@ from treering.journal.contract import Writer
 from treering.journal.entries import Draft, FileSource
 from treering.journal.fields import parse_time
 from treering.journal.sqlite import SqliteDatabase
+from treering.memory import intake_of
 
 STAGED = 1 + SLICES + 1
 """Transactions until all is staged, and known to be."""
@@ -392,3 +394,19 @@ def test_a_slice_ends_with_its_entries_or_its_characters() -> None:
     long = [("a", Draft("x" * (SLICE_CHARS // 2), "text"))] * 3
     assert [len(items) for items in sliced(long)] == [2, 1]
     assert list(sliced([])) == []
+
+
+def test_an_old_version_of_a_file_that_was_cut_short_does_not_come_back_after_the_new_one(
+    path: Path, open_memory: Open, tmp_path: Path
+) -> None:
+    file = tmp_path / "talk.jsonl"
+    said = [f'{{"role": "user", "content": "{text_of(number)}"}}' for number in range(COUNT)]
+    file.write_text("\n".join(said))
+    memory = open_memory(path)
+    envelope = Envelope.of(None, None, None, None, None, mask=False)
+    with closing(intake_of(memory).each_file(file, None, envelope)) as receipts:
+        next(receipts)  # who asked is interrupted here
+    file.write_text('{"role": "user", "content": "All that is left."}\n')
+    memory.add(file)
+    memory.settle()  # which finishes what was cut short
+    assert [entry.text for entry in memory.entries()] == ["All that is left."]

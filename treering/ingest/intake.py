@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -84,7 +84,7 @@ class Intake:
 
     def each_file(
         self, path: Path, source: str | None, envelope: Envelope, *, place: str | None = None
-    ) -> Iterator[tuple[Path, Receipt]]:
+    ) -> Generator[tuple[Path, Receipt], None, None]:
         """As ``add`` of a file or folder, with one or more receipts for each file.
 
         So a caller sees how far it is, and need not keep the ids of all entries. ``place`` is where
@@ -156,6 +156,7 @@ class Intake:
         return self._take_in(_restored(stream, header.keeps), plan)
 
     def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
+        self.recover_if_possible()  # an older version must not be finished after this one
         if path.is_dir():
             with DocumentReader() as documents:
                 each = self._each_of_folder(path, source, envelope, documents, sync)
