@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -185,3 +186,36 @@ def test_all_that_a_space_says_is_overwritten_at_once(open_memory: Open, path: P
     for trace in ("flowerpot", "gardenia", "Zebediah", "night"):
         assert trace.encode() not in bytes_of(path)
     assert [hit.text for hit in other.search("bees")] == ["Ben keeps bees."]
+
+
+def test_who_is_interrupted_while_others_erase_leaves_scrubbing_to_the_next() -> None:
+    queue = scrub.ScrubQueue()
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def erase_slowly() -> None:
+        with queue.erasing():
+            has_begun.set()
+            assert may_end.wait(TIMEOUT_S)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor() as threads:
+        other = threads.submit(erase_slowly)
+        assert has_begun.wait(TIMEOUT_S)
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, scrub.GATHER_S / 4)
+            with pytest.raises(KeyboardInterrupt):
+                queue.run(["memo"], lambda _: True)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            may_end.set()
+        other.result(TIMEOUT_S)
+    scrubbed: list[bool] = []
+    run = lambda: scrubbed.append(queue.run([], lambda _: True))  # noqa: E731
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(5)
+    assert scrubbed == [True]

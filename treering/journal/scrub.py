@@ -87,7 +87,13 @@ class ScrubQueue:
             if request.is_done:
                 return request.result()
             self._is_running = True
-            self._arrived.wait_for(lambda: not self._erasing, GATHER_S)
+            try:
+                self._arrived.wait_for(lambda: not self._erasing, GATHER_S)
+            except BaseException:  # an interrupted thread leaves it to another one
+                self._waiting.discard(request)
+                self._is_running = False
+                self._condition.notify_all()
+                raise
             together, self._waiting = self._waiting, set()
         try:
             clean = scrub(frozenset().union(*(other.tables for other in together)))
