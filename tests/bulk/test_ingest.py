@@ -250,6 +250,13 @@ def test_workers_end_with_who_asks() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
+def test_no_worker_is_started_for_what_nobody_waits_for_any_more() -> None:
+    with Processes(HashingEmbedder(), 2) as pool:
+        tasks = [pool.submit(WorkerTask({}, FragmentSize())) for _ in range(40)]
+        pool.collect(tasks[0])
+    assert pool.pids() == []
+
+
 def test_models_go_to_workers_by_their_specification_or_as_they_are(tmp_path: Path) -> None:
     counted = Counted(tmp_path / "count")
     assert portable(MiniLM()) == "minilm"

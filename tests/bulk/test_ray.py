@@ -88,5 +88,5 @@ def test_more_workers_than_processors_are_refused() -> None:
 
 def test_a_cluster_without_authentication_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    with pytest.raises(InputError, match="RAY_AUTH_MODE is 'disabled'"):
+    with pytest.raises(InputError, match=r"RAY_AUTH_MODE is 'disabled'.*set it to 'token'"):
         RayActors(HashingEmbedder(), 1, "auto")

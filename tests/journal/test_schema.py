@@ -26,6 +26,17 @@ def test_a_new_file_has_the_same_tables_rows_and_version_as_one_with_a_history(
     assert contents(new) == contents(old)
 
 
+def test_a_file_that_a_newer_treering_has_changed_meanwhile_keeps_its_version(
+    tmp_path: Path,
+) -> None:
+    with closing(SqliteDatabase(tmp_path / "memory.db")) as database:
+        newer = schema.newest() + 1
+        with database.write() as writer:
+            writer.execute(f"PRAGMA user_version={newer}")
+            schema.bring_up_to_date(writer)
+            assert schema.version(writer) == newer
+
+
 def contents(path: Path) -> list[object]:
     """All rows of a file, and the numbers in its head that say what it is."""
     with closing(sqlite3.connect(path)) as connection:

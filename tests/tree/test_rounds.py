@@ -276,3 +276,20 @@ def test_whatever_comes_and_goes_the_rounds_are_those_of_a_tree_grown_at_once(
     by_and_by = leaf_texts(memory)
     memory.tree.replant()
     assert leaf_texts(memory) == by_and_by
+
+
+@pytest.mark.parametrize("preset", ["memtree-chat", None])
+def test_a_summary_stands_where_a_text_is_that_the_filter_allows(
+    open_memory: Open, preset: str | None
+) -> None:
+    memory = open_memory(embedder=WordEmbedder())
+    if preset:
+        memory.configure(preset)
+    talk(memory, TALK[:2])
+    for source in ("hidden", "shown"):  # the same texts: each leaf has one of either source
+        for text in ("Ana sails her boat home", "Ana paints the boat", "Her boat sails to Ana"):
+            memory.add(text, source=source)
+    memory.tree.settle()
+    hits = memory.search("Ana boat", level="summaries", source="shown")
+    assert hits
+    assert {hit.source for hit in hits} == {"shown"}

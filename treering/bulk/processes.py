@@ -44,9 +44,12 @@ class Processes:
         trace: TracebackType | None,
     ) -> None:
         self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in self._workers:
             worker.end()
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown()
+        for worker in self._workers:  # one that was being started meanwhile
+            worker.end()
 
     def submit(self, task: WorkerTask) -> Future[Derived]:
         """See ``WorkerPool``."""
@@ -65,12 +68,12 @@ class Processes:
         worker = self._idle.get()
         try:
             for _ in range(MAX_LOST):
+                if self._closed:
+                    break
                 try:
                     return worker.ask(task)
                 except (EOFError, OSError, pickle.UnpicklingError):
                     worker.end()
-                    if self._closed:
-                        break
             raise WorkersLost.over(MAX_LOST)
         finally:
             self._idle.put(worker)

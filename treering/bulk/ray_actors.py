@@ -143,7 +143,7 @@ def _connected(address: str) -> Iterator[None]:
     if mode != _TOKEN:
         raise InputError(
             f"{_AUTH_MODE} is {mode!r}: whoever reaches the cluster's ports could run programs on "
-            "it, and read what is taken in; set it to {_TOKEN!r} there and here"
+            f"it, and read what is taken in; set it to {_TOKEN!r} there and here"
         )
     if ray.is_initialized():
         yield

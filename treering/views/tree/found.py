@@ -53,7 +53,8 @@ def node_hits(ranked: NodeRanking, query: int, k: int, level: Level) -> list[Hit
     rows = ranking.best(query, k, allowed).tolist()
     summaries = [row for row in rows if row >= wide.texts]
     speaks_for = {row: row for row in rows}
-    speaks_for |= wide.best_texts(summaries, ranking.scores[:, query]) if summaries else {}
+    if summaries:
+        speaks_for |= wide.best_texts(summaries, ranking.scores[:, query], ranked.allowed)
     shown = _shown(ranked, query, speaks_for)
     return [text.hit for row in rows for text in shown[row]]
 

@@ -115,9 +115,16 @@ class NodeSnapshot:
             members = members[allowed[members]]
         return members[np.argsort(self.fragments.items.position[members])]
 
-    def best_texts(self, summaries: Sequence[int], scores: Floats) -> dict[int, int]:
-        """For each summary row, the row of the highest-scoring text below it."""
-        rows = np.flatnonzero(self.node[: self.texts] != MISSING)
+    def best_texts(
+        self, summaries: Sequence[int], scores: Floats, allowed: Allowed | None
+    ) -> dict[int, int]:
+        """For each summary row, the row of the highest-scoring text below it that is ``allowed``.
+
+        The summaries meet the filter: below each is such a text.
+        """
+        stands = self.node[: self.texts] != MISSING
+        # A repetition of an allowed text may stand where the filter does not allow it.
+        rows = np.flatnonzero(stands if allowed is None else stands & allowed[: self.texts])
         rows = rows[np.argsort(-scores[rows], kind="stable")]
         asked = np.zeros(len(self.relation.parents), dtype=np.bool_)
         asked[self.node[summaries]] = True
