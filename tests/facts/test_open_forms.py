@@ -57,3 +57,10 @@ def test_a_plain_shape_is_read_over_any_nouns(text: str, slot: str, value: str) 
 )
 def test_what_passes_or_is_only_thought_is_no_statement(text: str) -> None:
     assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["I moved from Graz to Vienna.", "We just moved from Porto to Rome."]
+)
+def test_a_home_that_was_left_is_nothing_that_was_used(text: str) -> None:
+    assert [slot for slot, _ in read(text)] == ["home"]

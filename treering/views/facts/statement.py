@@ -35,6 +35,7 @@ MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
 
 MAX_SENTENCE_CHARS: Final = 300
+_USES: Final = DOES + "use"
 BOTS: Final = frozenset({"assistant", "system", "tool"})
 
 _TITLE = "|".join(
@@ -220,6 +221,9 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         if of_oneself:
             casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
+        if any(statement.slot == "home" for statement in stated):
+            # "From Graz to Vienna" has the shape of "from Slack to Teams", which are used.
+            stated = [each for each in stated if (each.slot, each.sense) != (_USES, "ends")]
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)
