@@ -55,3 +55,9 @@ def test_a_memory_without_facts_says_so(treering: Treering) -> None:
 def test_changes_are_not_silently_those_of_everybody(treering: Treering) -> None:
     told(treering)
     assert treering("facts", "--changes", "--subject", "ben").exit_code == 2
+
+
+def test_search_marks_what_was_superseded(treering: Treering) -> None:
+    told(treering)
+    shown = treering("search", "Where does Ana live?").stdout
+    assert "I live in Berlin. (superseded since 2026-05-03: I moved to Porto.)\n" in shown

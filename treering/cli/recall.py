@@ -63,7 +63,8 @@ def search(
         reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
         text = snippets.shown(hit, asked, whole)
-        run.out.emit(hit, *_head(number, hit), *text, *(_why(hit) if explain else ()))
+        marked = _mark(hit)
+        run.out.emit(hit, *_head(number, hit), *text, marked, *(_why(hit) if explain else ()))
     if not hits:
         note("\n".join(["nothing found", *reasons]))
     elif not any(hit.why.is_scored for hit in hits):
@@ -189,6 +190,13 @@ def _head(number: int, hit: Hit) -> Iterator[Part]:
     yield short_path(hit.source), "cyan"
     yield f" #{hit.position}{_origin(hit.at, hit.speaker)}  "
     yield hit.entry_id, "dim"
+
+
+def _mark(hit: Hit) -> Part:
+    """What is known against a text, as ``context`` says it."""
+    from treering.search.context import against  # here, as the help needs no numerics
+
+    return against(hit), "yellow"
 
 
 def _why(hit: Hit) -> Iterator[Part]:
