@@ -64,3 +64,12 @@ def test_what_passes_or_is_only_thought_is_no_statement(text: str) -> None:
 )
 def test_a_home_that_was_left_is_nothing_that_was_used(text: str) -> None:
     assert [slot for slot, _ in read(text)] == ["home"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I live in Graz and no longer use Vim.", "I moved to Graz and no longer use Vim."],
+)
+def test_what_is_no_longer_used_is_read_beside_a_home(text: str) -> None:
+    ends = {(each.slot, each.value, each.sense) for each in statements(entry(text))}
+    assert ("does:use", "use Vim", "ends") in ends

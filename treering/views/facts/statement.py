@@ -16,6 +16,7 @@ from typing import Final
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
+from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
 from treering.views.facts.fiction import own_life
 from treering.views.facts.form import DOES, Form, Sense
@@ -221,9 +222,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         if of_oneself:
             casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
-        if any(statement.slot == "home" for statement in stated):
-            # "From Graz to Vienna" has the shape of "from Slack to Teams", which are used.
-            stated = [each for each in stated if (each.slot, each.sense) != (_USES, "ends")]
+            stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)
@@ -327,18 +326,32 @@ def _by_clauses(
     for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
             yield from _by_forms(_sentence_of(clause), speaker)
-    for reading in (
-        *mentions(sentence),
-        *readings(read, holding, before),
-        *called(sentence),
-        *open_statements(sentence),
-    ):
-        subject = _subject("I" if reading.subject == "my" else reading.subject, speaker)
-        slot = _slot(reading.slot, reading.value) or DOES + verb_of(reading.value)
+    assertions = (*mentions(sentence), *readings(read, holding, before), *called(sentence))
+    yield from _stated_by(assertions, speaker, is_casual=is_casual)
+
+
+def _by_shapes(
+    sentence: str, stated: Sequence[Statement], speaker: str, *, is_casual: bool
+) -> list[Statement]:
+    """What a sentence states in the plainest shapes, beside what has been read of it already."""
+    shaped = [*_stated_by(open_statements(sentence), speaker, is_casual=is_casual)]
+    if any(statement.slot == "home" for statement in (*stated, *shaped)):
+        # "From Graz to Vienna" has the shape of "from Slack to Teams", which are used.
+        shaped = [each for each in shaped if (each.slot, each.sense) != (_USES, "ends")]
+    return shaped
+
+
+def _stated_by(
+    assertions: Iterable[Assertion], speaker: str, *, is_casual: bool
+) -> Iterator[Statement]:
+    """Assertions as statements of a speaker, those that may be kept."""
+    for assertion in assertions:
+        subject = _subject("I" if assertion.subject == "my" else assertion.subject, speaker)
+        slot = _slot(assertion.slot, assertion.value) or DOES + verb_of(assertion.value)
         if _is_of_now(subject, slot):
             continue
-        if not _is_of_many(subject, slot) and _may_fill(slot, reading.value, is_casual):
-            yield Statement(subject, slot, reading.value, reading.sense, 0, 0)
+        if not _is_of_many(subject, slot) and _may_fill(slot, assertion.value, is_casual):
+            yield Statement(subject, slot, assertion.value, assertion.sense, 0, 0)
 
 
 def is_aside(sentence: str) -> bool:
