@@ -116,16 +116,6 @@ _ASKING: Final = word_set(
 )
 """Words of requests that need no sign of where the text begins."""
 
-_WORDED: Final = _ASKING | word_set(
-    "write draft compose check format turn convert make put render change review explain complete "
-    "continue finish expand extend read grade mark rate extract answer reply respond type look go "
-    "tidy clean tighten say critique feedback describe help label tag count repeat copy quote "
-    "generate create adapt beautify following wrote writes says said reads goes begins starts "
-    "texted emailed replied sent example instance sample original source text input prompt saying "
-    "mean sound here these this that"
-)
-"""Words of which each request has one."""
-
 _TREATING: Final = _ASKING | word_set("tl write draft compose")
 _WORKING: Final = word_set(
     "correct edit improve fix check format turn convert make put render change review explain "
@@ -144,6 +134,9 @@ _SAMPLES: Final = word_set(
 )
 _PUT: Final = word_set("say write put spell translate phrase saying")
 _ASKED_HOW: Final = _PUT | {"does"}
+_WORDED: Final = _TREATING.union(_WORKING, _POINTERS, _THIS, _SAYING, _SAMPLES, _ASKED_HOW)
+"""Words of which each request has one."""
+
 _TEXT_WORD = re.compile(_TEXT)
 
 _SIGNS: Final = (":", "\n", '"', "“", "«", "„", "`", " '", "‘", "–", "—")
