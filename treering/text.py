@@ -1,4 +1,4 @@
-"""Text that can be stored."""
+"""Text that can be stored, and how a turn is read."""
 
 from __future__ import annotations
 
@@ -32,3 +32,8 @@ def check_text(text: str, what: str, offset: int = 0) -> str:
 def storable(text: str) -> str:
     """A text that a library has read, without what no text has: NUL and lone surrogates."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def with_speaker(text: str, speaker: str | None) -> str:
+    """A text as it is embedded and shown: a turn is understood better with its speaker."""
+    return f"{speaker}: {text}" if speaker else text

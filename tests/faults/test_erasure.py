@@ -19,7 +19,7 @@ from tests.faults.forgetter import Life, opened
 from tests.faults.processes import ROOT
 from treering import Memory
 from treering.embed.quantised import quantised
-from treering.views.fragments.build import embedded_text
+from treering.text import with_speaker
 
 PIECE = 12
 
@@ -36,7 +36,7 @@ def of_vectors(texts: Iterable[str]) -> set[bytes]:
     """Pieces of the vectors of short texts, which are one fragment each, as they are stored: as
     floats, and in eight bits.
     """
-    short = [embedded_text(text, "Ana") for text in texts if len(text) < 200]
+    short = [with_speaker(text, "Ana") for text in texts if len(text) < 200]
     vectors = HashingEmbedder().embed(short)
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     codes, _ = quantised(unit.astype("<f4"))

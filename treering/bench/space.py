@@ -18,7 +18,7 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Filter, Hit, Kind
-from treering.views.fragments.build import embedded_text
+from treering.text import with_speaker
 from treering.views.presets import preset_of
 
 DEPTH = 100
@@ -193,7 +193,7 @@ class TaskSpace:
 
     def _scored(self, hit: Hit) -> ScoredPassage:
         why = hit.why
-        text = embedded_text(hit.text, hit.speaker)
+        text = with_speaker(hit.text, hit.speaker)
         return ScoredPassage(self._passage(hit), text, why.bm25 or 0.0, why.cosine or 0.0, hit.at)
 
     def _passage(self, hit: Hit) -> RetrievedPassage:

@@ -18,6 +18,7 @@ from typing import Final, Literal
 from treering.llm.tokens import estimate_tokens
 from treering.records import Entry
 from treering.search.terms import terms
+from treering.text import with_speaker
 
 Section = Literal["pinned", "about", "holds", "open", "lately"]
 TITLES: Final[dict[Section, str]] = {
@@ -263,7 +264,7 @@ def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
     """What people said last, the newest first, each by the beginning of what they said."""
     for entry in reversed(entries):
         if entry.kind != "code" and entry.role not in _BOTS and not entry.text.startswith("["):
-            line = f"{entry.speaker}: {entry.text}" if entry.speaker else entry.text
+            line = with_speaker(entry.text, entry.speaker)
             yield Saying(line, (entry.id,), entry.source, entry.at)
 
 

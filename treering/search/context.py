@@ -14,6 +14,7 @@ from treering.arrays import Floats
 from treering.records import Context, Hit, Newer, Passage
 from treering.search.times import carried
 from treering.split.text import spans
+from treering.text import with_speaker
 
 CountTokens = Callable[[str], int]
 DUPLICATE_COSINE = 0.97
@@ -241,8 +242,7 @@ def _body(members: Sequence[Candidate]) -> str:
 
 def shown(hit: Hit) -> str:
     """A fragment as it is shown: who said it, its text, and what is known against it."""
-    line = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-    return line + against(hit)
+    return with_speaker(hit.text, hit.speaker) + against(hit)
 
 
 class MarkedText(Protocol):

@@ -7,24 +7,24 @@ of the best turns are of one session, its other turns are likely about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.journal import entries
 from treering.journal.space import SpaceReader
-from treering.journal.stored import cut
 from treering.records import KINDS
+from treering.search.hits import quotes_of
 from treering.search.mentions import BestRows
 from treering.search.own import standardised
 from treering.search.rank import Ranking, ScoreTerm
 from treering.search.relations.feedback import Feedback
-from treering.search.relations.registry import Plan
+from treering.search.relations.registry import Plan, alpha_of
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import dated, terms
+from treering.text import with_speaker
 
 HITS: Final = 5  # whose words count
 WORDS: Final = 10  # of these, the rarest
@@ -57,9 +57,9 @@ def with_feedback(
     The scores of the ranking change in place. How sure a hit is does not: the best of a question
     to which there is no answer support each other, too.
     """
-    alphas = [w.alpha for w in plan.get("chat", ()) if isinstance(w.relation, Feedback)]
+    alpha = alpha_of(plan, "chat", Feedback)
     snapshot = ranking.snapshot
-    if not alphas or not alphas[0] or "chat" not in snapshot.kinds or ranking.raw.bm25 is None:
+    if not alpha or "chat" not in snapshot.kinds or ranking.raw.bm25 is None:
         return ranking
     values = np.zeros_like(ranking.scores)
     for number, query in enumerate(queries):
@@ -67,8 +67,8 @@ def with_feedback(
         weights = ranking.scores[hits, number] - ranking.standings.centre[number]
         values[:, number] = _by_words(reader, corpus, snapshot, query, hits, weights)
         _add_sessions(values[:, number], snapshot, hits[:SESSION_HITS])
-    if alphas[0] != 1:
-        values *= np.float32(alphas[0])
+    if alpha != 1:
+        values *= np.float32(alpha)
     if len(snapshot.kinds) > 1:
         values[snapshot.kind != KINDS.index("chat")] = 0
     added = values if ranking.share is None else values * ranking.share[:, None]
@@ -109,18 +109,11 @@ def _by_words(
 
 def _texts(
     reader: SpaceReader, corpus: FragmentSource, snapshot: Snapshot, hits: Codes
-) -> list[str]:
+) -> Iterator[str]:
     """The texts of hits as their words are counted: with the speaker and the day."""
-    fragments = snapshot.fragment[hits].tolist()
-    spans = corpus.spans(reader, fragments)
-    seqs = snapshot.entry[hits].tolist()
-    entry_by_seq = entries.there(reader, seqs)
-    texts = []
-    for fragment, seq in zip(fragments, seqs, strict=True):
-        entry = entry_by_seq[seq]
-        text = cut(entry, spans.get(fragment))
-        texts.append(dated(f"{entry.speaker}: {text}" if entry.speaker else text, entry.at))
-    return texts
+    spans = corpus.spans(reader, snapshot.fragment[hits].tolist())
+    for quote in quotes_of(reader, snapshot, hits, spans):
+        yield dated(with_speaker(quote.text, quote.entry.speaker), quote.entry.at)
 
 
 def _add_sessions(values: Floats, snapshot: Snapshot, hits: Codes) -> None:

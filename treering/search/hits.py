@@ -13,6 +13,7 @@ from treering.journal.stored import cut
 from treering.records import BLOCK, Hit
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.rank import RankedRows
+from treering.search.snapshot import Snapshot
 from treering.split import Span
 
 
@@ -28,19 +29,28 @@ def hits(
 
     ``spans`` has the place of each fragment in the text of its entry.
     """
-    snapshot = ranking.snapshot
-    seqs = snapshot.entry[rows].tolist()
-    fragments = snapshot.fragment[rows].tolist()
-    entry_by_seq = entries.there(reader, seqs)
-    quotes = [
-        Quote(seq, entry_by_seq[seq], cut(entry_by_seq[seq], spans.get(fragment)), fragment)
-        for seq, fragment in zip(seqs, fragments, strict=True)
-    ]
+    quotes = quotes_of(reader, ranking.snapshot, rows, spans)
     return [
         _hit(ranking, query, row, quote, spans[fragment], mark)
         for row, quote, fragment, mark in zip(
-            rows.tolist(), quotes, fragments, marks(reader, quotes), strict=True
+            rows.tolist(),
+            quotes,
+            ranking.snapshot.fragment[rows].tolist(),
+            marks(reader, quotes),
+            strict=True,
         )
+    ]
+
+
+def quotes_of(
+    reader: SpaceReader, snapshot: Snapshot, rows: NDArray[np.int64], spans: Mapping[int, Span]
+) -> list[Quote]:
+    """What the fragments at ``rows`` say, in the order given."""
+    seqs = snapshot.entry[rows].tolist()
+    entry_by_seq = entries.there(reader, seqs)
+    return [
+        Quote(seq, entry_by_seq[seq], cut(entry_by_seq[seq], spans.get(fragment)), fragment)
+        for seq, fragment in zip(seqs, snapshot.fragment[rows].tolist(), strict=True)
     ]
 
 

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from treering.arrays import Codes
 from treering.journal import entries
 from treering.journal.space import SpaceReader
-from treering.journal.stored import cut
 from treering.records import KINDS
 from treering.search import languages
+from treering.search.hits import quotes_of
 from treering.search.rank import Ranking
 from treering.search.relations.mention import Mention
-from treering.search.relations.registry import Plan
+from treering.search.relations.registry import Plan, alpha_of
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import terms
 
@@ -49,25 +49,7 @@ HEAD_CHARS: Final = 160  # of a document, in which a name may stand first
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
 _INITIAL: Final = 2  # letters of "J." and "St.", behind which a name goes on
-_PARTICLES: Final = frozenset(
-    (
-        "of",
-        "the",
-        "de",
-        "del",
-        "di",
-        "da",
-        "la",
-        "le",
-        "von",
-        "van",
-        "der",
-        "den",
-        "al",
-        "bin",
-        "ibn",
-    )
-)
+_PARTICLE = re.compile(r"of|the|de|del|di|da|la|le|von|van|der|den|al|bin|ibn")
 
 BestRows = Callable[[Ranking, int, int], Codes]
 """The rows of the k best of a ranking for a query that may be found."""
@@ -87,7 +69,7 @@ def with_mentions(
     """A ranking in which the best hits, as ``best`` gives them, support the documents that they
     name. The scores of the ranking change in place.
     """
-    alpha = _alpha(plan)
+    alpha = alpha_of(plan, "text", Mention)
     if not alpha or "text" not in ranking.snapshot.kinds:
         return ranking
     finder = _Finder(reader, corpus, ranking.snapshot)
@@ -98,12 +80,6 @@ def with_mentions(
             support[row, number] = alpha * given
             ranking.scores[row, number] += np.float32(alpha * given)
     return replace(ranking, mentions=support)
-
-
-def _alpha(plan: Plan) -> float:
-    """The weight of the relation for texts, 0 where it is not in the plan."""
-    weights = [w.alpha for w in plan.get("text", ()) if isinstance(w.relation, Mention)]
-    return weights[0] if weights else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +115,13 @@ class _Finder:
 
     def _links(self, hits: Codes, asked: set[int]) -> list[tuple[int, str, int, float]]:
         """Hit, name, and a row that may be about it with the room it gives to the name."""
-        said = [(hit, name) for hit, text in self._texts(hits) for name in _new(text, asked)]
+        spans = self.corpus.spans(self.reader, self.snapshot.fragment[hits].tolist())
+        quotes = quotes_of(self.reader, self.snapshot, hits, spans)
+        said = [
+            (hit, name)
+            for hit, quote in zip(hits.tolist(), quotes, strict=True)
+            for name in _new(quote.text, asked)
+        ]
         holders = self.snapshot.lexical.holders([of for _, (_, of) in said], MOST_HOLDERS)
         links: list[tuple[int, str, int, float]] = []
         for (hit, (name, _)), (rows, rooms) in zip(said, holders, strict=True):
@@ -156,16 +138,6 @@ class _Finder:
         is_other = items.document[rows] != items.document[hit]
         first: NDArray[np.bool_] = is_text & is_other & (items.position[rows] == 0)
         return first
-
-    def _texts(self, hits: Codes) -> list[tuple[int, str]]:
-        fragments = self.snapshot.fragment[hits].tolist()
-        spans = self.corpus.spans(self.reader, fragments)
-        seqs = self.snapshot.entry[hits].tolist()
-        entry_by_seq = entries.there(self.reader, seqs)
-        return [
-            (hit, cut(entry_by_seq[seq], spans.get(fragment)))
-            for hit, seq, fragment in zip(hits.tolist(), seqs, fragments, strict=True)
-        ]
 
 
 def _new(text: str, asked: set[int]) -> list[tuple[str, NDArray[np.uint32]]]:
@@ -209,7 +181,7 @@ def _runs(text: str) -> Iterator[str]:
 def _joins(gap: str, last: int) -> bool:
     """Whether a name goes on behind a gap, before which is a word of ``last`` letters."""
     words = gap.split()
-    return (words == ["."] and last <= _INITIAL) or all(word in _PARTICLES for word in words)
+    return (words == ["."] and last <= _INITIAL) or all(map(_PARTICLE.fullmatch, words))
 
 
 def _in_words(text: str) -> str:

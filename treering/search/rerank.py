@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import Hit
+from treering.text import with_speaker
 
 GROUP: Final = "treering.rerankers"
 """The entry point group. An entry point is called without arguments and gives a ``Reranker``."""
@@ -51,7 +52,7 @@ def reranked(reranker: Reranker, query: str, hits: Sequence[Hit], k: int) -> lis
     """
     if not hits:
         return []
-    texts = [f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text for hit in hits]
+    texts = [with_speaker(hit.text, hit.speaker) for hit in hits]
     scores = [float(score) for score in reranker.scores(query, texts)]
     if len(scores) != len(hits) or not all(map(isfinite, scores)):
         raise InputError(

@@ -30,8 +30,8 @@ from treering.search.relations.semantic import Semantic
 from treering.search.relations.settings import FitReport
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
+from treering.text import with_speaker
 from treering.views.fragments import store
-from treering.views.fragments.build import embedded_text
 
 QUERIES = 400  # half to choose by, half to test on
 MIN_QUERIES = 40
@@ -208,7 +208,7 @@ def _pseudo_queries(
         if len(terms(question)) and len(terms(rest)):
             answers.append(row)
             asked.append(question)
-            left.append(embedded_text(rest, texts[0][2]))
+            left.append(with_speaker(rest, texts[0][2]))
     return _PseudoQueries(
         rows=np.array(answers, dtype=np.int64),
         asked=[terms(text) for text in asked],

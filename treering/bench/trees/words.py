@@ -28,6 +28,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit
 from treering.search.terms import terms
+from treering.text import with_speaker
 
 FLAT_HITS = 40  # more than fit the largest budget
 LEVEL_HITS = 10  # the paper's k at each level of a traversal
@@ -189,7 +190,7 @@ WAYS: Mapping[str, Callable[[Memory, str, int], str]] = {
 
 
 def _spoken(hit: Hit) -> str:
-    return f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    return with_speaker(hit.text, hit.speaker)
 
 
 def fill(texts: Iterable[str], budget: int) -> str:

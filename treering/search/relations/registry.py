@@ -76,6 +76,11 @@ def plan(
     return by_kind
 
 
+def alpha_of(plan: Plan, kind: Kind, relation: type[Relation]) -> float:
+    """The weight of a relation for a kind of content, 0 where it is not in the plan."""
+    return next((w.alpha for w in plan.get(kind, ()) if isinstance(w.relation, relation)), 0.0)
+
+
 def _resolve(
     choice: str | Relation | Weighted, defaults: Sequence[Weighted], others: Sequence[str]
 ) -> Weighted:

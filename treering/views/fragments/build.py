@@ -32,6 +32,7 @@ from treering.records import Entry, Progress
 from treering.search.terms import Terms, dated, terms_of, terms_version
 from treering.split import SPLIT_VERSION, FragmentSize, Lengths, Span, split
 from treering.split.size import LengthUnit, words_upto
+from treering.text import with_speaker
 from treering.views import progress as view_progress
 from treering.views.contract import Erased, View
 from treering.views.follow import SETTLE_PATIENCE_S
@@ -73,11 +74,6 @@ Deriver = Callable[[Mapping[int, Entry], FragmentSize], Mapping[int, list[Piece]
 
 Raises EmbeddingError and MissingExtra if it is not to be asked again for now.
 """
-
-
-def embedded_text(text: str, speaker: str | None) -> str:
-    """The text to embed for a fragment; a turn is understood better with its speaker."""
-    return f"{speaker}: {text}" if speaker else text
 
 
 class Fragments(View):
@@ -319,7 +315,7 @@ class Fragments(View):
     def _embed_batch(self, model: EmbeddingModel, texts: Sequence[Text]) -> int:
         """Embed and store a batch; return how many of its vectors are not finite."""
         fragments = np.array([fragment for fragment, _, _ in texts], dtype=np.int64)
-        read = [embedded_text(text, speaker) for _, text, speaker in texts]
+        read = [with_speaker(text, speaker) for _, text, speaker in texts]
         try:
             vectors = self._embed_each(read, model.dimension)
         except EmbeddingError as error:
@@ -439,7 +435,7 @@ def cut_and_embed(
     """
     pieces = _cut(entries, size)
     texts = [
-        embedded_text(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
+        with_speaker(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
         for seq, cut in pieces.items()
         for piece in cut
     ]
@@ -472,7 +468,7 @@ def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Pie
 
 def _counted(entry: Entry, span: Span) -> str:
     """The text whose words are the terms of a fragment."""
-    return dated(embedded_text(entry.text[slice(*span)], entry.speaker), entry.at)
+    return dated(with_speaker(entry.text[slice(*span)], entry.speaker), entry.at)
 
 
 def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None:

@@ -17,8 +17,8 @@ from treering.journal.contract import Reader, Row, Writer
 from treering.journal.entries import PAGE
 from treering.journal.space import EmbeddingModel
 from treering.records import Kind
+from treering.text import with_speaker
 from treering.views.fragments import store as fragments
-from treering.views.fragments.build import embedded_text
 from treering.views.tree.family import Vector
 from treering.views.tree.shape import ROOT
 
@@ -84,7 +84,7 @@ def new_leaves(
 
 
 def _embedded(text: object, start: int, stop: int, speaker: str | None) -> str:
-    return embedded_text(damage.checked(str, text)[start:stop], speaker)
+    return with_speaker(damage.checked(str, text)[start:stop], speaker)
 
 
 def leaf_by_digest(reader: Reader, space: int, digest: bytes) -> int | None:

@@ -15,8 +15,8 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel
 from treering.journal.stored import cut
 from treering.records import Entry
+from treering.text import with_speaker
 from treering.views.fragments import store as fragments
-from treering.views.fragments.build import embedded_text
 from treering.views.tree.family import Vector
 from treering.views.tree.leaves import marks, pages, rounds, standing
 
@@ -115,7 +115,7 @@ def parts_of(reader: Reader, wanted: Sequence[int]) -> dict[int, LeafPart]:
 
 def text_of(part: LeafPart) -> str:
     """The text of a fragment, as it was embedded."""
-    return embedded_text(cut(part.entry, (part.start, part.stop)), part.entry.speaker)
+    return with_speaker(cut(part.entry, (part.start, part.stop)), part.entry.speaker)
 
 
 def joined(parts: Sequence[LeafPart]) -> str:
@@ -125,7 +125,7 @@ def joined(parts: Sequence[LeafPart]) -> str:
         _, start, _ = spans.get(part.entry.id, (part.entry, part.start, part.stop))
         spans[part.entry.id] = (part.entry, start, part.stop)
     return "\n".join(
-        embedded_text(cut(entry, (start, stop)), entry.speaker)
+        with_speaker(cut(entry, (start, stop)), entry.speaker)
         for entry, start, stop in spans.values()
     )
 
