@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treering.cli.moments import FORMS, moment
-from treering.cli.options import command, metadata
+from treering.cli.options import EntryOptions, command
 from treering.cli.output import EVERY_S, FIRST_LINE_S, counted, note, note_some
 from treering.cli.run import Run
 from treering.errors import InputError
-from treering.records import Kind
 
 if TYPE_CHECKING:
     from treering.bulk.ingest import IngestProgress, IngestReport
@@ -27,6 +25,7 @@ commands = typer.Typer()
 @command(commands)
 def ingest(
     run: Run,
+    about: EntryOptions,
     places: Annotated[
         list[str],
         typer.Argument(
@@ -49,21 +48,6 @@ def ingest(
     source: Annotated[
         str | None, typer.Option(help="What it is called. Default: the path, or the URI.")
     ] = None,
-    kind: Annotated[
-        Kind | None, typer.Option(help="What it is. Default: by the file's name and content.")
-    ] = None,
-    at: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"When it was said or written: {FORMS}.")
-    ] = None,
-    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
-    session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
-    meta: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Metadata; may be repeated; JSON values are read."),
-    ] = None,
-    mask: Annotated[
-        bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
-    ] = False,
 ) -> None:
     """Take in many files with many workers; the journal is the same as after `treering add`.
 
@@ -78,20 +62,10 @@ def ingest(
         )
     from treering.bulk.ingest import bulk_ingest
 
+    described = about.chosen()
     with run.memory(create=True) as memory, _progress() as progress:
         report = bulk_ingest(
-            memory,
-            *places,
-            workers=workers,
-            ray=ray,
-            source=source,
-            kind=kind,
-            at=moment(at),
-            speaker=speaker,
-            session=session,
-            metadata=metadata(meta),
-            mask=mask,
-            progress=progress,
+            memory, *places, workers=workers, ray=ray, source=source, progress=progress, **described
         )
     _show(run, report)
 

@@ -280,6 +280,38 @@ class RankingOptions:
         return {name: _number(value) for name, value in pairs}
 
 
+@dataclass(frozen=True, slots=True)
+class EntryOptions:
+    """What is known of what is taken in."""
+
+    kind: Annotated[
+        Kind | None, typer.Option(help="What it is. Default: by the file's name and content.")
+    ] = None
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help=f"When it was said or written: {FORMS}.")
+    ] = None
+    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None
+    session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None
+    meta: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Metadata; may be repeated; JSON values are read."),
+    ] = None
+    mask: Annotated[
+        bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
+    ] = False
+
+    def chosen(self) -> dict[str, Any]:
+        """The options as ``Memory.add`` takes them. Raises InputError."""
+        return {
+            "kind": self.kind,
+            "at": moment(self.at),
+            "speaker": self.speaker,
+            "session": self.session,
+            "metadata": metadata(self.meta),
+            "mask": self.mask,
+        }
+
+
 def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
@@ -368,6 +400,7 @@ def command(app: typer.Typer, **settings: Any) -> Callable[[Callable[..., None]]
 _GROUPS: dict[object, type[Any]] = {
     Filters: Filters,
     RankingOptions: RankingOptions,
+    EntryOptions: EntryOptions,
     Globals: Globals,
     Run: Globals,  # last: options that every command has matter least in its help
 }

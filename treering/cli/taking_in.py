@@ -16,13 +16,13 @@ import typer
 
 from treering.cli import stdin
 from treering.cli.moments import FORMS, moment
-from treering.cli.options import command, is_there, metadata
+from treering.cli.options import EntryOptions, command, is_there
 from treering.cli.output import counted, note, note_some
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
 from treering.errors import InputError, TreeringError, UnknownName
 from treering.ingest.transcripts.contract import ORIGINS
-from treering.records import Kind, Receipt
+from treering.records import Receipt
 
 commands = typer.Typer()
 
@@ -30,6 +30,7 @@ commands = typer.Typer()
 @command(commands)
 def add(
     run: Run,
+    about: EntryOptions,
     content: Annotated[
         list[str] | None,
         typer.Argument(
@@ -41,22 +42,6 @@ def add(
         str | None,
         typer.Option(help="What it is called. Default: the path, else 'notes' or 'chat'."),
     ] = None,
-    kind: Annotated[
-        Kind | None, typer.Option(help="What it is. Default: by the file's name and content.")
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help=f"When it was said or written: {FORMS}."),
-    ] = None,
-    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
-    session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
-    meta: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Metadata; may be repeated; JSON values are read."),
-    ] = None,
-    mask: Annotated[
-        bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
-    ] = False,
     expires: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="Keep it until then (ISO 8601), then erase it."),
@@ -85,7 +70,7 @@ def add(
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
     arguments = content or [_piped()]
     contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
-    when, fields = moment(at), metadata(meta)
+    described = about.chosen()
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,
@@ -98,16 +83,11 @@ def add(
                 receipt = memory.add(
                     _from_stdin() if item == stdin.STDIN else item,
                     source=source,
-                    kind=kind,
-                    at=when,
-                    speaker=speaker,
-                    session=session,
-                    metadata=fields,
-                    mask=mask,
                     expires=expires,
                     pin=pin,
                     sync=sync,
                     progress=progress,
+                    **described,
                 )
                 receipts.append(receipt)
         except TreeringError:
