@@ -24,14 +24,19 @@ HEADING = (
 def live_through_history(path: Path) -> None:
     """Make a file as if it had been opened by every version of treering."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        # A table that is given another name must not take along what refers to it.
-        connection.execute("PRAGMA legacy_alter_table=ON")
-        for number, statements in enumerate(schema.migrations(), start=1):
-            for statement in statements:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version={number}")
-        connection.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
+        migrate(connection, schema.newest())
     SqliteDatabase(path).close()  # which takes over what is laid out as it once was
+
+
+def migrate(connection: sqlite3.Connection, newest: int) -> None:
+    """Make an empty file one of the treering whose newest migration had that number."""
+    # A table that is given another name must not take along what refers to it.
+    connection.execute("PRAGMA legacy_alter_table=ON")
+    for statements in schema.migrations()[:newest]:
+        for statement in statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version={newest}")
+    connection.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
 
 def statements(path: Path) -> Iterator[str]:

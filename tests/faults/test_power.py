@@ -28,6 +28,7 @@ from treering.journal.sqlite import SqliteDatabase
 
 SECTOR = 512
 HEADER = 32  # bytes of a log: another one begins with another number
+SURELY_FORGETS = 6  # so that at least one checkpoint is cut
 Files = tuple[bytes, bytes]
 """The database and its log."""
 
@@ -148,7 +149,7 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(
 ) -> None:
     count, tried, checkpoints, number = rounds(12), 0, 0, 0
     with Memory.open(path, embedder=HashingEmbedder(), llm="none") as memory:
-        while tried < count or not checkpoints:  # forgetting, which is random, makes one
+        while tried < count or number < SURELY_FORGETS:
             number += 1
             change(memory, watch, number, rng)
             steps = [step for step in watch.steps if step.is_checkpoint][:1]
@@ -160,12 +161,14 @@ def test_a_power_cut_loses_nothing_that_was_acknowledged(
                 checkpoints += step.is_checkpoint
                 tried += 1
             watch.on = True
+    assert checkpoints
     note("power cuts, torn and reordered", cuts=tried, at_checkpoints=checkpoints, lost=0)
 
 
 def change(memory: Memory, watch: Watch, number: int, rng: random.Random) -> None:
     """Add a text, or at times forget one, which empties the log."""
-    if rng.random() < 0.3 and len(watch.acknowledged) > 3:
+    is_random = rng.random() < 0.3 and len(watch.acknowledged) > 3
+    if is_random or number == SURELY_FORGETS:
         text = rng.choice(sorted(watch.acknowledged))
         [identity] = [entry.id for entry in memory.entries() if entry.text == text]
         watch.acknowledged.remove(text)  # it may be gone from now on

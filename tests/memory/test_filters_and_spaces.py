@@ -107,6 +107,20 @@ def test_a_filter_lets_through_exactly_what_meets_every_condition(
     assert {hit.entry_id for passage in shown.passages for hit in passage.hits} <= wanted
 
 
+@given(where=conditions)
+def test_under_a_filter_the_reasons_add_up_and_fewer_hits_are_the_first_of_more(
+    crowd: Memory, where: dict[str, Any]
+) -> None:
+    """By all relations that are on by default, those that depend on the filter among them."""
+    hits = crowd.search("Porto number 3", k=100, **where)
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.why.terms.values()), abs=1e-4)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert [hit.entry_id for hit in crowd.search("Porto number 3", k=3, **where)] == [
+        hit.entry_id for hit in hits[:3]
+    ]
+
+
 @given(where=conditions, k=st.integers(1, 5))
 def test_a_filter_takes_the_best_of_what_it_lets_through(
     crowd: Memory, where: dict[str, Any], k: int

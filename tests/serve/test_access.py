@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from tests.serve import live
 from tests.serve.conftest import MakeKey, Serve, bearer
+from tools import generate_schema
 from treering.errors import InputError, UnknownName
-from treering.journal import first_look, schema
 from treering.journal.open import open_database
 from treering.serve import access, keys
 from treering.serve.app import create_app
@@ -130,14 +130,10 @@ def test_after_a_restart_too_a_memory_that_had_keys_is_closed(
 def test_a_file_with_keys_from_before_is_closed_too(path: Path) -> None:
     before_closed = 17  # the version that knew keys, and no closing
     with closing(sqlite3.connect(path)) as connection:
-        for number, statements in enumerate(schema.migrations()[:before_closed], start=1):
-            for statement in statements:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {number}")
+        generate_schema.migrate(connection, before_closed)
         connection.execute(
             "INSERT INTO serve_key (id, digest, space, created) VALUES ('ab', x'00', 'ana', 0)"
         )
-        connection.execute(f"PRAGMA application_id = {first_look.APPLICATION_ID}")
         connection.commit()
     with closing(open_database(path)) as database:
         assert keys.is_closed(database)

@@ -67,6 +67,11 @@ def test_it_answers_as_the_release_that_wrote_it(old: Memory, name: str) -> None
     assert ANSWERS[name](old) == EXPECTED[name]
 
 
+def test_what_scores_by_default_now_find_is_the_same_in_another_order(old: Memory) -> None:
+    for query, hits in EXPECTED["search"].items():
+        assert {hit.text for hit in old.search(query, k=5)} == {text for text, *_ in hits}
+
+
 def test_it_is_sound_and_goes_on(old: Memory, open_memory: Open) -> None:
     assert old.check() == []
     assert old.stats().outdated == ("facts",)  # more is read of a sentence than was then

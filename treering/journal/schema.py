@@ -12,6 +12,7 @@ from functools import cache
 from importlib import resources
 
 from treering.journal.contract import Reader, Writer
+from treering.journal.scripts import migration_scripts
 
 
 def version(reader: Reader) -> int:
@@ -43,16 +44,13 @@ def bring_up_to_date(writer: Writer) -> None:
 def migrations() -> tuple[tuple[str, ...], ...]:
     """The migrations in order, each as statements; the n-th takes a file from version n - 1 to n.
 
-    A number without a file is that of one that another engine needs alone. They are read and taken
-    apart once a process.
+    A number without a file is that of one that another engine needs alone. They are taken apart
+    once a process.
     """
-    folder = resources.files("treering.journal").joinpath("migrations")
-    scripts = {
-        int(script.name[:4]): tuple(_statements(script.read_text("utf-8")))
-        for script in folder.iterdir()
-        if script.name.endswith(".sql")
-    }
-    return tuple(scripts.get(number, ()) for number in range(1, max(scripts) + 1))
+    scripts = migration_scripts("treering.journal")
+    return tuple(
+        tuple(_statements(scripts.get(number, ""))) for number in range(1, max(scripts) + 1)
+    )
 
 
 @cache

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
+from collections.abc import Mapping
 from typing import Final
 
 import psycopg
@@ -13,6 +12,7 @@ from treering.errors import JournalError, JournalVersionError, UnknownName
 from treering.journal.postgres import scope
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.locks import Locks
+from treering.journal.scripts import migration_scripts
 
 MIN_SERVER: Final = 150_000
 """PostgreSQL 15, as the server numbers its versions."""
@@ -63,7 +63,7 @@ def _refuse_server(connection: psycopg.Connection[TupleRow], shown: str) -> None
 
 
 def _migrate(
-    connection: psycopg.Connection[TupleRow], location: Location, migrations: dict[int, str]
+    connection: psycopg.Connection[TupleRow], location: Location, migrations: Mapping[int, str]
 ) -> None:
     schema = location.schema
     with connection.transaction():
@@ -106,12 +106,6 @@ def _version(connection: psycopg.Connection[TupleRow], schema: str) -> int | Non
     return None if number is None else int(number[0])
 
 
-@cache
-def _migrations() -> dict[int, str]:
+def _migrations() -> Mapping[int, str]:
     """The migrations by number; the first makes the tables as SQLite's with that number do."""
-    folder = resources.files("treering.journal.postgres").joinpath("migrations")
-    return {
-        int(file.name[:4]): file.read_text("utf-8")
-        for file in folder.iterdir()
-        if file.name.endswith(".sql")
-    }
+    return migration_scripts("treering.journal.postgres")
