@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Protocol
 
@@ -12,11 +13,20 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
+from treering.search.asked import asked
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
 from treering.search.refine import Refinement
-from treering.search.related import RelatedTerm, neighbours, relate, summed
+from treering.search.related import (
+    RelatedTerm,
+    beside_messages,
+    neighbours,
+    pieces_a_message,
+    relate,
+    summed,
+)
+from treering.search.relations.asked import Role, Standing, When
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
@@ -30,6 +40,9 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well, as they may belong before them."""
+
+UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Standing))
+"""Terms that make no hit surer: the best of a question without an answer get them, too."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
@@ -111,10 +124,9 @@ class Ranking:
     def features(self, row: int, query: int) -> dict[str, float]:
         """What is known of how well a fragment answers a query (see ``FEATURES``)."""
         bm25, cosine = self.raw.bm25, self.raw.cosine
-        score = float(self.scores[row, query])
-        if Feedback().name in self.terms:  # what hits give each other makes none of them surer
-            share = 1.0 if self.share is None else float(self.share[row])
-            score -= share * self.terms[Feedback().name].at(row, query)
+        share = 1.0 if self.share is None else float(self.share[row])
+        extra = (self.terms[name].at(row, query) for name in UNSURE if name in self.terms)
+        score = float(self.scores[row, query]) - share * sum(extra)
         values = {"standing": self.standings.standing(score, query)}
         if bm25 is not None:
             values["coverage"] = self.snapshot.lexical.coverage(self.queries[query], row)
@@ -182,14 +194,18 @@ def rank(
     mode: Mode,
     exact: Callable[[Codes], Floats] | None = None,
     allowed: NDArray[np.bool_] | None = None,
+    now: datetime | None = None,
 ) -> Ranking:
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10).
 
     Where the vectors stay in the database, those of the best that are ``allowed`` are looked for.
 
     ``exact`` reads the vectors of rows as they were embedded, for a snapshot that has them in eight
-    bits: the best rows are then scored by those.
+    bits: the best rows are then scored by those. ``now`` is an aware time from which "last week"
+    counts; None for the clock.
     """
+    cut = pieces_a_message(snapshot, relations, plan)
+    plan = beside_messages(plan, cut)
     counted = [terms(query) for query in queries]
     near = partial(neighbours, snapshot, relations, plan)
     raw = raw_scores(snapshot, counted, vectors, mode, allowed, near)
@@ -207,13 +223,16 @@ def rank(
     share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
     if share is not None:
         scores *= share[:, None]
+    standings = Standings.of(scores, raw.found)
+    for name, bonus in asked(snapshot, plan, queries, cut, now).items():
+        bonus.add_to(scores, share)
+        parts[name] = bonus
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
         operators = [part for term in related.values() for part in term.parts]
         refinement = Refinement(
             snapshot, raw.cosine, own.terms["dense"], vectors, operators, share, exact
         )
-    standings = Standings.of(scores, raw.found)
     return Ranking(snapshot, scores, parts, raw, counted, standings, share, refinement)
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
@@ -98,8 +99,9 @@ class Searcher:
             allowed = RowFilter.of(reader, snapshot, condition)
             if snapshot.outside is not None:
                 allowed.complete()  # what the database looks for depends on it
+            mask, now = allowed.mask, condition.as_of
             ranking = self._rank(
-                reader, snapshot, queries, vectors, mode, plan, chat_unit, allowed.mask
+                reader, snapshot, queries, vectors, mode, plan, chat_unit, mask, now
             )
             ranking = self._related(reader, ranking, queries, plan, allowed)
             reader.as_of = known_until(condition)
@@ -123,8 +125,9 @@ class Searcher:
             allowed = RowFilter.of(reader, snapshot, condition, whole=True)
             if snapshot.outside is not None:
                 allowed.complete()
+            mask, now = allowed.mask, condition.as_of
             ranking = self._rank(
-                reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed.mask
+                reader, snapshot, [query], vectors, mode, plan, chat_unit, mask, now
             )
             ranking = self._related(reader, ranking, [query], plan, allowed)
             reader.as_of = known_until(condition)
@@ -215,12 +218,13 @@ class Searcher:
         plan: Plan,
         chat_unit: ChatUnit,
         allowed: NDArray[np.bool_] | None = None,
+        now: datetime | None = None,
     ) -> RankedRows:
         self.ensure_same(snapshot, vectors)
         if chat_unit == "rounds" and "chat" in snapshot.kinds:
-            return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode)
+            return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode, now)
         exact = self.exact(reader, snapshot)
-        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact, allowed)
+        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact, allowed, now)
 
     def _related(
         self,

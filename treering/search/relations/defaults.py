@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 import numpy as np
 
 from treering.records import Kind
+from treering.search.relations.asked import Role, Standing, When
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.feedback import Feedback
@@ -37,11 +38,15 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
     "text": (
         Weighted(ContextRelation(w=0.3), alpha=0.5),
         Weighted(Mention(), alpha=0.7),
+        Weighted(When(), alpha=4.0),
     ),
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
-        Weighted(WholeMessage(), alpha=5.0),
+        Weighted(WholeMessage(), alpha=3.0),
         Weighted(Feedback(), alpha=1.0),
+        Weighted(When(), alpha=4.0),
+        Weighted(Role(), alpha=3.0),
+        Weighted(Standing(), alpha=1.5),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }
