@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
-from treering.search.asked import asked
+from treering.search.asked import BonusTerm, asked
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
+from treering.search.parts import PartsTerm, by_parts
 from treering.search.refine import Refinement
 from treering.search.related import (
     RelatedTerm,
@@ -26,7 +27,7 @@ from treering.search.related import (
     relate,
     summed,
 )
-from treering.search.relations.asked import Role, Standing, When
+from treering.search.relations.asked import Parts, Role, Standing, When
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
@@ -41,7 +42,7 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well, as they may belong before them."""
 
-UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Standing))
+UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Standing, Parts))
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
@@ -224,9 +225,13 @@ def rank(
     if share is not None:
         scores *= share[:, None]
     standings = Standings.of(scores, raw.found)
-    for name, bonus in asked(snapshot, plan, queries, cut, now).items():
-        bonus.add_to(scores, share)
-        parts[name] = bonus
+    of_questions: dict[str, BonusTerm | PartsTerm] = {**asked(snapshot, plan, queries, cut, now)}
+    of_parts = by_parts(snapshot, plan, queries) if raw.bm25 is not None else None
+    if of_parts is not None:
+        of_questions[Parts().name] = of_parts
+    for name, term in of_questions.items():
+        term.add_to(scores, share)
+        parts[name] = term
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
         operators = [part for term in related.values() for part in term.parts]

@@ -42,3 +42,14 @@ class Standing:
     def bind(self, items: Items) -> Operator:
         """Nothing."""
         return NullOperator(len(items))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A long question asks for what answers one of its parts (see ``search.parts``)."""
+
+    name: str = "parts"
+
+    def bind(self, items: Items) -> Operator:
+        """Nothing."""
+        return NullOperator(len(items))

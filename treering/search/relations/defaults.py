@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 import numpy as np
 
 from treering.records import Kind
-from treering.search.relations.asked import Role, Standing, When
+from treering.search.relations.asked import Parts, Role, Standing, When
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.feedback import Feedback
@@ -39,12 +39,14 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
         Weighted(ContextRelation(w=0.3), alpha=0.5),
         Weighted(Mention(), alpha=0.7),
         Weighted(When(), alpha=4.0),
+        Weighted(Parts(), alpha=0.4),
     ),
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
         Weighted(WholeMessage(), alpha=3.0),
         Weighted(Feedback(), alpha=1.0),
         Weighted(When(), alpha=4.0),
+        Weighted(Parts(), alpha=0.4),
         Weighted(Role(), alpha=3.0),
         Weighted(Standing(), alpha=1.5),
     ),

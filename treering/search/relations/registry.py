@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import KINDS, Kind
-from treering.search.relations.asked import Role, Standing, When
+from treering.search.relations.asked import Parts, Role, Standing, When
 from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
@@ -32,6 +32,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "when": When,
     "role": Role,
     "standing": Standing,
+    "parts": Parts,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]
