@@ -48,10 +48,8 @@ _SINCE: Final = "since|after|from|seit|nach|ab|depuis|après|desde|dopo"
 _BEFORE: Final = "before|vor|avant|antes de"
 _UNTIL: Final = "until|till|by|bis|hasta"
 _WITHIN: Final = "in|during|of|between|last|early|late|mid|im|anfang|mitte|ende|en|durante|em|nel|в"
-_ALONE: Final = (
-    rf"\b(?:{_SINCE}|{_BEFORE}|{_UNTIL}|{_WITHIN})[ -]"
-    "(?:(?:the|early|late|mid|month|year|of)[ -])*"
-)
+_PART: Final = "(?:(?:the|early|late|mid|month|year|of)[ -])*"
+_ALONE: Final = rf"\b(?:{_SINCE}|{_BEFORE}|{_UNTIL}|{_WITHIN})[ -]{_PART}"
 """What stands before a month or a year that is named alone, so that "may" and "1984" are none."""
 
 _RANGE: Final = re.compile(
@@ -124,7 +122,7 @@ def _bounded(before: str, start: float, end: float) -> Period:
 
 
 def _ends_with(text: str, words: str) -> bool:
-    return re.search(rf"\b(?:{words})\s+(?:the\s+)?$", text) is not None
+    return re.search(rf"\b(?:{words}) {_PART}$", text) is not None
 
 
 def _dates(text: str, now: datetime) -> list[_Date]:
