@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Final
 
 import numpy as np
@@ -20,11 +21,14 @@ from treering.search.own import standardised
 from treering.search.relations.asked import Parts
 from treering.search.relations.registry import Plan, alpha_of
 from treering.search.snapshot import Snapshot
-from treering.search.terms import terms
+from treering.search.terms import Terms, terms
 
 LEAST_TERMS: Final = 6
 """Of a part, so that it says what it asks for: 5 to 8 find the same (MultiHop-RAG). Hardly any
 question of the other benchmarks has two parts of so many."""
+
+MOST_HOLDERS: Final = 20_000
+"""Fragments with a word, from which on it tells little of a part and costs time."""
 
 _SPLIT: Final = re.compile(
     r"[,;:?!]\s+|[\u3001\u3002\uff0c\uff1b\uff1f]|\s[-\u2013\u2014]\s|\b(?:and|or|but|while|who|"
@@ -71,9 +75,17 @@ def _column(snapshot: Snapshot, parts: Sequence[str]) -> Floats | None:
         return None
     best = np.full(len(snapshot), -np.inf, dtype=np.float32)
     for part in parts:
-        score = snapshot.lexical.score(terms(part))
+        score = snapshot.lexical.score(_rare(snapshot, terms(part)))
         np.maximum(best, standardised(score[:, None])[:, 0], out=best)
     return best
+
+
+def _rare(snapshot: Snapshot, of_part: Terms) -> Terms:
+    """The terms of a part that not too many fragments hold."""
+    rarity = snapshot.lexical.rarity(of_part[:, 0].tolist())
+    least = log((len(snapshot) + 1) / MOST_HOLDERS)
+    rare: Terms = of_part[[rarity[term] >= least for term in of_part[:, 0].tolist()]]
+    return rare
 
 
 def parts_of(query: str) -> list[str]:
