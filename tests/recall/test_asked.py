@@ -139,8 +139,8 @@ def test_what_a_user_always_wants_comes_up(memory: Memory) -> None:
     quoted = "One should always name the narrator of audiobooks."
     chat(memory, ("user", wish), ("assistant", quoted))
     hits = by_text(memory, "good audiobooks with a narrator")
-    assert bonus(hits[wish], "standing") > 0
-    assert bonus(hits[quoted], "standing") == 0
+    assert bonus(hits[wish], "wish") > 0
+    assert bonus(hits[quoted], "wish") == 0
 
 
 def test_the_longer_replies_are_the_more_counts_whom_a_question_asks_of(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_the_longer_replies_are_the_more_counts_whom_a_question_asks_of(tmp_path
 def test_relations_of_questions_make_nothing_surer(memory: Memory) -> None:
     chat(memory, QUESTION, REPLY)
     question = "what is my budget for sneakers today"
-    how = dict.fromkeys(("when", "role", "standing", "parts", "feedback"), 0.0)
+    how = dict.fromkeys(("when", "role", "wish", "parts", "feedback"), 0.0)
     plain = by_text(memory, question, alpha=how)[QUESTION[1]]
     hit = by_text(memory, question)[QUESTION[1]]
     assert hit.why.terms["role"] > 0

@@ -19,7 +19,7 @@ from treering.arrays import Floats
 from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.periods import Period, periods
-from treering.search.relations.asked import Role, Standing, When
+from treering.search.relations.asked import Role, When, Wish
 from treering.search.relations.contract import Relation
 from treering.search.relations.registry import Plan, alpha_of
 from treering.search.snapshot import Snapshot
@@ -30,10 +30,10 @@ Mask = NDArray[np.bool_]
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 
-STANDING_WORDS: Final = ("always", "prefer")
+WISH_WORDS: Final = ("always", "prefer")
 """What users say of what they want from now on; "preference" has the stem of "prefer"."""
 
-MOST_STANDING: Final = 20_000
+MOST_WISHES: Final = 20_000
 """Turns with such a word, from which on it tells nothing and costs time."""
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we've|our|us)\b")
@@ -103,10 +103,10 @@ def asked(
     role = _bonus(snapshot, plan, Role, cut)
     if role is not None:
         bonuses[Role().name] = BonusTerm(_roles(snapshot, queries), role, ones)
-    standing = _bonus(snapshot, plan, Standing, cut)
-    if standing is not None:
-        rows = [_standing(snapshot)] * len(queries)
-        bonuses[Standing().name] = BonusTerm(rows, standing, ones)
+    wish = _bonus(snapshot, plan, Wish, cut)
+    if wish is not None:
+        rows = [_wishes(snapshot)] * len(queries)
+        bonuses[Wish().name] = BonusTerm(rows, wish, ones)
     return {
         name: term for name, term in bonuses.items() if any(mask is not None for mask in term.rows)
     }
@@ -168,13 +168,13 @@ def side_of(query: str) -> str | None:
     return USER if _FIRST_PERSON.search(plain) else None
 
 
-def _standing(snapshot: Snapshot) -> Mask | None:
+def _wishes(snapshot: Snapshot) -> Mask | None:
     """The turns of users, of chats with an assistant, that say what they always want."""
     codes = {name: code for code, name in enumerate(snapshot.speakers)}
     if USER not in codes or ASSISTANT not in codes:
         return None
     mask = np.zeros(len(snapshot), dtype=np.bool_)
-    words = [terms(word)[:, 0] for word in STANDING_WORDS]
-    for rows, _ in snapshot.lexical.holders(words, MOST_STANDING):
+    words = [terms(word)[:, 0] for word in WISH_WORDS]
+    for rows, _ in snapshot.lexical.holders(words, MOST_WISHES):
         mask[rows[snapshot.items.speaker[rows] == codes[USER]]] = True
     return mask if mask.any() else None

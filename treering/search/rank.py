@@ -27,7 +27,7 @@ from treering.search.related import (
     relate,
     summed,
 )
-from treering.search.relations.asked import Parts, Role, Standing, When
+from treering.search.relations.asked import Parts, Role, When, Wish
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
@@ -42,7 +42,7 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well, as they may belong before them."""
 
-UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Standing, Parts))
+UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Wish, Parts))
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down

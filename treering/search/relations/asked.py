@@ -34,10 +34,10 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Wish:
     """What a user always wants holds for every question that it is near to."""
 
-    name: str = "standing"
+    name: str = "wish"
 
     def bind(self, items: Items) -> Operator:
         """Nothing."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 import numpy as np
 
 from treering.records import Kind
-from treering.search.relations.asked import Parts, Role, Standing, When
+from treering.search.relations.asked import Parts, Role, When, Wish
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.feedback import Feedback
@@ -48,7 +48,7 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
         Weighted(When(), alpha=4.0),
         Weighted(Parts(), alpha=0.4),
         Weighted(Role(), alpha=3.0),
-        Weighted(Standing(), alpha=1.5),
+        Weighted(Wish(), alpha=1.5),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }
@@ -63,9 +63,9 @@ readings gained nothing on any data we have; they are there to be chosen, and fo
 paper's α.
 
 When: recall@10 of the questions that name a time rises from 76 to 91 on LiHua-World, 89 to 93 on
-MultiHop-RAG and 90 to 92 on LoCoMo; α from 2 to 6 gains on each. Role and standing are of chats
+MultiHop-RAG and 90 to 92 on LoCoMo; α from 2 to 6 gains on each. Role and wish are of chats
 with an assistant, and times the pieces of a message: BEAM recall@10 rises from 55 to 61 and from
-there to 64, within a point for role from 3 to 4 and standing from 1.5 to 2. Parts: MultiHop-RAG
+there to 64, within a point for role from 3 to 4 and wish from 1.5 to 2. Parts: MultiHop-RAG
 recall@10 rises by 0.6 and recall@3 by 2.2, for α from 0.3 to 0.6; the other benchmarks hardly have
 such questions."""
 
