@@ -16,6 +16,7 @@ import time
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -61,6 +62,16 @@ class Staging:
                 self._discard(intake)
                 raise
             yield from self._move(intake, plan)
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """The time in which much is taken in otherwise, and indexed in the end by who does it."""
+        with attempts.begun() as attempt:
+            intake = self._begin(attempt, Plan())
+            try:
+                yield
+            finally:
+                self._discard(intake)
 
     def recover(self) -> None:
         """Finish what processes that are gone had staged as a whole; remove what they had not."""
