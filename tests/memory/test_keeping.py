@@ -153,6 +153,22 @@ def test_superseding_is_taken_back(memory: Memory) -> None:
         memory.supersede(old, None)
 
 
+def test_of_several_that_supersede_a_statement_the_last_then_is_named(memory: Memory) -> None:
+    said = (
+        (3, "I moved to Graz. I moved to Vienna."),
+        (15, "I don't live in Graz any more."),
+        (4, "I moved from Vienna to Graz."),
+    )
+    for day, text in said:
+        memory.add(text, speaker="Ana", kind="chat", source="talk", at=datetime(2026, 1, day))
+    then, now = (
+        [(fact.value, fact.superseded_by and fact.superseded_by.at) for fact in facts]
+        for facts in (memory.facts.all(as_of="2026-01-23"), memory.facts.all())
+    )
+    assert ("Graz", datetime(2026, 1, 15, tzinfo=UTC)) in now
+    assert then == now
+
+
 def test_superseding_goes_with_either_entry(memory: Memory) -> None:
     old, new = two(memory)
     memory.supersede(old, new)
@@ -182,9 +198,9 @@ def test_a_circle_of_several_is_found_from_either_side(memory: Memory) -> None:
     ids = memory.add([{"role": "user", "content": f"Line {n}."} for n in range(6)]).ids
     for old, new in pairwise(ids):
         memory.supersede(old, new)
-    for old, new in ((5, 0), (5, 4), (3, 1)):
+    for late, early in ((5, 0), (5, 4), (3, 1)):
         with pytest.raises(InputError, match="superseded by the older one"):
-            memory.supersede(ids[old], ids[new])
+            memory.supersede(ids[late], ids[early])
     memory.supersede(ids[2], None)
     memory.supersede(ids[5], ids[0])
     with pytest.raises(InputError, match="superseded by the older one"):
