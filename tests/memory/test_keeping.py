@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +18,7 @@ from treering.errors import FilterError, InputError, UnknownName
 from treering.journal import entries
 from treering.journal.supersession import MOST_STEPS, is_circle
 from treering.llm.scripted import ScriptedLLM
+from treering.memory import space_of
 
 pytestmark = pytest.mark.both_engines
 
@@ -271,6 +274,23 @@ def test_what_has_expired_is_found_no_more_and_is_erased(
     memory.settle()
     assert b"4711" not in b"".join(f.read_bytes() for f in path.parent.glob(f"{path.name}*"))
     assert memory.check() == []
+
+
+def test_searches_do_not_all_wait_for_a_writer_to_erase_what_has_expired(
+    memory: Memory, open_memory: Open, later: Callable[[timedelta], None]
+) -> None:
+    memory.add("The door code is 4711 harbour.", expires=datetime.now(UTC) + HOUR)
+    memory.add("The door is green.")
+    later(2 * HOUR)
+    with ThreadPoolExecutor(2) as threads:
+        with space_of(open_memory()).database.write():
+            waiting = threads.submit(memory.search, "door")
+            with suppress(TimeoutError):
+                waiting.result(0.2)  # time enough to begin
+            meanwhile = threads.submit(memory.search, "door").result(30)
+        for hits in (meanwhile, waiting.result(30)):
+            assert [hit.text for hit in hits] == ["The door is green."]
+    assert memory.stats().entries == 1
 
 
 def test_what_has_expired_takes_what_rests_on_it_along(
