@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -54,6 +55,11 @@ class Intake:
             self.recover()
         except (JournalBusy, JournalFull) as error:
             log.warning("what was cut short is not taken in yet; settle() retries: %s", error)
+
+    def under_way(self) -> AbstractContextManager[None]:
+        """The time in which much is taken in, file by file: who adds meanwhile leaves it to this
+        process to index that."""
+        return self._staging.under_way()
 
     def add(
         self,
