@@ -24,6 +24,11 @@ from treering.journal.contract import Reader
 
 PgConnection = psycopg.Connection[TupleRow]
 
+TABLE: Final = "nearest"
+
+SMALL: Final = 64 << 20
+"""Bytes of an index that a vacuum reads while somebody waits: those of some 50,000 vectors."""
+
 MOST_DIMENSIONS: Final = 4_000
 """What HNSW takes of halves."""
 
@@ -36,6 +41,12 @@ _ARRIVING: Final = "nearest_arriving"
 _EXTENSION: Final = """
     SELECT CAST(n.nspname AS TEXT) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
     WHERE e.extname = 'vector'
+"""
+_SIZES: Final = """
+    SELECT CAST(split_part(c.relname, '_', 2) AS BIGINT), sum(pg_relation_size(c.oid))
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indrelid = to_regclass('nearest') AND c.relname ~ '^nearest_[0-9]+_[0-9]+$'
+    GROUP BY 1
 """
 _INDEXED: Final = """
     SELECT CAST(n.nspname AS TEXT) FROM pg_index i, pg_extension e
@@ -127,6 +138,18 @@ _MISSING: Final = (
     "pgvector, which finds the nearest of so many; let an administrator run CREATE EXTENSION "
     "vector, or give the URL a larger limit=…"
 )
+
+
+# ------------------------------------------------------------------------------------- erasing
+
+
+def index_sizes(connection: PgConnection) -> dict[int, int]:
+    """Bytes of the index of each space that has one: what a vacuum reads to remove a vector.
+
+    Who erases waits for that where they are ``SMALL``. Larger ones are vacuumed when there is time,
+    once for all that was erased by then.
+    """
+    return {int(space): int(size) for space, size in connection.execute(_SIZES)}
 
 
 # ------------------------------------------------------------------------------------- filling
