@@ -131,6 +131,7 @@ class Lexical:
         self._is_gone: NDArray[np.bool_] | None = None  # by slot, if there are any
         self._total = 0  # terms of all rows
         self._end = threading.Lock()  # taken by the first index that is made by extending this
+        self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, tuple[float, list[Slots]]] = {}
         self._read: ReadPostings | None = None  # the postings that are not here
         self._read_terms = np.zeros(0, dtype=np.uint32)
@@ -231,6 +232,8 @@ class Lexical:
 
     def _slots(self, rows: Codes) -> Codes:
         """The slots of rows: each is as far on as there are slots without a row before it."""
+        if not len(self._gone):
+            return rows
         before = self._gone - np.arange(len(self._gone))
         slots: Codes = rows + np.searchsorted(before, rows, side="right")
         return slots
@@ -241,19 +244,19 @@ class Lexical:
         Or as much as ``shares`` say, one for each term of the query.
         """
         scores = np.zeros(self._lengths.size, dtype=np.float32)
-        average = np.float32(self._average())
-        lengths = self._lengths.values
+        norms = self._norms()
         for place, (rows, counts) in enumerate(self._found(query[:, 0])):
             idf = self._idf(self._frequency(rows))
             if shares is not None:
                 idf = idf * shares[place]
+            slots = rows.astype(np.intp)  # once: else each use as an index makes them so
             weights = counts.astype(np.float32)
-            norm = K1 * (1 - B) + (K1 * B / average) * lengths[rows].astype(np.float32)
+            norm = norms[slots]
             norm += weights
             weights *= idf * np.float32(K1 + 1)
             weights /= norm
             # A row occurs once in the postings of a term, so += loses nothing.
-            scores[rows] += weights
+            scores[slots] += weights
         return without(scores, self._gone)
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
@@ -318,8 +321,7 @@ class Lexical:
             at = np.minimum(rows.searchsorted(slots), max(len(rows) - 1, 0))
             there = rows[at] == slots
             slots, places = slots[there], [*(place[there] for place in places), at[there]]
-        lengths = self._lengths.values[slots].astype(np.float32)
-        norm = K1 * (1 - B) + (K1 * B / self._average()) * lengths
+        norm = self._norms()[slots]
         held = np.zeros(len(slots), dtype=np.float32)
         total = 0.0
         for (rows, counts), at in zip(postings, places, strict=True):
@@ -328,18 +330,29 @@ class Lexical:
             held += idf * counts[at] / (counts[at] + norm)
         return slots - np.searchsorted(self._gone, slots), held / max(total, 1e-9)
 
+    def _norms(self) -> Floats:
+        """What the length of each slot adds to the count of a term, in the formula of BM25."""
+        if self._norm is None:
+            average = np.float32(self._average())
+            self._norm = K1 * (1 - B) + (K1 * B / average) * self._lengths.values.astype(np.float32)
+        return self._norm
+
     def _average(self) -> float:
         """The mean length of a row in terms."""
         return max(self._total / max(len(self), 1), 1e-9)
 
-    def coverage(self, query: Terms, row: int) -> float:
-        """The share of the query's idf mass that a row holds, 0 to 1; unknown terms count too."""
-        slot = int(self._slots(np.array([row]))[0])
-        held = total = 0.0
+    def coverage(self, query: Terms, rows: Codes) -> NDArray[np.float64]:
+        """The share of the query's idf mass that each of some rows holds, 0 to 1; unknown terms
+        count too.
+        """
+        slots = self._slots(rows)
+        held = np.zeros(len(rows))
+        total = 0.0
         for idf, places in self._looked_up(query[:, 0]):
             total += idf
-            held += idf * any(_holds(rows, slot) for rows in places)
-        return held / total if total else 0.0
+            for holders in places:  # no row is in two of them
+                held += idf * _are_among(holders, slots)
+        return held / total if total else held
 
     def _looked_up(self, terms: NDArray[np.uint32]) -> list[tuple[float, list[Slots]]]:
         """The idf of terms and the slots that hold them, kept for the other hits of a search."""
@@ -365,10 +378,11 @@ class Lexical:
         return idf
 
 
-def _holds(rows: Slots, row: int) -> bool:
-    """Whether a row is among those of a term, which ascend."""
-    at = int(rows.searchsorted(row))
-    return at < len(rows) and int(rows[at]) == row
+def _are_among(rows: Slots, slots: Codes) -> NDArray[np.bool_]:
+    """Which slots are among those of a term, which ascend."""
+    at = np.minimum(rows.searchsorted(slots), len(rows) - 1)
+    among: NDArray[np.bool_] = rows[at] == slots
+    return among
 
 
 def _merged(runs: list[PostingRun]) -> list[PostingRun]:

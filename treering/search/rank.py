@@ -74,8 +74,8 @@ class RankedRows(Protocol):
         """The score of every fragment for every query, shape (N, Q)."""
         ...
 
-    def confidence(self, row: int, query: int) -> float:
-        """The probability that a fragment answers a query."""
+    def confidence(self, rows: Codes, query: int) -> list[float]:
+        """The probability of each of some fragments that it answers a query."""
         ...
 
     def why(self, row: int, query: int) -> Why:
@@ -108,25 +108,35 @@ class Ranking:
     mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
     extra: int = EXTRA
 
-    def features(self, row: int, query: int) -> dict[str, float]:
-        """What is known of how well a fragment answers a query (see ``FEATURES``)."""
-        bm25, cosine = self.raw.bm25, self.raw.cosine
-        score = float(self.scores[row, query])
-        if Feedback().name in self.terms:  # what hits give each other makes none of them surer
-            share = 1.0 if self.share is None else float(self.share[row])
-            score -= share * self.terms[Feedback().name].at(row, query)
-        values = {"standing": self.standings.standing(score, query)}
-        if bm25 is not None:
-            values["coverage"] = self.snapshot.lexical.coverage(self.queries[query], row)
-        model = self.snapshot.state.model
-        bundled = model is not None and model.name == BUNDLED
-        if cosine is not None and bundled and self.snapshot.embedded[row]:
-            values["cosine"] = float(cosine[row, query])
-        return values
+    def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
+        """What is known of how well each of some fragments answers a query (see ``FEATURES``)."""
+        features: list[dict[str, float]] = [
+            {"standing": self.standings.standing(self._unsupported(row, query), query)}
+            for row in rows.tolist()
+        ]
+        if self.raw.bm25 is not None:
+            coverage = self.snapshot.lexical.coverage(self.queries[query], rows)
+            for values, share in zip(features, coverage.tolist(), strict=True):
+                values["coverage"] = share
+        model, cosine = self.snapshot.state.model, self.raw.cosine
+        if cosine is not None and model is not None and model.name == BUNDLED:
+            for values, row in zip(features, rows.tolist(), strict=True):
+                if self.snapshot.embedded[row]:
+                    values["cosine"] = float(cosine[row, query])
+        return features
 
-    def confidence(self, row: int, query: int) -> float:
-        """The probability that a fragment answers a query."""
-        return confidence(self.features(row, query))
+    def _unsupported(self, row: int, query: int) -> float:
+        """The score of a fragment but for what hits give each other: that makes none surer."""
+        score = float(self.scores[row, query])
+        feedback = self.terms.get(Feedback().name)
+        if feedback is None:
+            return score
+        share = 1.0 if self.share is None else float(self.share[row])
+        return score - share * feedback.at(row, query)
+
+    def confidence(self, rows: Codes, query: int) -> list[float]:
+        """The probability of each of some fragments that it answers a query."""
+        return list(map(confidence, self.features(rows, query)))
 
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
