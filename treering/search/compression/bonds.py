@@ -176,7 +176,8 @@ def _counted(
             continue
         last = _behind_counted(sentence, names, at, is_content)
         first = at
-        if last == at + 1 and first and not pauses(sentence[first - 1]) and has_number(names[at]):
+        before = sentence[at - 1] if at else ""
+        if last == at + 1 and has_number(names[at]) and is_content(before) and not pauses(before):
             first -= 1  # "spring 2024", "room 12": what it numbers stands before it
         while (
             first
@@ -207,7 +208,8 @@ def _behind_counted(
     if last == len(names) or pauses(sentence[last - 1]):
         return last
     if names[last] == "of":
-        return _behind_content(sentence, last, is_content)
+        behind = _behind_content(sentence, last, is_content)
+        return behind if is_content(sentence[behind - 1]) else at + 1
     last = _behind_noun(sentence, names, last, is_content)
     if last < len(names) and names[last] in _RATES and not pauses(sentence[last - 1]):
         return _behind_content(sentence, last, is_content)
