@@ -79,6 +79,8 @@ _HEADING = (
     r"(?:updates?|notes?|changes?|heads[- ]?up|corrections?|reminder|clarification|amendment|fyi|"
     r"announcement|addition|notice|newsflash|news flash|alert|details?|point|aside|confession)"
     r"(?: (?:for|from|to|on|about|of|re|regarding)(?: [a-z'-]+){1,5}?)?"
+    r"|(?:just )?(?:an? )?(?:quick|small|little|last|final|other) (?:one|thing|word|question) "
+    r"(?:before|while|since|as|for|about|on|from)(?: [a-z'-]+){1,6}?"
 )
 """A heading: "Quick update", "One small correction for your records"."""
 
@@ -112,6 +114,14 @@ _FEELING = (
     r"sorry|delighted|proud|thrilled|excited|relieved|sad|chuffed) to (?:say|report|announce|"
     r"tell you|share|inform you|let you know)(?: that)?"
 )
+_LEAPT = (
+    r"(?:i|we)(?:'ve| have)? (?:(?:finally|actually|only|really|just|gone and) )*(?:did it|done it|"
+    r"did the thing|bit the bullet|took the plunge|taken the plunge|pulled the trigger|caved(?: in)?|"
+    r"made the (?:leap|jump|switch|move)|cracked|gave in|made (?:a|my|the) (?:decision|mind up|"
+    r"choice)|decided|went for it|sorted it)"
+)
+"""What says that something was done, before it says what: "I finally did it, …"."""
+
 _MARK = r"(?:[,:!;.–—]+|(?<=\s)-) +"
 _OF_SPEAKER = ("i", "i'm", "it")
 """First words of phrases that begin as most statements do: they are looked for apart."""
@@ -126,10 +136,10 @@ def _alternatives(*, of_speaker: bool) -> str:
     return rf"(?:{kinds[0]})(?:{_MARK}| +)|(?:{kinds[1]}) ?{_MARK}"
 
 
-_CALL = re.compile(rf"{_alternatives(of_speaker=False)}|{_HEADING} ?{_MARK}", re.IGNORECASE)
+_CALL = re.compile(rf"{_alternatives(of_speaker=False)}|(?:{_HEADING}) ?{_MARK}", re.IGNORECASE)
 _INTRODUCTION = re.compile(
     rf"{_alternatives(of_speaker=True)}|(?:{_DOUBT}|{_FEELING}),? +"
-    rf"|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
+    rf"|{_LEAPT}(?:,| and|:) +|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
     re.IGNORECASE,
 )
 _HEADED = (
@@ -208,7 +218,11 @@ _TO_WHOM = re.compile(
 )
 """Whom a note is for: "New email for me: …"."""
 
-FRAMING_WORDS: Final = _TAIL_WORDS | _SINCE_WORDS
+FRAMING_WORDS: Final = (
+    _TAIL_WORDS
+    | _SINCE_WORDS
+    | word_set("scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit sorry")
+)
 """A sentence without these has nothing but openers taken off."""
 
 _SMILE = re.compile(
@@ -233,12 +247,24 @@ def tidied(text: str) -> str:
     return text.strip(" ,")
 
 
+_CORRECTED = re.compile(
+    r"^(?:(?:oh|ah|um|oops|no|actually|sorry|wait|apologies|hang on|hmm|well),? )*"
+    r"(?:scratch that|strike that|correction|my mistake|my bad|typo|i misspoke|i was wrong|"
+    r"actually no|no wait|sorry|wait|no|ignore that|i got that wrong|i take that back|i meant|"
+    r"wrong one|make that|sorry no|edit)\W+"
+    r"(?:it's|it is|that's|that should (?:be|read|say)|it should (?:be|read|say)|make that|i meant) "
+    r"(?:actually |now )?(?=(?-i:[A-Z])[a-z]|\S*\d)(?!\w+day\b)",
+    re.IGNORECASE,
+)
+"""A correction of something that is not named: "Scratch that, it's Lindqvist with a q"."""
+
+
 def unframed(text: str, words: frozenset[str] | None = None) -> str:
     """A sentence without its openers and without what it says to its hearer at the end.
 
     ``words`` are its words in small letters, if they are known.
     """
-    text = without_openers(text)
+    text = without_openers(_CORRECTED.sub("It's now ", text))
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
     if words is None or not _SINCE_WORDS.isdisjoint(words):

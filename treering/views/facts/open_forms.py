@@ -108,12 +108,12 @@ _GIVEN = re.compile(
 _CUT = re.compile(
     r"\s*[,;:.!?()](?!\d|\w+[@.]|\w)|\s+(?:but|so|because|since|as|like|which|who|that|where|when|"
     r"while|if|though|although|after|before|until|till|instead|now|today|yesterday|tonight|these|"
-    r"nowadays|this|last|next|with|from|by|via|due|recently|already|again|too|also|anyway|then|"
+    r"nowadays|this|last|next|with|by|via|due|recently|already|again|too|also|anyway|then|"
     r"finally|thanks|please|pls|cos|rather|over|about|for|every|lol|haha|should|can|could|would|"
     r"only|once|per|given|cuz|thank|right)\b"
     r"|\s+and\s+(?!(?:[A-Z](?!['\w]* (?:is|am|are|have|was))(?!'m|'ve| )|[\d]))"
     r"|\s+at\s+(?![A-Z]|\d)|\s+(?:in|on|near|to)\s+(?!(?:the )?[A-Z]|\d)"
-    rf"|\s+(?:in|on)\s+(?:{MONTH}|{DAY})\b|\s+in\s+(?:19|20)\d\d"
+    rf"|\s+from\s+(?![A-Z])|\s+(?:in|on|from)\s+(?:{MONTH}|{DAY})\b|\s+in\s+(?:19|20)\d\d"
 )
 """Where a value ends: at punctuation, and at words that begin what is said about it."""
 

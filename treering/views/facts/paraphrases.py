@@ -164,7 +164,7 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "goes go runs",
-        r"^everything (?:goes|runs) (?:through|via|by|over|on) (?=(?-i:[A-Z]))",
+        r"(?:^|(?<=[,;] )|(?<=days )|(?<=now ))everything (?:now )?(?:goes|runs) (?:through|via|by|over|on) (?=(?-i:\w*[A-Z]))",
         "I use ",
         "Everything goes through Wave.",
         "I use Wave.",
@@ -191,6 +191,14 @@ PARAPHRASES: Final = (
         r"my \g<thing> is ",
         "It's gate code 4471.",
         "my gate code is 4471.",
+    ),
+    Paraphrase(
+        "ours mine place home",
+        r"^(?:the )?(?P<thing>[a-z-]+(?: [a-z-]+)?) at (?:ours|mine|our place|my place|home) "
+        r"(?=(?:is|are|runs|costs|comes|goes|now|has)\b)",
+        r"my \g<thing> ",
+        "Wifi at ours runs on a Fritzbox.",
+        "my Wifi runs on a Fritzbox.",
     ),
     Paraphrase(
         "having",

@@ -215,8 +215,8 @@ COMMON: Final = frozenset(
 
 SEVERAL: Final = frozenset(
     {"friend", "colleague", "coworker", "neighbour", "neighbor", "cousin", "uncle", "aunt"}
-    | {"classmate", "roommate", "teacher", "student", "kid", "child", "children"}
-    | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
+    | {"classmate", "roommate", "teacher", "student", "kid", "child"}
+    | {"friends", "colleagues", "neighbours", "neighbors", "cousins"}
 )
 """People of whom one has several: "my friend" need not be the same person on two days."""
 

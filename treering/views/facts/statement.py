@@ -27,6 +27,7 @@ from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
+from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
@@ -223,6 +224,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
+            if not is_aside(sentence):
+                stated += _stated_by(remaining(sentence), speaker, is_casual=casual)
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)

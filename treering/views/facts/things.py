@@ -120,6 +120,8 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
             "over",
         ):
             after = after[1:]
+        if after[:1] == ("from",) and "to" in after:
+            after = after[after.index("to") + 1 :]
         value = noun_phrase(after)
         if (
             value

@@ -1,0 +1,223 @@
+"""Reads assertions whose verbs and nouns no list knows, where nothing else has read any. No I/O.
+
+"My cat Olive now weighs 6.2 kilos", "the council moved my bins to Friday": that somebody asserts
+something of their own life is seen by its subject, its tense and a sign of how things are now. What
+wishes, asks, supposes or tells of the past has words that give it away, and is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from treering.views.facts.assertion import Assertion
+from treering.views.facts.clauses import SELF
+from treering.views.facts.phrases import DAY, MONTH, NO_HABIT, SEVERAL
+from treering.views.facts.phrasing import is_telling, trimmed
+from treering.views.facts.verbs import (
+    ADVERBS,
+    DETERMINERS,
+    JUDGED,
+    NO_STATE,
+    NOT_A_HABIT,
+    PREPOSITIONS,
+    THING_VERBS,
+    THOUGHTS,
+    WORKED,
+    word_set,
+)
+
+_NOWADAYS = (
+    r"(?:now|nowadays|currently|these days|at present|instead|officially|finally|"
+    r"once again|so far|from now on|since then|any ?more|as it stands)"
+)
+_SIGN_OF_NOW = re.compile(rf"\b{_NOWADAYS}\b", re.IGNORECASE)
+_UNMEANT = re.compile(
+    r"\b(?:would|could|should|might|may|must|will|shall|won't|if|unless|whether|when|while|"
+    r"until|till|before|once|wish\w*|hop(?:e|es|ed|ing)|want\w*|need\w*|plan\w*|think\w*|thought|"
+    r"consider\w*|wonder\w*|imagin\w*|pretend\w*|suppos\w*|dream\w*|almost|nearly|practically|"
+    r"basically|maybe|perhaps|probably|possibly|soon|later|about to|going to|gonna|supposed|"
+    r"meant|tempted|thinking|deciding|decide|used to|never|ever|not|n't|cannot|"
+    r"says?|said|saying|told|tells?|asked|asks?|claims?|heard|hear|reads?|wrote|quote\w*|"
+    r"jok(?:e|es|ed|ing)|kidding|jk|story|novel|film|movie|lyrics?|song|character|like an?|"
+    r"as a (?:kid|child|student|teenager)|ago|back then|back in|for now|temporar\w+|tonight|"
+    r"tomorrow|yet|today|this (?:week|weekend|morning|afternoon|evening)|for (?:the|a) "
+    r"(?:day|week|weekend|night|month|fortnight|moment|while|bit)|feels?|felt|seems?|sounds?|"
+    r"looks?|guess|on (?:holiday|vacation|leave|a trip)|visiting|everyone|nobody|no one|people|someone|somebody|sometimes|next (?:week|month|"
+    rf"year|{DAY}))\b|'ll\b|'d\b|n't\b|[?\"“”]",
+    re.IGNORECASE,
+)
+"""What makes a clause a wish, a plan, a report, a likeness, the past or of a while."""
+
+_NOT_OVERALL = re.compile(
+    r"\b(?:if|unless|wish\w*|kidding|jk|jok(?:e|es|ed|ing)|pretend\w*|imagin\w*|suppos\w*|dream\w*|"
+    r"would|maybe|perhaps|said|says|saying|told|asked)\b|[?\"“”]",
+    re.IGNORECASE,
+)
+"""What makes a whole sentence unmeant, in whatever clause it stands."""
+
+_CLAUSES = re.compile(
+    r"(?:[,;:]|,? (?:and|but|so|because|since|though|although))\s+(?=(?:now |then )?(?:I\b|[Mm]y\b|"
+    r"[Ww]e\b|[Oo]ur\b|[Ii]t\b|[Tt]he\b|[Tt]hey\b|[Hh]e\b|[Ss]he\b|[Tt]hat\b|[Tt]his\b))"
+    r"|\s*[;:]\s+|,\s+"
+)
+_LEAD = re.compile(
+    r"(?:(?:and|so|but|then|now|also|yesterday|finally|recently|currently|these days|nowadays|"
+    r"last (?:week|month|year)|well|still|because|since),? )*",
+    re.IGNORECASE,
+)
+_CHANGES: Final = (
+    r"(?:moved|switched|put|transferred|given|gave|assigned|reassigned|promoted|bumped|upgraded|"
+    r"downgraded|changed|shifted|relocated|enrolled|registered|booked|placed|raised|lowered|"
+    r"increased|cut|reduced|dropped|renamed|issued|offered|allocated|appointed|elected|added|"
+    r"signed|diagnosed|prescribed|extended|converted|swapped|replaced|reset|"
+    r"set|rescheduled|merged|split|started|fitted|hired|sponsored|certified|crowned)"
+)
+_DONE_TO_ME = re.compile(
+    rf"(?!(?:[Ii]t|[Tt]h(?:is|at)|[Ww]h\w+|[Tt]heir \w+)\b)[A-Za-z][\w'-]*(?: [\w'-]+){{0,4}}?(?:'ve|'s| have| has)?(?: now| just| finally)* "
+    rf"(?P<verb>{_CHANGES}) (?P<value>(?:me|us|my|our)\b .+)",
+)
+_BE_DONE = re.compile(
+    rf"(?:I|[Ww]e)(?:'ve| have)?(?: just| now| finally| recently)* "
+    rf"(?:been|was|were|got) (?:\w+ly )?(?P<value>(?P<verb>{_CHANGES}) .+)"
+)
+_I_HAVE_DONE = re.compile(
+    r"(?:I|[Ww]e)(?:'ve| have)(?: just| now| finally| recently| also| since| officially)*"
+    r" (?P<value>(?P<verb>[a-z]+(?:ed|n|t|ne|ept|old|ade|ent|ught|un|um|ut))\b.+)"
+)
+_I_DO = re.compile(
+    r"(?:I|[Ww]e)(?P<be>'m| am|'re| are)?(?: (?:just|now|also|still|mostly|usually|"
+    r"mainly|always|only|really|currently|finally|actually|officially|recently|both|all))* "
+    r"(?P<value>(?P<verb>[a-z][a-z-]*)\b.+)"
+)
+_OWN = re.compile(r"(?:[Mm]y|[Oo]ur) (?P<rest>.+)")
+_ONESELF = re.compile(r"(?:I|[Ww]e)(?:'\w+)?(?!\w)")
+_PAST_OF_CHANGE: Final = word_set(
+    "moved switched changed swapped bought sold got joined left started quit began became "
+    "traded upgraded downgraded opened closed signed enrolled registered finished passed "
+    "retired adopted landed accepted settled returned converted replaced dropped picked booked "
+    "reached turned hit won earned renewed cancelled transferred gave ended stopped set made "
+    "chose built installed planted founded launched published married divorced separated shifted "
+    "ditched scrapped deleted binned cut halved doubled raised lowered reset downsized moved "
+    "rejoined reopened migrated relocated swopped renamed deferred graduated qualified certified"
+)
+_NO_ACTS: Final = (
+    (NO_HABIT - _PAST_OF_CHANGE - word_set("keep go get take make pay meet run"))
+    | NOT_A_HABIT
+    | word_set(
+        "thank love-hate been heard seen read thought felt wondered noticed tried watched "
+        "spent talked forgotten forgot learned wanted needed decided considered known"
+    )
+)
+_UNSTATED: Final = NO_STATE | JUDGED | word_set(
+    "here there back home away busy tired happy sad sorry glad trying looking thinking wondering "
+    "going hoping planning feeling having getting being stuck lost confused ready sure at gone "
+    "it that this them so very too really such no one all done out off up down"
+)
+_VERB_END = re.compile(r"[a-z-]{2,}(?:[^s]s|es)$|[a-z]{2,}ed$")
+_VERBS: Final = THING_VERBS | word_set(
+    "has have became runs goes costs rose fell won left sold bought grew hit"
+)
+_BASES: Final = word_set(
+    "go run live take use start finish meet come end open close cost weigh attend need work play "
+    "eat drink stay sleep fly depart arrive study have wear ride drive read speak keep stand sit"
+)
+_PLURAL = re.compile(r"(?:[a-z]{2,}s|children|kids|parents|people|folks|in-laws|twins)$")
+_AFTER_VERB: Final = PREPOSITIONS | DETERMINERS | ADVERBS | word_set("the up down over out off two")
+MAX_NOUN_WORDS: Final = 5
+
+
+def remaining(sentence: str) -> Iterator[Assertion]:
+    """What a plain sentence asserts of its speaker in whatever words, clause by clause."""
+    # A name, a number or a word like "now" tells what lasts from what passes; most have none.
+    if not _is_told(sentence) or _NOT_OVERALL.search(sentence):
+        return
+    for clause in _CLAUSES.split(sentence):
+        lead = _LEAD.match(clause)
+        text = clause[lead.end() :].rstrip(" .!") if lead else clause
+        if _is_told(clause):
+            for assertion in _of_clause(text):
+                if not _UNMEANT.search(text):
+                    yield assertion
+
+
+def _is_told(text: str) -> bool:
+    """Whether a text has a name, a number or a word that says how things are now."""
+    words = text.split()[1:]
+    return (
+        any(word[0].isupper() and not _ONESELF.match(word) for word in words)
+        or any(map(str.isdigit, text))
+        or _SIGN_OF_NOW.search(text) is not None
+    )
+
+
+def _of_clause(text: str) -> Iterator[Assertion]:
+    if _ONESELF.match(text):
+        yield from _of_self(text)
+    elif own := _OWN.match(text):
+        yield from _of_own(own["rest"].split())
+    elif done := _DONE_TO_ME.match(text):
+        yield from _stated(f"{done['verb']} {done['value']}")
+
+
+def _of_self(text: str) -> Iterator[Assertion]:
+    done = _BE_DONE.match(text) or _I_HAVE_DONE.match(text)
+    if done:
+        if done["verb"] not in _NO_ACTS:
+            yield from _stated(done["value"])
+        return
+    acts = _I_DO.match(text)
+    if acts is None:
+        return
+    verb = acts["verb"]
+    if acts["be"]:
+        if verb not in _UNSTATED:
+            yield from _stated(acts["value"])
+    elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_ACTS | {"got"}):
+        yield from _stated(acts["value"])
+
+
+def _of_own(words: list[str]) -> Iterator[Assertion]:
+    """ "My cat Olive now weighs 6.2 kilos": of "my cat Olive", that it weighs that."""
+    place = _verb_place(words)
+    noun = [word for word in words[:place] if word.lower() not in ADVERBS]
+    if not noun or noun[-1].endswith("'s"):
+        return
+    if {word.lower() for word in noun} & (THOUGHTS | SEVERAL | WORKED):
+        return
+    rest = words[place + 1 :]
+    if rest and rest[0].lower() not in _UNSTATED:
+        yield from _stated(" ".join(words[place:]), f"my {' '.join(noun)}")
+
+
+def _verb_place(words: list[str]) -> int:
+    """Where the verb of a clause stands whose subject is "my" and the words before; 0 if nowhere."""
+    places = range(1, min(len(words), MAX_NOUN_WORDS + 1))
+    for place in places:
+        word = words[place].lower()
+        if word in ("is", "are", "was", "were", "had") or word.endswith("'s"):
+            return 0  # what something is or was is read elsewhere
+        if word in _VERBS:
+            return place
+    for place in places:
+        word, after = words[place], words[place + 1] if place + 1 < len(words) else ""
+        goes_on = after.lower() in _AFTER_VERB or is_telling([after])
+        if word.islower() and goes_on and _VERB_END.match(word) and word not in THOUGHTS:
+            return place
+        if word in _BASES and goes_on and _PLURAL.match(words[place - 1].lower()):
+            return place
+    return 0
+
+
+_VALUE_END = re.compile(
+    r"\s+(?:so|because|since|which|who|that|as|thanks|please|pls|btw|lol|haha)\b.*$"
+    rf"|\s+(?:in|on|since|from) (?:{MONTH}|{DAY})\b.*$|\s+(?:last|this) \w+.*$"
+)
+
+
+def _stated(value: str, subject: str = SELF) -> Iterator[Assertion]:
+    words = _VALUE_END.sub("", value).split()
+    phrase = trimmed(words) if words else ""
+    if " " in phrase:
+        yield Assertion(subject, "", phrase, "holds")
