@@ -169,7 +169,7 @@ _TAIL = re.compile(
     r"that matters|it matters|that's ok|that makes|"
     r"it helps|i'm honest|i'm being honest|i remember|u)\b|(?:as|like) i (?:said|mentioned|told)\b|"
     r"i (?:suppose|guess|think|must say|have to say)$|"
-    r"(?:so )?remind me\b|which you\b|so (?:please|pls|plz|kindly|ignore|you|u|can you|no need|use|"
+    r"(?:so )?remind me\b|which you\b|(?:so|and) if (?:i|you|we)\b|so (?:please|pls|plz|kindly|ignore|you|u|can you|no need|use|"
     r"stop|don't|do not|bear|keep in)\b|just so (?:you|u)\b|as you (?:may|might|know)\b|"
     r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
     r"for (?:the record|future reference|reference|context|what it's worth)\b|"
@@ -221,6 +221,7 @@ _TO_WHOM = re.compile(
 FRAMING_WORDS: Final = (
     _TAIL_WORDS
     | _SINCE_WORDS
+    | word_set("never haven couldn can cannot could won wouldn")
     | word_set("scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit sorry")
 )
 """A sentence without these has nothing but openers taken off."""
@@ -247,6 +248,15 @@ def tidied(text: str) -> str:
     return text.strip(" ,")
 
 
+_LOOKS_BACK = re.compile(
+    r",? (?:and|but) (?:I |we )?(?:(?:have |I've |we've )?never (?:looked|went|gone|going|felt|been|slept|"
+    r"regretted)|haven't (?:looked|regretted|felt|been)|(?:couldn't|can't|could not|cannot) (?:be|go|"
+    r"wait|believe|complain|get over|imagine|recommend)|won't (?:go|be going)|wouldn't (?:go|change|"
+    r"swap|be without))\b[^,;]*$"
+)
+"""How glad one is of a change: "… and never looked back"."""
+
+_BACK_WORDS: Final = word_set("never haven couldn can cannot could won wouldn")
 _CORRECTED = re.compile(
     r"^(?:(?:oh|ah|um|oops|no|actually|sorry|wait|apologies|hang on|hmm|well),? )*"
     r"(?:scratch that|strike that|correction|my mistake|my bad|typo|i misspoke|i was wrong|"
@@ -267,6 +277,8 @@ def unframed(text: str, words: frozenset[str] | None = None) -> str:
     text = without_openers(_CORRECTED.sub("It's now ", text))
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
+    if words is None or not _BACK_WORDS.isdisjoint(words):
+        text = _LOOKS_BACK.sub("", text)
     if words is None or not _SINCE_WORDS.isdisjoint(words):
         text = _ASIDE_THEN.sub(" now ", text)
         text = _FROM_THEN.sub("Now ", _SINCE_THEN.sub(" now", text))

@@ -201,6 +201,29 @@ PARAPHRASES: Final = (
         "my Wifi runs on a Fritzbox.",
     ),
     Paraphrase(
+        "made moved bumped stepped stepping",
+        r"\b(?P<was>was|were|been|got|being) (?:made|moved|bumped|stepped) up to (?=[a-z]+ )(?!the \d)",
+        r"\g<was> promoted to ",
+        "I was made up to charge nurse",
+        "I was promoted to charge nurse",
+    ),
+    Paraphrase(
+        "went gone settled plumped landed decided go going",
+        r"\b(?P<who>I|we)(?P<have>'ve| have)? (?:(?:just|finally|eventually|only|actually) )*(?:(?:went|gone) (?:with|for)|"
+        r"(?:settled|landed|decided) (?:on|for)|plumped for|ended up (?:with|choosing|buying|getting)|am going with) "
+        r"(?P<what>[^,;.]+?)(?: ones?| model)?(?: in the end| instead| finally| eventually| after all)",
+        r"\g<who> chose \g<what>",
+        "I went with the Phonak ones in the end",
+        "I chose the Phonak",
+    ),
+    Paraphrase(
+        "i've we've",
+        r"\b(?P<who>I|we)'ve (?=(?:an?|no|two|three|four|the|my|our|another) )",
+        r"\g<who> have ",
+        "We've a cockatiel now",
+        "We have a cockatiel now",
+    ),
+    Paraphrase(
         "having",
         r"\b(?P<who>I|we)(?:'m| am|'re| are) having (?=(?:diabetes|asthma|thyroid|high|low|two|"
         r"three|four|one|an? (?:son|"

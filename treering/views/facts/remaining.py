@@ -21,6 +21,7 @@ from treering.views.facts.verbs import (
     JUDGED,
     NO_STATE,
     NOT_A_HABIT,
+    PHRASAL,
     PREPOSITIONS,
     THING_VERBS,
     THOUGHTS,
@@ -32,7 +33,11 @@ _NOWADAYS = (
     r"(?:now|nowadays|currently|these days|at present|instead|officially|finally|"
     r"once again|so far|from now on|since then|any ?more|as it stands)"
 )
-_SIGN_OF_NOW = re.compile(rf"\b{_NOWADAYS}\b", re.IGNORECASE)
+_SIGN_OF_CHANGE = re.compile(
+    rf"\b{_NOWADAYS}\b|(?:'ve| have) (?:gone over|moved|switched|changed|swapped|transferred|taken)\b"
+    r"|\b(?:gives?|brings?|off|triggers?|upsets?|with|irritates?|aggravates?) (?:me|my)\b",
+    re.IGNORECASE,
+)
 _UNMEANT = re.compile(
     r"\b(?:would|could|should|might|may|must|will|shall|won't|if|unless|whether|when|while|"
     r"until|till|before|once|wish\w*|hop(?:e|es|ed|ing)|want\w*|need\w*|plan\w*|think\w*|thought|"
@@ -78,6 +83,16 @@ _DONE_TO_ME = re.compile(
     rf"(?!(?:[Ii]t|[Tt]h(?:is|at)|[Ww]h\w+|[Tt]heir \w+)\b)[A-Za-z][\w'-]*(?: [\w'-]+){{0,4}}?(?:'ve|'s| have| has)?(?: now| just| finally)* "
     rf"(?P<verb>{_CHANGES}) (?P<value>(?:me|us|my|our)\b .+)",
 )
+_DOES_TO_ME = re.compile(
+    r"(?!(?:[Ii]t|[Tt]h(?:is|at)|[Ww]h\w+|[Tt]hey|[Hh]e|[Ss]he|[Yy]ou)\b)[A-Za-z][\w'-]*(?: [\w'-]+){0,4}? "
+    r"(?:always |usually |just |really )?(?P<verb>gives? (?=me (?:\w+ ){0,3}(?:\w+aches?|"
+    r"\w+itis|rash\w*|hives|migraines?|heartburn|cramps?|spots|eczema|asthma|nausea|reflux|wind|"
+    r"indigestion|jitters|palpitations|insomnia|nightmares|blisters|reaction|itch\w*|burn|acne))|"
+    r"brings? me out |sends? me to sleep |sets? off |triggers? |upsets? |disagrees? with |"
+    r"irritates? |inflames? |aggravates? )(?P<value>(?:me|my)\b.*)"
+)
+"""What something does to its speaker whenever it is there: "wool gives me eczema"."""
+
 _BE_DONE = re.compile(
     rf"(?:I|[Ww]e)(?:'ve| have)?(?: just| now| finally| recently)* "
     rf"(?:been|was|were|got) (?:\w+ly )?(?P<value>(?P<verb>{_CHANGES}) .+)"
@@ -124,7 +139,10 @@ _BASES: Final = word_set(
     "eat drink stay sleep fly depart arrive study have wear ride drive read speak keep stand sit"
 )
 _PLURAL = re.compile(r"(?:[a-z]{2,}s|children|kids|parents|people|folks|in-laws|twins)$")
-_AFTER_VERB: Final = PREPOSITIONS | DETERMINERS | ADVERBS | word_set("the up down over out off two")
+_AFTER_VERB: Final = (
+    (PREPOSITIONS | DETERMINERS | ADVERBS | PHRASAL | word_set("the about around two three"))
+    - word_set("but or , than so which who whom because if though although")
+)
 MAX_NOUN_WORDS: Final = 5
 
 
@@ -148,7 +166,7 @@ def _is_told(text: str) -> bool:
     return (
         any(word[0].isupper() and not _ONESELF.match(word) for word in words)
         or any(map(str.isdigit, text))
-        or _SIGN_OF_NOW.search(text) is not None
+        or _SIGN_OF_CHANGE.search(text) is not None
     )
 
 
@@ -157,8 +175,8 @@ def _of_clause(text: str) -> Iterator[Assertion]:
         yield from _of_self(text)
     elif own := _OWN.match(text):
         yield from _of_own(own["rest"].split())
-    elif done := _DONE_TO_ME.match(text):
-        yield from _stated(f"{done['verb']} {done['value']}")
+    elif done := _DONE_TO_ME.match(text) or _DOES_TO_ME.match(text):
+        yield from _stated(f"{done['verb'].strip()} {done['value']}")
 
 
 def _of_self(text: str) -> Iterator[Assertion]:
@@ -174,6 +192,8 @@ def _of_self(text: str) -> Iterator[Assertion]:
     if acts["be"]:
         if verb not in _UNSTATED:
             yield from _stated(acts["value"])
+    elif verb == "moved" and acts["value"].startswith("moved to "):
+        return  # to a place, as the forms know, or to a tool
     elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_ACTS | {"got"}):
         yield from _stated(acts["value"])
 

@@ -79,6 +79,8 @@ _HANDED_BY: Final = {
         rf"\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})"
         r"(?:'s|’s)? (?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|"
         r"replied|sent)(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
+        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|texted|emailed|messaged|replied|whatsapped|rang|told|"
+        r"put|left|sent)\b(?! my\b| our\b| you\b| this\b| it\b)[^.!?:\n]{0,40}:"
         rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:"
     ),
     "sample": (
@@ -139,7 +141,7 @@ _WORKING: Final = word_set(
 _POINTERS: Final = word_set("this these following below what")
 _THIS: Final = word_set("this that these following here")
 _SAYING: Final = word_set(
-    "wrote writes says said reads goes begins starts texted emailed replied sent"
+    "wrote writes says said reads goes begins starts texted emailed replied sent messaged whatsapped rang told put left"
 )
 _SAMPLES: Final = word_set(
     "example sample test practice model fake dummy instance e original text input prompt quote "
