@@ -62,8 +62,27 @@ _FINITE = (
     | THING_VERBS
     | CHANGED
 )
-_STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {
-    "took", "cut", "put", "set", "hit", "won", "chose", "built", "made", "passed", "booked", "turned"} | {"gave", "given", "became", "become", "got", "no"}
+_STARTS = (
+    ENDED
+    | TAKEN
+    | SWITCHED
+    | SWAPPED
+    | {
+        "took",
+        "cut",
+        "put",
+        "set",
+        "hit",
+        "won",
+        "chose",
+        "built",
+        "made",
+        "passed",
+        "booked",
+        "turned",
+    }
+    | {"gave", "given", "became", "become", "got", "no"}
+)
 _BASES = word_set(
     "am have do live work teach drive ride play use take go get run swim cycle walk eat drink "
     "keep attend study learn volunteer practise practice sing shoot write read watch wear speak "

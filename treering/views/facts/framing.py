@@ -24,7 +24,7 @@ _SAID_FIRST = _phrases("""
     ok / okay / so / um / umm / uh / er / erm / like / nope / yeah no / oh / oh and / ah / aw
     ha / well / right / also / and / but / lol / haha / hehe / fyi / tbh / ngl / btw
     by the way / yeah / yes / yep / yup / aye / hey / hi / hiya / hello / heya / hi there
-    hello there / hey there / hi all / hi everyone / hi again / hello again / hey again / anyway
+    hello there / hey there / hi all / hi everyone / hi again / hello again / hey again / anyway / and anyway / anyway so / so anyway
     anyways / anyhow / honestly / actually / incidentally / apparently / finally / remember
     don't forget / as it happens / believe it or not / joking aside / no joke / not kidding
     fun fact / true story / in other news / long story short / turns out / it turns out
@@ -78,7 +78,9 @@ _HEADING = (
     r"couple of|some|change|contact|account|life) )*"
     r"(?:updates?|notes?|changes?|heads[- ]?up|corrections?|reminder|clarification|amendment|fyi|"
     r"announcement|addition|notice|newsflash|news flash|alert|details?|point|aside|confession)"
-    r"(?: (?:for|from|to|on|about|of|re|regarding)(?: [a-z'-]+){1,5}?)?"
+    r"(?: (?:for|from|to|on|about|of|re|regarding|before|after|while|in)(?: [a-z'-]+){1,6}?)?"
+    r"|(?:an? |the |my |small |ok )*(?:typo|error|mistake|slip)(?: (?:in|from|of|on|with|about)(?: [a-z'-]+){1,6}?)?"
+    r"|(?:an? |the )?(?:funny|true|long|short|sad|weird|quick|crazy|small) (?:story|thing)(?: short)?"
     r"|(?:just )?(?:an? )?(?:quick|small|little|last|final|other) (?:one|thing|word|question) "
     r"(?:before|while|since|as|for|about|on|from)(?: [a-z'-]+){1,6}?"
 )
@@ -114,6 +116,11 @@ _FEELING = (
     r"sorry|delighted|proud|thrilled|excited|relieved|sad|chuffed) to (?:say|report|announce|"
     r"tell you|share|inform you|let you know)(?: that)?"
 )
+_SAID_ELSE = (
+    r"(?:i|we)(?:'ve| have|'d)? (?:said|wrote|put|told you|typed|mentioned)(?: [\w:'-]+){1,5}?"
+)
+"""What is taken back: "I said Tuesday but …"."""
+
 _LEAPT = (
     r"(?:i|we)(?:'ve| have)? (?:(?:finally|actually|only|really|just|gone and) )*(?:did it|done it|"
     r"did the thing|bit the bullet|took the plunge|taken the plunge|pulled the trigger|caved(?: in)?|"
@@ -139,11 +146,11 @@ def _alternatives(*, of_speaker: bool) -> str:
 _CALL = re.compile(rf"{_alternatives(of_speaker=False)}|(?:{_HEADING}) ?{_MARK}", re.IGNORECASE)
 _INTRODUCTION = re.compile(
     rf"{_alternatives(of_speaker=True)}|(?:{_DOUBT}|{_FEELING}),? +"
-    rf"|{_LEAPT}(?:,| and|:) +|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
+    rf"|{_LEAPT}(?:,| and|:) +|{_SAID_ELSE},? but +|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
     re.IGNORECASE,
 )
 _HEADED = (
-    "quick small little another brief short minor tiny slight important final last one big further "
+    "typo error mistake slip ok funny true sad weird crazy quick small little another brief short minor tiny slight important final last one big further "
     "general personal the a an my just more happy late early latest great good two few couple some "
     "change contact account life update updates note notes changes heads heads-up headsup "
     "correction corrections reminder clarification amendment fyi announcement addition notice "
@@ -203,7 +210,8 @@ _MOMENT = (
 )
 _SINCE = r"(?:as of|as from|from|starting|beginning|effective(?: from| as of)?|with effect from)"
 _SINCE_THEN = re.compile(
-    rf"(?<=\w) {_SINCE} {_MOMENT}(?=[.,!;:]|$| (?:and|because|so|i|we)\b)", re.I
+    rf"(?<=\w) {_SINCE} {_MOMENT}(?: onwards?| on| forwards?)?(?=[.,!;:]|$| (?:and|because|so|i|we)\b)",
+    re.I,
 )
 _FROM_THEN = re.compile(rf"^{_SINCE} {_MOMENT}(?: onwards?)?[,:]? (?=\w)", re.IGNORECASE)
 _ASIDE_THEN = re.compile(rf", {_SINCE} {_MOMENT}, ", re.IGNORECASE)
@@ -222,7 +230,9 @@ FRAMING_WORDS: Final = (
     _TAIL_WORDS
     | _SINCE_WORDS
     | word_set("never haven couldn can cannot could won wouldn")
-    | word_set("scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit sorry")
+    | word_set(
+        "scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit sorry"
+    )
 )
 """A sentence without these has nothing but openers taken off."""
 

@@ -217,6 +217,41 @@ PARAPHRASES: Final = (
         "I chose the Phonak",
     ),
     Paraphrase(
+        "having",
+        r"\b(?P<who>I'm|we're|I am|we are) having (?=(?:twins|triplets|a (?:baby|boy|girl|son|daughter)|"
+        r"another (?:baby|boy|girl)|our (?:first|second|third))\b)",
+        r"\g<who> expecting ",
+        "We're having twins",
+        "We're expecting twins",
+    ),
+    Paraphrase(
+        "morning afternoon week weekend today evening tonight",
+        r"\b(?P<did>(?:I|we)(?:'ve| have)?(?: just| finally| officially)* (?:became|become|joined|quit|resigned|retired|adopted|"
+        r"bought|sold|switched|changed|registered|enrolled|cancell?ed|renewed|closed|opened|passed|"
+        r"swapped|replaced|deleted|ditched|got (?:my|our|married|engaged|divorced)|signed|relocated|"
+        r"moved (?:in|from|to|house|home|out)|dropped|upgraded|downgraded|graduated|accepted|adopted|rescued)\b[^,;]*?) "
+        r"(?:this (?:morning|afternoon|evening|week|weekend|month)|today|over the weekend|tonight|earlier today)\b",
+        r"\g<did>",
+        "I became a Canadian citizen this morning",
+        "I became a Canadian citizen",
+    ),
+    Paraphrase(
+        "do does",
+        r"\b(?P<who>I|we) do (?=(?:\w{3,}ing|yoga|pilates|karate|judo|crossfit|parkrun|ballet|tai chi|gymnastics)\b)",
+        r"\g<who> practise ",
+        "I do swimming instead",
+        "I practise swimming instead",
+    ),
+    Paraphrase(
+        "it's",
+        r"^it's (?P<what>(?:the |an? )?[\w'-]+(?: [\w'-]+){0,2}?) (?:that |which |who )?(?P<did>(?:I|we|my (?:son|daughter|"
+        r"wife|husband|partner|mum|dad|mother|father|brother|sister)) (?:\w+ )?(?!know|think|want|need|like|said|mean)[a-z]+(?: \w+)??)"
+        r"(?P<now> now| these days)?[.!]?$",
+        r"\g<did> \g<what>\g<now>",
+        "It's the cello I play.",
+        "I play the cello",
+    ),
+    Paraphrase(
         "i've we've",
         r"\b(?P<who>I|we)'ve (?=(?:an?|no|two|three|four|the|my|our|another) )",
         r"\g<who> have ",

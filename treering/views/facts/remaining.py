@@ -19,8 +19,11 @@ from treering.views.facts.verbs import (
     ADVERBS,
     DETERMINERS,
     JUDGED,
+    KIN,
     NO_STATE,
     NOT_A_HABIT,
+    PARTNERS,
+    PETS,
     PHRASAL,
     PREPOSITIONS,
     THING_VERBS,
@@ -62,14 +65,24 @@ _NOT_OVERALL = re.compile(
 )
 """What makes a whole sentence unmeant, in whatever clause it stands."""
 
+_PAST_OF_CHANGE: Final = word_set(
+    "moved switched changed swapped bought sold got joined left started quit began became "
+    "traded upgraded downgraded opened closed signed enrolled registered finished passed "
+    "retired adopted landed accepted settled returned converted replaced dropped picked booked "
+    "reached turned hit won earned renewed cancelled transferred gave ended stopped set made "
+    "chose built installed planted founded launched published married divorced separated shifted "
+    "ditched wiped put hired taken scrapped deleted binned cut halved doubled raised lowered reset downsized moved "
+    "rejoined reopened migrated relocated swopped renamed deferred graduated qualified certified"
+)
 _CLAUSES = re.compile(
     r"(?:[,;:]|,? (?:and|but|so|because|since|though|although))\s+(?=(?:now |then )?(?:I\b|[Mm]y\b|"
     r"[Ww]e\b|[Oo]ur\b|[Ii]t\b|[Tt]he\b|[Tt]hey\b|[Hh]e\b|[Ss]he\b|[Tt]hat\b|[Tt]his\b))"
     r"|\s*[;:]\s+|,\s+"
+    rf"|,? (?:and|then) (?:then |also |now |just )?(?=(?:{'|'.join(sorted(_PAST_OF_CHANGE))})\b)"
 )
 _LEAD = re.compile(
     r"(?:(?:and|so|but|then|now|also|yesterday|finally|recently|currently|these days|nowadays|"
-    r"last (?:week|month|year)|well|still|because|since),? )*",
+    r"last (?:week|month|year)|well|anyway|anyhow|so|still|because|since),? )*",
     re.IGNORECASE,
 )
 _CHANGES: Final = (
@@ -106,17 +119,18 @@ _I_DO = re.compile(
     r"mainly|always|only|really|currently|finally|actually|officially|recently|both|all))* "
     r"(?P<value>(?P<verb>[a-z][a-z-]*)\b.+)"
 )
+_SPOKEN_OF = re.compile(
+    rf"\bmy (?:{'|'.join(sorted(KIN | PARTNERS | PETS))})\b|(?<=[a-z] )(?!I\b)[A-Z][a-z]+\b(?!day\b)"
+)
+"""Somebody that a clause speaks of beside its speaker: "we took Mateo out of nursery"."""
+
+_THEY_DO = re.compile(
+    r"(?:[Ss]?[Hh]e)(?P<is>'s| is)?(?: now| also| only)* (?P<value>(?(is)(?:at|in|on|with|\w+ing|an?)|"
+    r"(?:goes|attends|lives|works|eats|takes|plays|studies|weighs|needs|sleeps|drinks|has|uses|speaks|"
+    r"reacts|starts|trains|drives|teaches))\b .+)"
+)
 _OWN = re.compile(r"(?:[Mm]y|[Oo]ur) (?P<rest>.+)")
 _ONESELF = re.compile(r"(?:I|[Ww]e)(?:'\w+)?(?!\w)")
-_PAST_OF_CHANGE: Final = word_set(
-    "moved switched changed swapped bought sold got joined left started quit began became "
-    "traded upgraded downgraded opened closed signed enrolled registered finished passed "
-    "retired adopted landed accepted settled returned converted replaced dropped picked booked "
-    "reached turned hit won earned renewed cancelled transferred gave ended stopped set made "
-    "chose built installed planted founded launched published married divorced separated shifted "
-    "ditched scrapped deleted binned cut halved doubled raised lowered reset downsized moved "
-    "rejoined reopened migrated relocated swopped renamed deferred graduated qualified certified"
-)
 _NO_ACTS: Final = (
     (NO_HABIT - _PAST_OF_CHANGE - word_set("keep go get take make pay meet run"))
     | NOT_A_HABIT
@@ -125,10 +139,14 @@ _NO_ACTS: Final = (
         "spent talked forgotten forgot learned wanted needed decided considered known"
     )
 )
-_UNSTATED: Final = NO_STATE | JUDGED | word_set(
-    "here there back home away busy tired happy sad sorry glad trying looking thinking wondering "
-    "going hoping planning feeling having getting being stuck lost confused ready sure at gone "
-    "it that this them so very too really such no one all done out off up down"
+_UNSTATED: Final = (
+    NO_STATE
+    | JUDGED
+    | word_set(
+        "here there back home away busy tired happy sad sorry glad trying looking thinking wondering "
+        "going hoping planning feeling having getting being stuck lost confused ready sure at gone "
+        "it that this them so very too really such no one all done out off up down"
+    )
 )
 _VERB_END = re.compile(r"[a-z-]{2,}(?:[^s]s|es)$|[a-z]{2,}ed$")
 _VERBS: Final = THING_VERBS | word_set(
@@ -140,9 +158,8 @@ _BASES: Final = word_set(
 )
 _PLURAL = re.compile(r"(?:[a-z]{2,}s|children|kids|parents|people|folks|in-laws|twins)$")
 _AFTER_VERB: Final = (
-    (PREPOSITIONS | DETERMINERS | ADVERBS | PHRASAL | word_set("the about around two three"))
-    - word_set("but or , than so which who whom because if though although")
-)
+    PREPOSITIONS | DETERMINERS | ADVERBS | PHRASAL | word_set("the about around two three")
+) - word_set("but or , than so which who whom because if though although")
 MAX_NOUN_WORDS: Final = 5
 
 
@@ -151,9 +168,17 @@ def remaining(sentence: str) -> Iterator[Assertion]:
     # A name, a number or a word like "now" tells what lasts from what passes; most have none.
     if not _is_told(sentence) or _NOT_OVERALL.search(sentence):
         return
+    is_own, person = False, ""
     for clause in _CLAUSES.split(sentence):
         lead = _LEAD.match(clause)
         text = clause[lead.end() :].rstrip(" .!") if lead else clause
+        if is_own and text.partition(" ")[0] in _PAST_OF_CHANGE:
+            text = f"I {text}"
+        is_own = _ONESELF.match(text) is not None
+        spoken_of = _SPOKEN_OF.search(text) if is_own else None
+        if person and (does := _THEY_DO.match(text)) and not _UNMEANT.search(text):
+            yield from _stated(does["value"], person)
+        person = spoken_of[0] if spoken_of else person
         if _is_told(clause):
             for assertion in _of_clause(text):
                 if not _UNMEANT.search(text):

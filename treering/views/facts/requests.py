@@ -79,9 +79,9 @@ _HANDED_BY: Final = {
         rf"\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})"
         r"(?:'s|’s)? (?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|"
         r"replied|sent)(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
-        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|texted|emailed|messaged|replied|whatsapped|rang|told|"
-        r"put|left|sent)\b(?! my\b| our\b| you\b| this\b| it\b)[^.!?:\n]{0,40}:"
-        rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:"
+        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|goes|went|reads|begins|starts|texted|emailed|messaged|replied|whatsapped|rang|told|"
+        r"put|left|sent)\b(?! my\b| our\b| you\b| this\b| it\b)[^.!?:\n]{0,40}:(?=\s)"
+        rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:(?=\s)"
     ),
     "sample": (
         r"\b(?:for )?(?:(?:example|sample|test|practice|model|fake|dummy) \w+|example|instance|"

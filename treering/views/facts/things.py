@@ -153,7 +153,7 @@ def of_thing(name: str, it: Predicate) -> Iterator[Assertion]:
         if owned or re.match(r"old |[A-Z]", noun):
             yield from gone(noun_phrase(noun.split()))
     elif it.auxiliaries & BE and (
-        owned or noun.startswith("new ") or (it.is_now and is_telling(it.rest[:2]))
+        owned or noun.startswith("new ") or (it.is_now and is_telling((it.verb, *it.rest[:2])))
     ):
         yield from _is(noun, it)
     elif verb in THING_VERBS and not it.is_negated and (owned or it.is_now):

@@ -148,7 +148,11 @@ _NOTE_OF_NOW = re.compile(
     r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |been )*"
     r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
     r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every))*"
-    r" (?:(?-i:[A-Z])|\S*\d))",
+    r" (?:(?-i:[A-Z])|\S*\d)"
+    r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|your|his|"
+    r"her|its|their|some|any|every|each|no|all)\b)(?-i:[a-z])[a-z-]+(?: [a-z-]+)? (?:is|are)"
+    r"(?: (?:on|at|in|with|the))* (?:(?-i:[A-Z])[\w'-]+|\S*\d\S*)(?: [\w:'-]+){0,3} "
+    r"(?:now|these days|from now on)\b)",
     re.IGNORECASE,
 )
 """A note of what has changed, whosever it is: "office days changed to Tuesday"."""
