@@ -16,6 +16,7 @@ from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, NO_HABIT, SEVERAL
 from treering.views.facts.phrasing import is_telling, trimmed
 from treering.views.facts.verbs import (
+    ADJECTIVES,
     ADVERBS,
     DETERMINERS,
     JUDGED,
@@ -82,7 +83,7 @@ _CLAUSES = re.compile(
 )
 _LEAD = re.compile(
     r"(?:(?:and|so|but|then|now|also|yesterday|finally|recently|currently|these days|nowadays|"
-    r"last (?:week|month|year)|well|anyway|anyhow|so|still|because|since),? )*",
+    r"last (?:week|month|year)|(?:as of|from|since) (?:last )?\w+|well|anyway|anyhow|so|still|because|since),? )*",
     re.IGNORECASE,
 )
 _CHANGES: Final = (
@@ -160,13 +161,14 @@ _PLURAL = re.compile(r"(?:[a-z]{2,}s|children|kids|parents|people|folks|in-laws|
 _AFTER_VERB: Final = (
     PREPOSITIONS | DETERMINERS | ADVERBS | PHRASAL | word_set("the about around two three")
 ) - word_set("but or , than so which who whom because if though although")
+_POINTING: Final = word_set("it this that them these those him her")
 MAX_NOUN_WORDS: Final = 5
 
 
 def remaining(sentence: str) -> Iterator[Assertion]:
     """What a plain sentence asserts of its speaker in whatever words, clause by clause."""
     # A name, a number or a word like "now" tells what lasts from what passes; most have none.
-    if not _is_told(sentence) or _NOT_OVERALL.search(sentence):
+    if _NOT_OVERALL.search(sentence):
         return
     is_own, person = False, ""
     for clause in _CLAUSES.split(sentence):
@@ -179,10 +181,9 @@ def remaining(sentence: str) -> Iterator[Assertion]:
         if person and (does := _THEY_DO.match(text)) and not _UNMEANT.search(text):
             yield from _stated(does["value"], person)
         person = spoken_of[0] if spoken_of else person
-        if _is_told(clause):
-            for assertion in _of_clause(text):
-                if not _UNMEANT.search(text):
-                    yield assertion
+        for assertion in _of_clause(text, is_told=_is_told(clause)):
+            if not _UNMEANT.search(text):
+                yield assertion
 
 
 def _is_told(text: str) -> bool:
@@ -195,27 +196,27 @@ def _is_told(text: str) -> bool:
     )
 
 
-def _of_clause(text: str) -> Iterator[Assertion]:
+def _of_clause(text: str, *, is_told: bool) -> Iterator[Assertion]:
     if _ONESELF.match(text):
-        yield from _of_self(text)
+        yield from _of_self(text, is_told=is_told)
     elif own := _OWN.match(text):
         yield from _of_own(own["rest"].split())
-    elif done := _DONE_TO_ME.match(text) or _DOES_TO_ME.match(text):
+    elif done := (is_told and _DONE_TO_ME.match(text)) or _DOES_TO_ME.match(text):
         yield from _stated(f"{done['verb'].strip()} {done['value']}")
 
 
-def _of_self(text: str) -> Iterator[Assertion]:
+def _of_self(text: str, *, is_told: bool) -> Iterator[Assertion]:
     done = _BE_DONE.match(text) or _I_HAVE_DONE.match(text)
     if done:
         if done["verb"] not in _NO_ACTS:
             yield from _stated(done["value"])
         return
-    acts = _I_DO.match(text)
+    acts = _I_DO.match(text) if is_told else None
     if acts is None:
         return
     verb = acts["verb"]
     if acts["be"]:
-        if verb not in _UNSTATED:
+        if verb not in _UNSTATED | ADJECTIVES:
             yield from _stated(acts["value"])
     elif verb == "moved" and acts["value"].startswith("moved to "):
         return  # to a place, as the forms know, or to a tool
@@ -264,5 +265,5 @@ _VALUE_END = re.compile(
 def _stated(value: str, subject: str = SELF) -> Iterator[Assertion]:
     words = _VALUE_END.sub("", value).split()
     phrase = trimmed(words) if words else ""
-    if " " in phrase:
+    if " " in phrase and phrase.split()[1].lower() not in _POINTING:
         yield Assertion(subject, "", phrase, "holds")
