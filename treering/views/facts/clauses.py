@@ -386,4 +386,4 @@ def _with_tail(clause: Clause, link: str, tokens: Sequence[str]) -> Clause:
     """A clause with what follows it without a verb: "me" with "and my brother"."""
     joined = (link, *tokens) if link in ("and", "or") else (",", *tokens)
     whole = " ".join((clause.whole, *joined))
-    return Clause(clause.subject, (*clause.words, *joined), clause.link, whole)
+    return Clause(clause.subject, (*clause.words, *joined), clause.link, whole, clause.goes_on)

@@ -97,7 +97,7 @@ _SAYING = (
 _TO_SAY = (
     r"(?:(?:i|we|it|that|this|you|can|could|do|would|should|must|ought|might|may|will|have|has|"
     r"i've|i'd|i'll|i'm|it's|am|is|as|be|to|just|also|only|thought|wanted|want|meant|need|needed|"
-    r"like|forgot|wish|write|writing|hereby|let|me|please|kindly|probably|best|good|well|worth|"
+    r"like|forgot|you'd|you'll|you might|wish(?= to\b)|write|writing|hereby|let|me|please|kindly|probably|best|good|well|worth|"
     r"better|happy|quickly|here) )*"
     rf"{_SAYING}(?: (?:here|too|also|first|again|now|you|before|already|earlier|this|yet))*"
 )
@@ -267,6 +267,7 @@ _LOOKS_BACK = re.compile(
 """How glad one is of a change: "… and never looked back"."""
 
 _BACK_WORDS: Final = word_set("never haven couldn can cannot could won wouldn")
+_THAT = re.compile(r"^[Tt]hat (?=(?:I|we|my|our)(?:'\w+)? )")
 _CORRECTED = re.compile(
     r"^(?:(?:oh|ah|um|oops|no|actually|sorry|wait|apologies|hang on|hmm|well),? )*"
     r"(?:scratch that|strike that|correction|my mistake|my bad|typo|i misspoke|i was wrong|"
@@ -305,5 +306,5 @@ def without_openers(text: str) -> str:
         if opener is None and first[0] in _INTRODUCERS:
             opener = _INTRODUCTION.match(text)
         if opener is None or opener.end() == len(text):
-            return text
+            return _THAT.sub("", text)
         text = text[opener.end() :]

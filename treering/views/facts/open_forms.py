@@ -14,6 +14,7 @@ from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, SEVERAL
 from treering.views.facts.phrasing import is_telling
+from treering.views.facts.things import TAKES
 from treering.views.facts.verbs import (
     ADJECTIVES,
     KIN,
@@ -267,7 +268,8 @@ def _is_placed_for_now(noun: str, text: str, value: str) -> bool:
     """Whether something is somewhere for a moment: "my cat is now on the roof"."""
     is_placed = text.startswith(("in ", "on ", "at "))
     is_moving = noun.lower() in RIDES or (noun.lower() in PETS and not _is_telling(value))
-    return is_placed and is_moving and not value[:1].isdigit()
+    is_taking = is_placed and TAKES.search(text) is not None
+    return is_placed and is_moving and not is_taking and not value[:1].isdigit()
 
 
 def _address(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from treering.views.facts.verbs import CHOICE_NOUNS, ROLES
+from treering.views.facts.verbs import CHOICE_NOUNS, PETS, ROLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,12 @@ _ATTRIBUTES = "|".join(
         | {"weight", "age", "marital status", "allergies", "contact", "bank", "account"}
     )
 )
+_OF_THE_HOUSE = set(
+    "wife husband missus kids twins baby landlord boss car boiler wifi broadband rent mortgage garden kitchen "
+    "house flat van bike allotment heating".split()
+)
+"""What is one's own though one calls it "the": who speaks of "the wife" is her husband."""
+
 _OWNED = rf"(?P<thing>(?:[a-z-]+ ){{0,2}}?(?:{_ATTRIBUTES}))"
 _KINDLY = r"^(?:please |kindly |do |could you |can you |would you )*"
 
@@ -234,6 +240,22 @@ PARAPHRASES: Final = (
         r"\g<did>",
         "I became a Canadian citizen this morning",
         "I became a Canadian citizen",
+    ),
+    Paraphrase(
+        "guess",
+        r"^guess who(?:'s|'ve| has| have)? (?:just |finally |now )*(?=\w+ed\b|left|got|became|bought|sold|quit|went|took|won)"
+        r"(?!.*\?)",
+        "I ",
+        "Guess who left the choir and joined a quartet!",
+        "I left the choir and joined a quartet!",
+    ),
+    Paraphrase(
+        "the",
+        rf"^the (?P<thing>{'|'.join(sorted(PETS | _OF_THE_HOUSE))}) (?=(?:(?:is|are|has|have) (?:just |now |been )*(?:now|on|"
+        r"moved|changed|switched|got|gone|started|in|called|named)|now|goes|go|starts?|started|got|moved|changed|switched)\b)",
+        r"my \g<thing> ",
+        "The dog is now on salmon kibble.",
+        "my dog is now on salmon kibble.",
     ),
     Paraphrase(
         "do does",

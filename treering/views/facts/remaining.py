@@ -170,19 +170,21 @@ def remaining(sentence: str) -> Iterator[Assertion]:
     # A name, a number or a word like "now" tells what lasts from what passes; most have none.
     if _NOT_OVERALL.search(sentence):
         return
-    is_own, person = False, ""
+    is_own, is_unmeant, person = False, False, ""
     for clause in _CLAUSES.split(sentence):
         lead = _LEAD.match(clause)
         text = clause[lead.end() :].rstrip(" .!") if lead else clause
-        if is_own and text.partition(" ")[0] in _PAST_OF_CHANGE:
+        goes_on = is_own and text.partition(" ")[0] in _PAST_OF_CHANGE
+        if goes_on:
             text = f"I {text}"
+        is_unmeant = _UNMEANT.search(text) is not None or (goes_on and is_unmeant)
         is_own = _ONESELF.match(text) is not None
         spoken_of = _SPOKEN_OF.search(text) if is_own else None
-        if person and (does := _THEY_DO.match(text)) and not _UNMEANT.search(text):
+        if person and (does := _THEY_DO.match(text)) and not is_unmeant:
             yield from _stated(does["value"], person)
         person = spoken_of[0] if spoken_of else person
         for assertion in _of_clause(text, is_told=_is_told(clause)):
-            if not _UNMEANT.search(text):
+            if not is_unmeant:
                 yield assertion
 
 

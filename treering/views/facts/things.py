@@ -38,6 +38,12 @@ from treering.views.facts.verbs import (
 _POST = re.compile(r"(?:er|or|ist|ent|ant|ian|man|woman|ary|chair|captain|head|lead|deputy)$")
 """Endings of what one is made: "they made me treasurer", but "it made me laugh"."""
 
+TAKES = re.compile(
+    r"^(?:now )?on (?:[\w-]+ ){0,4}?(?:diet|kibble|food|tablets|meds|medication|medicine|antibiotics|steroids|raw|"
+    r"pills|insulin|formula|milk|solids|drops|biscuits|supplements?|probiotics|painkillers)\b"
+)
+"""What an animal or a child is on that it gets every day."""
+
 _PASSIVE = BE | {"was", "were", "got"}
 
 
@@ -194,7 +200,9 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
         return
     is_new = noun.startswith("new ") or it.is_now
     is_placed = is_new or is_telling(phrase[1:3])
-    is_moving = noun.split()[-1] in RIDES or (noun in PETS and not is_telling(phrase[1:4]))
+    is_moving = TAKES.search(" ".join(phrase)) is None and (
+        noun.split()[-1] in RIDES or (noun in PETS and not is_telling(phrase[1:4]))
+    )
     if is_moving and words[0] in {"in", "on", "at", "out"} and not phrase[1][:1].isdigit():
         return  # "my train is at platform 4", "my cat is now on the roof"
     if words[0] in {"in", "on", "at", "with", "for", "to"} and is_placed:
