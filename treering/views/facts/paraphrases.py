@@ -250,12 +250,61 @@ PARAPHRASES: Final = (
         "I left the choir and joined a quartet!",
     ),
     Paraphrase(
-        "the",
+        " ".join(sorted(PETS)) + " kids twins baby wife husband missus",
+        rf"^the (?P<thing>{'|'.join(sorted(PETS))}|kids|twins|baby|wife|husband|missus) "
+        r"(?=(?:is|are|has|have|needs?|eats?|takes?|weighs?|goes|go|only|hates?|loves?)\b)",
+        r"my \g<thing> ",
+        "The cat has kidney disease",
+        "my cat has kidney disease",
+    ),
+    Paraphrase(
+        " ".join(sorted(PETS | _OF_THE_HOUSE)),
         rf"^the (?P<thing>{'|'.join(sorted(PETS | _OF_THE_HOUSE))}) (?=(?:(?:is|are|has|have) (?:just |now |been )*(?:now|on|"
-        r"moved|changed|switched|got|gone|started|in|called|named)|now|goes|go|starts?|started|got|moved|changed|switched)\b)",
+        r"moved|changed|switched|got|gone|started|in|called|named|(?:with |by |from |at |an? |the )?(?-i:[A-Z]\w*|\d\w*))|now|goes|go|starts?|started|got|moved|changed|switched)\b)",
         r"my \g<thing> ",
         "The dog is now on salmon kibble.",
         "my dog is now on salmon kibble.",
+    ),
+    Paraphrase(
+        "rather prefer like",
+        r"\bI(?:'d| would) (?:rather|prefer to|like to|sooner) (?:be called|be known as|go by|be) (?=(?-i:[A-Z]))",
+        "I'm called ",
+        "I'd rather be called Bea than Beatrice",
+        "I'm called Bea than Beatrice",
+    ),
+    Paraphrase(
+        "no",
+        r"^no (?!more\b|one\b|need\b|thanks?\b|worries\b|problem|way\b|idea\b|news\b|chance\b|luck\b|plans?\b)"
+        r"(?P<what>[\w-]+(?: [\w-]+){0,2}?) for (?:me|us)\b(?! (?:to|today|this|tonight|tomorrow)\b)",
+        r"I avoid \g<what>",
+        "No shellfish for me please",
+        "I avoid shellfish please",
+    ),
+    Paraphrase(
+        "me",
+        r"^(?:just |only )?(?!(?:the|an?|it|that|this|these|those|so|same|good|great|fine|perfect|too|not|never|what|ok|"
+        r"nice|hard|easy|works?|thanks?|enough|big|new|more|less|and|but|all|one|better|best|first|lovely|"
+        r"important|wait|pray|make|do|get|find|put|check|book|order|ask|tell|write|draft|look|remember|any)\b)"
+        r"(?P<what>[a-z][\w-]*(?: [a-z][\w-]*)?) only for me\b",
+        r"I take only \g<what>",
+        "Decaf only for me after noon",
+        "I take only Decaf after noon",
+    ),
+    Paraphrase(
+        "mum mom dad nan gran granny grandma grandpa grandad granddad nana mam mum's mom's dad's nan's gran's",
+        r"^(?P<who>mum|mom|dad|nan|gran|granny|grandma|grandpa|granddad|grandad|nana|mam)(?:'s| has)(?: now| just| finally| gone and)* "
+        r"(?=(?:moved|got|started|retired|had|bought|sold|taken|joined)\b)",
+        r"my \g<who> ",
+        "Mum's moved into Elmwood",
+        "my Mum moved into Elmwood",
+    ),
+    Paraphrase(
+        "mum mom dad nan gran granny grandma grandpa grandad granddad nana mam mummy daddy mum's mom's dad's nan's gran's",
+        r"^(?P<who>mum|mom|dad|nan|gran|granny|grandma|grandpa|granddad|grandad|nana|mam)(?:'s| is)(?: now| just)* "
+        r"(?=(?:at|in|on|an?|living|working|turning)\b)",
+        r"my \g<who> is ",
+        "Mum's in Elmwood",
+        "my Mum is in Elmwood",
     ),
     Paraphrase(
         "do does",

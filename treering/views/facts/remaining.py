@@ -27,6 +27,7 @@ from treering.views.facts.verbs import (
     PETS,
     PHRASAL,
     PREPOSITIONS,
+    RIDES,
     THING_VERBS,
     THOUGHTS,
     WORKED,
@@ -78,7 +79,7 @@ _PAST_OF_CHANGE: Final = word_set(
 _CLAUSES = re.compile(
     r"(?:[,;:]|,? (?:and|but|so|because|since|though|although))\s+(?=(?:now |then )?(?:I\b|[Mm]y\b|"
     r"[Ww]e\b|[Oo]ur\b|[Ii]t\b|[Tt]he\b|[Tt]hey\b|[Hh]e\b|[Ss]he\b|[Tt]hat\b|[Tt]his\b))"
-    r"|\s*[;:]\s+|,\s+"
+    r"|\s*[;:]\s+|,\s+(?!(?:the |an? |called |named )?(?!I\b)[A-Z][\w'-]+(?: [A-Z\d][\w'-]*)*[.!]*$)"
     rf"|,? (?:and|then) (?:then |also |now |just )?(?=(?:{'|'.join(sorted(_PAST_OF_CHANGE))})\b)"
 )
 _LEAD = re.compile(
@@ -117,7 +118,8 @@ _I_HAVE_DONE = re.compile(
 )
 _I_DO = re.compile(
     r"(?:I|[Ww]e)(?P<be>'m| am|'re| are)?(?: (?:just|now|also|still|mostly|usually|"
-    r"mainly|always|only|really|currently|finally|actually|officially|recently|both|all))* "
+    r"mainly|always|only|really|currently|finally|actually|officially|recently|both|all|totally|"
+    r"definitely|truly|absolutely|eventually|often|rarely))* "
     r"(?P<value>(?P<verb>[a-z][a-z-]*)\b.+)"
 )
 _SPOKEN_OF = re.compile(
@@ -126,7 +128,7 @@ _SPOKEN_OF = re.compile(
 """Somebody that a clause speaks of beside its speaker: "we took Mateo out of nursery"."""
 
 _THEY_DO = re.compile(
-    r"(?:[Ss]?[Hh]e)(?P<is>'s| is)?(?: now| also| only)* (?P<value>(?(is)(?:at|in|on|with|\w+ing|an?)|"
+    r"(?:[Ss]?[Hh]e|[Ii]t)(?P<is>'s| is)?(?: now| also| only)* (?P<value>(?(is)(?:at|in|on|with|\w+ing|an?)|"
     r"(?:goes|attends|lives|works|eats|takes|plays|studies|weighs|needs|sleeps|drinks|has|uses|speaks|"
     r"reacts|starts|trains|drives|teaches))\b .+)"
 )
@@ -167,25 +169,43 @@ MAX_NOUN_WORDS: Final = 5
 
 def remaining(sentence: str) -> Iterator[Assertion]:
     """What a plain sentence asserts of its speaker in whatever words, clause by clause."""
-    # A name, a number or a word like "now" tells what lasts from what passes; most have none.
-    if _NOT_OVERALL.search(sentence):
-        return
-    is_own, is_unmeant, person = False, False, ""
+    assertions = [*_remaining(sentence)]
+    if assertions and _NOT_OVERALL.search(sentence) is None:
+        yield from assertions
+
+
+def _remaining(sentence: str) -> Iterator[Assertion]:
+    before, person = "", ""
     for clause in _CLAUSES.split(sentence):
         lead = _LEAD.match(clause)
         text = clause[lead.end() :].rstrip(" .!") if lead else clause
-        goes_on = is_own and text.partition(" ")[0] in _PAST_OF_CHANGE
-        if goes_on:
+        if text.partition(" ")[0] in _PAST_OF_CHANGE and _ONESELF.match(before):
             text = f"I {text}"
-        is_unmeant = _UNMEANT.search(text) is not None or (goes_on and is_unmeant)
-        is_own = _ONESELF.match(text) is not None
-        spoken_of = _SPOKEN_OF.search(text) if is_own else None
-        if person and (does := _THEY_DO.match(text)) and not is_unmeant:
-            yield from _stated(does["value"], person)
-        person = spoken_of[0] if spoken_of else person
-        for assertion in _of_clause(text, is_told=_is_told(clause)):
-            if not is_unmeant:
-                yield assertion
+            meant = f"{before} {text}"  # "we nearly sold the boat and bought a camper"
+        else:
+            meant = text
+        assertions = [*_of_clause(text), *_of_person(text, person)]
+        if assertions and _UNMEANT.search(meant) is None:
+            yield from assertions
+        before, person = text, _person(text) or person
+
+
+def _person(text: str) -> str:
+    """Whom or what a clause about the speaker or theirs speaks of beside them."""
+    if _ONESELF.match(text):
+        spoken_of = _SPOKEN_OF.search(text)
+        return spoken_of[0] if spoken_of else ""
+    own = _OWN.match(text)
+    words = own["rest"].split() if own else []
+    place = _verb_place(words) if words else 0
+    return f"my {' '.join(words[:place])}" if place else ""
+
+
+def _of_person(text: str, person: str) -> Iterator[Assertion]:
+    """ "She goes to Colegio San Isidro", of whom the clause before speaks."""
+    does = _THEY_DO.match(text) if person else None
+    if does and (text[0] not in "iI" or is_telling(does["value"].split())):
+        yield from _stated(does["value"], person)
 
 
 def _is_told(text: str) -> bool:
@@ -198,23 +218,29 @@ def _is_told(text: str) -> bool:
     )
 
 
-def _of_clause(text: str, *, is_told: bool) -> Iterator[Assertion]:
+def _of_clause(text: str) -> Iterator[Assertion]:
     if _ONESELF.match(text):
-        yield from _of_self(text, is_told=is_told)
+        yield from _of_self(text)
     elif own := _OWN.match(text):
         yield from _of_own(own["rest"].split())
-    elif done := (is_told and _DONE_TO_ME.match(text)) or _DOES_TO_ME.match(text):
+    elif done := _done_to_me(text):
         yield from _stated(f"{done['verb'].strip()} {done['value']}")
 
 
-def _of_self(text: str, *, is_told: bool) -> Iterator[Assertion]:
+def _done_to_me(text: str) -> re.Match[str] | None:
+    if " me" not in text and " my " not in text and " us" not in text and " our " not in text:
+        return None
+    return (_DONE_TO_ME.match(text) if _is_told(text) else None) or _DOES_TO_ME.match(text)
+
+
+def _of_self(text: str) -> Iterator[Assertion]:
     done = _BE_DONE.match(text) or _I_HAVE_DONE.match(text)
     if done:
         if done["verb"] not in _NO_ACTS:
             yield from _stated(done["value"])
         return
-    acts = _I_DO.match(text) if is_told else None
-    if acts is None:
+    acts = _I_DO.match(text)
+    if acts is None or not _is_told(text):
         return
     verb = acts["verb"]
     if acts["be"]:
@@ -222,6 +248,9 @@ def _of_self(text: str, *, is_told: bool) -> Iterator[Assertion]:
             yield from _stated(acts["value"])
     elif verb == "moved" and acts["value"].startswith("moved to "):
         return  # to a place, as the forms know, or to a tool
+    elif verb == "do":
+        if acts["value"].split()[1].lower() in DETERMINERS | {"the"} and "same" not in text:
+            yield from _stated(acts["value"])
     elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_ACTS | {"got"}):
         yield from _stated(acts["value"])
 
@@ -244,9 +273,11 @@ def _verb_place(words: list[str]) -> int:
     places = range(1, min(len(words), MAX_NOUN_WORDS + 1))
     for place in places:
         word = words[place].lower()
+        if word in ("is", "are") and _is_placed(words, place):
+            return place
         if word in ("is", "are", "was", "were", "had") or word.endswith("'s"):
             return 0  # what something is or was is read elsewhere
-        if word in _VERBS:
+        if word in _VERBS or (word in _PAST_OF_CHANGE and word not in _VERBS):
             return place
     for place in places:
         word, after = words[place], words[place + 1] if place + 1 < len(words) else ""
@@ -258,6 +289,13 @@ def _verb_place(words: list[str]) -> int:
     return 0
 
 
+def _is_placed(words: list[str], place: int) -> bool:
+    """Whether "is" brings a name or a number behind a preposition: "is with Nationwide"."""
+    rest = words[place + 1 : place + 4]
+    leads = rest[:1] and rest[0].lower() in ("with", "by", "from", "at", "called", "through")
+    return bool(leads) and is_telling(rest) and words[place - 1].lower() not in RIDES
+
+
 _VALUE_END = re.compile(
     r"\s+(?:so|because|since|which|who|that|as|thanks|please|pls|btw|lol|haha)\b.*$"
     rf"|\s+(?:in|on|since|from) (?:{MONTH}|{DAY})\b.*$|\s+(?:last|this) \w+.*$"
@@ -265,7 +303,11 @@ _VALUE_END = re.compile(
 
 
 def _stated(value: str, subject: str = SELF) -> Iterator[Assertion]:
-    words = _VALUE_END.sub("", value).split()
+    value = re.sub(r", (?:the |an? )?(?=[A-Z])", " , ", _VALUE_END.sub("", value))
+    words = value.split()
     phrase = trimmed(words) if words else ""
-    if " " in phrase and phrase.split()[1].lower() not in _POINTING:
+    if " " in phrase and (
+        phrase.split()[1].lower().strip(",") not in _POINTING
+        or ("," not in phrase and is_telling(phrase.split()[3:]))
+    ):
         yield Assertion(subject, "", phrase, "holds")

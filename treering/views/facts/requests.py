@@ -81,6 +81,9 @@ _HANDED_BY: Final = {
         r"replied|sent)(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
         r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|goes|went|reads|begins|starts|texted|emailed|messaged|replied|whatsapped|rang|told|"
         r"put|left|sent)\b(?! my\b| our\b| you\b| this\b| it\b)[^.!?:\n]{0,40}:(?=\s)"
+        r"|\b(?:the|an?|this|that|his|her|their) (?:\w+ )?(?:ad|advert|advertisement|song|lyrics?|signs?|poster|slogan|joke|"
+        r"chorus|saying|proverb|sticker|voice-?over|jingle|caption|headline|label|leaflet|card|t-?shirt|mug|"
+        r"tagline|book|article|meme|tune|rhyme|poem|verse) (?:just )?(?:goes|says|said|reads|went|claims|starts|begins)\b"
         rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:(?=\s)"
     ),
     "sample": (
@@ -141,7 +144,7 @@ _WORKING: Final = word_set(
 _POINTERS: Final = word_set("this these following below what")
 _THIS: Final = word_set("this that these following here")
 _SAYING: Final = word_set(
-    "wrote writes says said reads goes begins starts texted emailed replied sent messaged whatsapped rang told put left"
+    "wrote writes says said reads goes begins starts texted emailed replied sent claims went goes messaged whatsapped rang told put left"
 )
 _SAMPLES: Final = word_set(
     "example sample test practice model fake dummy instance e original text input prompt quote "
@@ -158,7 +161,17 @@ _UTTERED_WORD = re.compile(_UTTERED)
 _SIGNS: Final = (":", "\n", '"', "“", "«", "„", "`", " '", "‘", "–", "—")
 """One of these stands before most texts that are handed over; most messages have none."""
 
-_POINTING: Final = ("s this ", "s these ", "re these ", "ow do ", "ow would ", "the above")
+_POINTING: Final = (
+    "s this ",
+    "s these ",
+    "re these ",
+    "ow do ",
+    "ow would ",
+    "the above",
+    " goes ",
+    " says ",
+    " claims ",
+)
 """What points at a text that is handed over without a sign."""
 
 

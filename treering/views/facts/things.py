@@ -112,7 +112,11 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
             yield from switched(Predicate(word, clause.words[place + 1 :]))
             return
     for place, word in enumerate(words[:-2]):
-        if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & MODAL:
+        if (
+            words[place + 1] != "me"
+            or word not in NAMED_ME
+            or set(words[:place]) & (MODAL | {"not", "never"})
+        ):
             continue
         after = clause.words[place + 2 :]
         while after and after[0].lower() in (

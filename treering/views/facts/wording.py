@@ -81,6 +81,7 @@ _DROPPED = re.compile(
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
     r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)(?=.* since )|"
+    r"had (?:the|my|an?|our)(?! (?:lovely|great|good|nice|bad|rough|blast|fun|chat|look|thought|time))|"
     r"renewed|declared|enlisted|hung up|inherited|rescued|welcomed|downsized|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
     r"downgraded|handed in|landed|accepted|settled)\b"
