@@ -80,7 +80,11 @@ def test_what_has_expired_is_not_erased_where_all_requests_wait(
         def now(cls, tz: Any = None) -> Any:
             return datetime.now(tz) + timedelta(days=1)
 
-    with serving(url=path) as url, ThreadPoolExecutor(1) as threads, closing(connect(path)) as other:
+    with (
+        serving(url=path) as url,
+        ThreadPoolExecutor(1) as threads,
+        closing(connect(path)) as other,
+    ):
         soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
         added = httpx2.post(f"{url}/v1/entries", json={"text": "For an hour.", "expires": soon})
         assert added.status_code == 201

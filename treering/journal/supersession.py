@@ -13,7 +13,6 @@ from typing import Final, TypeVar
 from treering.errors import InputError
 from treering.journal.contract import Reader, Writer
 
-
 K = TypeVar("K", bound=Hashable)
 
 MOST_STEPS: Final = 5_000
@@ -111,7 +110,5 @@ def _newer(reader: Reader, seq: int) -> int | None:
 
 
 def _older(reader: Reader, seq: int) -> list[int]:
-    rows = reader.rows(
-        f"SELECT older FROM supersession WHERE newer = ? LIMIT {MOST_STEPS}", (seq,)
-    )
+    rows = reader.rows(f"SELECT older FROM supersession WHERE newer = ? LIMIT {MOST_STEPS}", (seq,))
     return [int(row[0]) for row in rows]

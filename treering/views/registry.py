@@ -172,8 +172,9 @@ class Views:
 
         One thread builds until nothing is left, so that threads adding at the same time find their
         entries indexed, many in one batch. While somebody takes in much, who indexes it in the end,
-        others build for a few seconds and leave the rest to that one. Failures are logged, not raised: the entries are durable
-        already, and an error would suggest that they are not. Raises JournalCorrupt.
+        others build for a few seconds and leave the rest to that one. Failures are logged, not
+        raised: the entries are durable already, and an error would suggest that they are not.
+        Raises JournalCorrupt.
         """
         if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
             return
@@ -460,9 +461,7 @@ class Views:
         self._fragments.begin()
         failures: list[TreeringError] = []
         with _collected(failures):
-            self._follower.follow(
-                progress, retry=retry, patience_s=patience_s, limit_s=limit_s
-            )
+            self._follower.follow(progress, retry=retry, patience_s=patience_s, limit_s=limit_s)
         for view in self._views:
             with _collected(failures), attributed(view):
                 view.catch_up(progress)
