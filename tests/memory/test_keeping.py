@@ -201,9 +201,9 @@ def test_a_circle_of_several_is_found_from_either_side(memory: Memory) -> None:
     ids = memory.add([{"role": "user", "content": f"Line {n}."} for n in range(6)]).ids
     for old, new in pairwise(ids):
         memory.supersede(old, new)
-    for late, early in ((5, 0), (5, 4), (3, 1)):
+    for later, earlier in ((5, 0), (5, 4), (3, 1)):
         with pytest.raises(InputError, match="superseded by the older one"):
-            memory.supersede(ids[late], ids[early])
+            memory.supersede(ids[later], ids[earlier])
     memory.supersede(ids[2], None)
     memory.supersede(ids[5], ids[0])
     with pytest.raises(InputError, match="superseded by the older one"):
