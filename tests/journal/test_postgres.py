@@ -228,7 +228,7 @@ def test_both_engines_make_the_same_tables(opened: PostgresDatabase, tmp_path: P
     for table in there.values():  # large values stand in pieces, and all that is read has a space
         more = {"piece", "head", "space"} - set(in_file[table.name].columns)
         columns = tuple(name for name in table.columns if name not in more)
-        there[table.name] = replace(table, columns=columns)
+        there[table.name] = replace(table, columns=columns, texts=table.texts - more)
     assert there.keys() == in_file.keys()
     for name, table in there.items():
         assert sorted(table.columns) == sorted(in_file[name].columns), name
