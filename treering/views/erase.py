@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
-from treering.journal import claims, entries, removal, replies, storage, unanswered, work
+from treering.journal import claims, entries, removal, replies, sources, storage, unanswered, work
 from treering.journal.contract import Database
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -85,8 +85,8 @@ class Eraser:
 
         def change(writer: SpaceWriter) -> Forgotten:
             erased = entries.identities(writer, seqs)
-            rows, sources = self.erase(writer, seqs)
-            return Forgotten(tuple(erased), tuple(sources), rows, scrubbed=False)
+            rows, names = self.erase(writer, seqs)
+            return Forgotten(tuple(erased), tuple(names), rows, scrubbed=False)
 
         with self._space.database.erasing():
             with _told_if_full():
@@ -99,9 +99,9 @@ class Eraser:
         Returns the derived rows by kind, and the names of the sources.
         """
         rows = self.remove(writer, seqs)
-        sources = entries.drop_empty_sources(writer, writer.id)
+        names = sources.drop_empty_sources(writer, writer.id)
         self.queue_scrub(writer)
-        return rows, sources
+        return rows, names
 
     def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
         """Delete entries and everything derived from them; return the derived rows by kind."""
@@ -245,10 +245,10 @@ def _removed(database: Database, name: str) -> Forgotten:
         # name queued.
         seqs = list(entries.matching(writer, writer.id, Filter()))
         erased = entries.identities(writer, seqs)
-        sources = entries.source_names(writer, writer.id)
+        names = sources.source_names(writer, writer.id)
         rows = removal.remove(writer, writer.id, name)
     counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
-    return Forgotten(tuple(erased), tuple(sources), counts, scrubbed=False)
+    return Forgotten(tuple(erased), tuple(names), counts, scrubbed=False)
 
 
 def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
