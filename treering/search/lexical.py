@@ -273,9 +273,7 @@ class Lexical:
         """The idf of terms."""
         asked = list(terms)
         looked_up = self._looked_up(np.array(asked, dtype=np.uint32))
-        return {
-            term: float(postings.idf) for term, postings in zip(asked, looked_up, strict=True)
-        }
+        return {term: float(postings.idf) for term, postings in zip(asked, looked_up, strict=True)}
 
     def _frequency(self, rows: Slots) -> int:
         """How many of the slots that hold a term have a row."""

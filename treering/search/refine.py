@@ -15,7 +15,6 @@ from treering.search.related import LEAST_SHARE
 from treering.search.relations.contract import LocalOperator, Operator
 from treering.search.snapshot import Snapshot
 
-
 MARGIN = 3.0
 """Steps between two codes of a unit vector by which cosines count as off. Rounding row and query
 leaves a cosine off by .4 of a step (the standard deviation), and what relations add by less, as
