@@ -277,8 +277,13 @@ class Lexical:
 
     def _frequency(self, rows: Slots) -> int:
         """How many of the slots that hold a term have a row."""
-        gone = 0 if self._is_gone is None else int(np.count_nonzero(self._is_gone[rows]))
-        return len(rows) - gone
+        if self._is_gone is None:
+            return len(rows)
+        # Whichever are fewer are looked up among the others.
+        is_gone = (
+            self._is_gone[rows] if len(rows) < len(self._gone) else _are_among(rows, self._gone)
+        )
+        return len(rows) - int(np.count_nonzero(is_gone))
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
@@ -383,7 +388,7 @@ def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
     return np.concatenate(postings.slots), np.concatenate(postings.counts)
 
 
-def _are_among(rows: Slots, slots: Codes) -> NDArray[np.bool_]:
+def _are_among(rows: Slots, slots: Slots | Codes) -> NDArray[np.bool_]:
     """Which slots are among those of a term, which ascend."""
     at = np.minimum(rows.searchsorted(slots), len(rows) - 1)
     among: NDArray[np.bool_] = rows[at] == slots
