@@ -399,11 +399,14 @@ def _merged(runs: list[PostingRun]) -> list[PostingRun]:
     """Merge runs of similar size from the end, so that few remain."""
     while len(runs) > 1 and len(runs[-2].rows) <= min(MERGE_RATIO * len(runs[-1].rows), SEALED):
         last, before = runs.pop(), runs.pop()
-        runs.append(
-            PostingRun.of(
-                np.concatenate([before.flat_terms(), last.flat_terms()]),
-                np.concatenate([before.rows, last.rows]),
-                np.concatenate([before.counts, last.counts]),
-            )
-        )
+        runs.append(_joined(before, last))
     return runs
+
+
+def _joined(first: PostingRun, second: PostingRun) -> PostingRun:
+    """Two runs as one; the rows of the second come after those of the first."""
+    terms = np.concatenate([first.flat_terms(), second.flat_terms()])
+    order = np.argsort(terms, kind="stable")  # finds what is in order, and merges that: no sorting
+    rows = np.concatenate([first.rows, second.rows])[order]
+    counts = np.concatenate([first.counts, second.counts])[order]
+    return PostingRun.in_order(terms[order], rows, counts)
