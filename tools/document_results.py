@@ -56,6 +56,16 @@ _MATCHED = {
     "summary_bert_score": "summaries, by BERTScore",
     "choice": "choices among memos",
 }
+_LANGUAGES = {
+    "en": "English",
+    "de": "German",
+    "es": "Spanish",
+    "ru": "Russian",
+    "ar": "Arabic",
+    "hi": "Hindi",
+    "zh": "Chinese",
+}
+_FOUND = ("treering", "recall@10")
 _LIVE_N = 100_000
 _LIVE = {
     "warm context": "a warm search of 100,000 turns by words, meaning and context",
@@ -101,6 +111,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         return {"presets": _presets}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
+        "languages": _languages,
         "answers": _answers,
         "budgets": _budgets,
         "peers": _peers,
@@ -147,6 +158,15 @@ def _peers() -> str:
         own = {policy: newest.by_policy[policy] for policy in _OWN}
         rows.append(replace(theirs, by_policy={**theirs.by_policy, **own}))
     return overview(rows, (*_OWN, *_PEERS), _OWN[0])
+
+
+def _languages() -> str:
+    """The share of XQuAD's questions whose paragraph is among the first ten, by language."""
+    shares = [
+        f"{100 * _mean(Scores.of(*read(RESULTS / 'languages' / file)).values(*_FOUND)):.1f}"
+        for file in (f"{code}.jsonl.gz" for code in _LANGUAGES)
+    ]
+    return f"{table([*_LANGUAGES.values()], [shares])}\n"
 
 
 def _answers() -> str:
