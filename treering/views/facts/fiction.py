@@ -51,7 +51,10 @@ _TOO_MUCH = re.compile(
     r"dying|"
     r"married to (?:my|the)|in love with (?:my|the)|an? (?:ghost|zombie|robot|vampire|hermit|"
     r"goblin))\b"
-    r"|\bI(?:'m| am) [^.!?\n]*\b\d{3,} years old\b",
+    r"|\bI(?:'m| am) [^.!?\n]*\b\d{3,} years old\b"
+    r"|^\W*(?:lol|haha\w*|lmao|rofl)\b[^.!?\n]*\b(?:is|are|am|'m|'s) (?:now |basically |officially )?"
+    r"(?:just )?an? (?:[a-z]+ ){0,2}(?:of|zone|scene|disaster|joke|meme|museum|graveyard|jungle|swamp|"
+    r"comedy|tragedy|legend|potato|raccoon|goblin|zombie)\b",
     re.IGNORECASE,
 )
 """What is said for a laugh: "lol I'm basically 900 years old"."""
@@ -80,7 +83,7 @@ _OF_PLAY: Final = word_set(
 
 _LAUGHED: Final = word_set(
     "basically literally practically virtually totally officially legally technically emotionally "
-    "spiritually old"
+    "spiritually old lol haha hahaha lmao rofl"
 )
 """Words of which each match of ``_TOO_MUCH`` has one."""
 

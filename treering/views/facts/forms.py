@@ -555,7 +555,7 @@ _HABIT = (
         DOES,
         "ends",
         "longer",
-        rf"\s+(?:can |do |does )?no longer {_NOT_MIND}(?P<value>\w+(?:[ -]\w+){{0,4}})",
+        rf"\s+(?:can |do |does )?no longer {_NOT_MIND}(?P<value>\w+(?:[ -]\w+){{0,6}})",
         "I no longer drive to work.",
         "drive to work",
     ),

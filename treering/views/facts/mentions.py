@@ -46,7 +46,7 @@ _THING_CALLED = re.compile(
     r"\b(?:an?|our|my|new) (?:[a-z-]+ ){0,4}?"
     r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|movie\b|book\b|"
     r"song\b|girl\b|lady\b|bloke\b|kid\b|friend\b|game\b|show\b|series\b|"
-    r"podcast\b)(?P<slot>[a-z-]+),? (?:which is |who is |that's |by the "
+    r"podcast\b)(?P<slot>[a-z-]+)(?: now| too| these days| as well| at home)?,? (?:which is |who is |that's |by the "
     r"name of |(?:who|which) (?:we|I) )?(?:called|named) (?P<value>(?!I\b)[A-Z][\w'&-]*"
     r"(?: (?:(?:of|the|and|&|de|on) )?[A-Z][\w'&-]*)*)"
 )

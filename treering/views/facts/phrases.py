@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 NAME: Final = (
-    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|"
+    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|No|Not|Some|Many|Most|Each|Every|Both|All|Any|If|When|Just|Here|"
     r"Someone|Nobody|People)\b)[A-Z][\w’'-]*[\w]"
 )
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
@@ -215,8 +215,8 @@ COMMON: Final = frozenset(
 
 SEVERAL: Final = frozenset(
     {"friend", "colleague", "coworker", "neighbour", "neighbor", "cousin", "uncle", "aunt"}
-    | {"classmate", "roommate", "teacher", "student", "kid", "child", "children"}
-    | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
+    | {"classmate", "roommate", "teacher", "student", "kid", "child"}
+    | {"friends", "colleagues", "neighbours", "neighbors", "cousins"}
 )
 """People of whom one has several: "my friend" need not be the same person on two days."""
 

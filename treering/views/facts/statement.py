@@ -27,6 +27,7 @@ from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
+from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
@@ -161,7 +162,7 @@ _UNASSERTED = re.compile(
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
     r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
-    r"kidding|(?<!long )story|"
+    r"kidding|(?<!long )(?<!funny )(?<!true )(?<!sad )story|"
     r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
     r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
     r"reportedly|"
@@ -223,6 +224,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
+        if _OF_ONESELF.search(sentence):
+            stated += _stated_by(remaining(sentence), speaker, is_casual=is_casual(written))
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)

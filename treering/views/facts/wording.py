@@ -68,7 +68,7 @@ _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
 _UNMARKED = re.compile(
-    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=\bhis name)|"
+    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=^it)(?=s (?:[A-Z]|\S*\d|now\b|called\b))|(?<=\bhis name)|"
     r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
 )
 """Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
@@ -81,9 +81,12 @@ _DROPPED = re.compile(
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
     r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)(?=.* since )|"
+    r"had (?:the|my|an?|our)(?! (?:lovely|great|good|nice|bad|rough|blast|fun|chat|look|thought|time))|"
     r"renewed|declared|enlisted|hung up|inherited|rescued|welcomed|downsized|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
-    r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
+    r"downgraded|handed in|landed|accepted|settled)\b"
+    r"|(?:don't|do not) (?!forget|worry|ask|tell|call|use|send|put|give|let|say|be)\w+"
+    r"(?=.*\b(?:any ?more|any longer|these days|nowadays)\b))",
     re.IGNORECASE,
 )
 """A sentence that begins with what its speaker did."""
@@ -134,6 +137,27 @@ _HABIT = re.compile(
     re.IGNORECASE,
 )
 _NEW = re.compile(r"^new (?P<thing>[a-z]+(?: [a-z]+)?) (?P<where>at|in|with|on) ", re.IGNORECASE)
+_NEW_ALONE = re.compile(
+    r"^(?:(?:I've )?got )?(?:an? |my )?new (?P<what>[a-z-]+(?: [a-z-]+)?)(?=[.! ]*$)", re.IGNORECASE
+)
+"""A heading of what comes next: "new gamertag!! its MossyKettle88"."""
+
+_NOTE_OF_NOW = re.compile(
+    r"^(?=(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|which|when|where|"
+    r"how|why|the|an?|my|our|your|his|her|its|their|some|any|every|each|no|all|everything|everyone|"
+    r"nothing|someone|people|now|so|if|as)\b)[a-z][a-z-]+(?: (?!is|are|has|have|now)[a-z-]+){0,2}? "
+    r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |been )*"
+    r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
+    r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every))*"
+    r" (?:(?-i:[A-Z])|\S*\d)"
+    r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|your|his|"
+    r"her|its|their|some|any|every|each|no|all)\b)(?-i:[a-z])[a-z-]+(?: [a-z-]+)? (?:is|are)"
+    r"(?: (?:on|at|in|with|the))* (?:(?-i:[A-Z])[\w'-]+|\S*\d\S*)(?: [\w:'-]+){0,3} "
+    r"(?:now|these days|from now on)\b)",
+    re.IGNORECASE,
+)
+"""A note of what has changed, whosever it is: "office days changed to Tuesday"."""
+
 _RUN_ON = re.compile(
     r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
     r"(?=(?:I'm|I am|I've|we're|we've|now I)\b)"
@@ -155,7 +179,7 @@ _DONE_TO = re.compile(
 )
 _HAD_TO = re.compile(r"\bhad to (?P<verb>give up|stop|quit|sell|leave|let)\b", re.IGNORECASE)
 _DID = {"give up": "gave up", "stop": "stopped", "sell": "sold", "leave": "left"}
-_NO_MORE = re.compile(r"^(?:no more (?P<what>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
+_NO_MORE = re.compile(r"^(?:no more (?P<habit>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
 _DROPPED_BE = re.compile(
     r"^(?=(?:now|currently|officially|lowkey|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|"
     r"an|the)\b)(?! (?:at|in|with|on) \d+(?:[:.]\d+)?(?: |$))(?!.*, (?:I|we)\b))",
@@ -326,7 +350,9 @@ _SUBJECTS_LEFT_OUT: Final = (
     (_DROPPED_MY, "My "),
     (_HABIT, "I "),
     (_NEW, r"My new \g<thing> is \g<where> "),
-    (_NO_MORE, r"I quit \g<what>"),
+    (_NEW_ALONE, r"My \g<what> has changed"),
+    (_NOTE_OF_NOW, "My "),
+    (_NO_MORE, r"I quit \g<habit>"),
 )
 
 
