@@ -59,6 +59,7 @@ _HEADS: Final = _words(
 )
 """Modal verbs and prepositions: "hit by Ben" without "by" has Ana hit him."""
 
+_HEAD_FORM: Final = re.compile(r"\w+['’](?:ll|d)|(?:may|might|must|should|could|would)['’]?ve")
 _TO: Final = "to"
 """It has the word before it, too: who wants to move, or used to live there, does not."""
 
@@ -172,7 +173,7 @@ def _headed(
         if name == _TO:
             first = at - 1 if at and not pauses(sentence[at - 1]) else at
             yield first, _behind_content(sentence, at, is_content)
-        elif name in _HEADS:
+        elif name in _HEADS or _HEAD_FORM.fullmatch(name):
             yield at, _behind_content(sentence, at, is_content)
 
 
