@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.conftest import SAID, BagOfWords, remembered
 from treering.arrays import Floats
-from treering.bench.metrics.evidence import RetrievedPassage, ranked_units
+from treering.bench.metrics.evidence import RetrievedPassage, ranked_units, reached
 from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.peering import searching_with
 from treering.bench.policy.raptor import build
@@ -377,6 +377,23 @@ def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space:
     assert root.place == min(passage.place for passage in picked)
     said = {unit: f"{who}: {text}" for unit, (who, text) in zip(ALL_UNITS, SAID, strict=True)}
     assert set(root.units) == {unit for unit, text in said.items() if text in root.text}
+
+
+def test_a_summary_leads_to_all_that_it_was_made_of_and_a_text_to_nothing_more(
+    space: TaskSpace,
+) -> None:
+    space._memory.tree.replant(base=-1.0)  # everything below one topic
+    for name in ("raptor", "tree"):
+        policy = named(name)
+        assert policy.pick is not None
+        picked = policy.pick(space, space.task.questions[0])
+        summaries = [passage for passage in picked if passage.sources]
+        assert summaries, name
+        for passage in summaries:
+            assert set(passage.units) <= set(passage.sources)
+            assert len(passage.sources) > 1
+        assert set(reached(summaries)) == {u for passage in summaries for u in passage.sources}
+        assert set(reached(picked)) == set(ALL_UNITS)
 
 
 def test_a_raptor_tree_shrinks_to_one_node_over_all_texts() -> None:

@@ -573,6 +573,8 @@ def test_quality_and_figures_can_be_read_off(memory: Memory) -> None:
     assert sum(level.leaves for level in stats.shape.levels) == len(SENTENCES)
     assert quality.revenue > 0
     assert 0 < quality.separation.low <= 1
+    assert quality.bound == quality.separation.low / 3
+    assert quality.beta == pytest.approx(0.6065, abs=1e-4)  # e^-λ with the paper's λ of 0.5
 
 
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
