@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,18 @@ import pytest
 from tests.cli.conftest import Treering, record, records
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test keeps the file it has filled, for the others to copy."""
+    return tmp_path_factory.mktemp("filled") / "life.db"
+
+
 @pytest.fixture
-def filled(treering: Treering) -> Treering:
+def filled(treering: Treering, settings: dict[str, str], kept: Path) -> Treering:
     """A memory of five sentences."""
+    if kept.exists():
+        shutil.copyfile(kept, settings["TREERING_MEMORY"])
+        return treering
     for text, speaker, at in (
         ("My sister moved to Porto.", "Ana", "2026-05-03"),
         ("She found a flat by the river.", "Ana", "2026-05-04"),
@@ -18,6 +28,7 @@ def filled(treering: Treering) -> Treering:
     ):
         assert treering("add", text, "--speaker", speaker, "--at", at, "--kind", "chat")
     treering("add", "An otter is an animal.", "--source", "book", "--meta", "page=7")
+    shutil.copyfile(settings["TREERING_MEMORY"], kept)
     return treering
 
 
