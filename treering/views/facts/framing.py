@@ -280,15 +280,28 @@ _CORRECTED = re.compile(
 """A correction of something that is not named: "Scratch that, it's Lindqvist with a q"."""
 
 
+_CORRECTING: Final = (
+    "it's ",
+    "it is ",
+    "that's ",
+    " should ",
+    "make that ",
+    "i meant ",
+    "I meant ",
+)
+
+
 def unframed(text: str, words: frozenset[str] | None = None) -> str:
     """A sentence without its openers and without what it says to its hearer at the end.
 
     ``words`` are its words in small letters, if they are known.
     """
-    text = without_openers(_CORRECTED.sub("It's now ", text))
+    if any(sign in text for sign in _CORRECTING):
+        text = _CORRECTED.sub("It's now ", text)
+    text = without_openers(text)
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
-    if words is None or not _BACK_WORDS.isdisjoint(words):
+    if (" and " in text or " but " in text) and (words is None or _BACK_WORDS & words):
         text = _LOOKS_BACK.sub("", text)
     if words is None or not _SINCE_WORDS.isdisjoint(words):
         text = _ASIDE_THEN.sub(" now ", text)

@@ -58,6 +58,11 @@ _OWN_DOING = re.compile(
     r"attending|moved|switched|changed|keep|own|use|live|living|joining|running|run|founded|opened|"
     r"talked me into|welcomed|had|seeing|at|with|for|to)\b",
 )
+_NEW_PERSON = re.compile(
+    rf"\b(?:have|got|found|hired|with|have got) (?:an?|another|myself an?|ourselves an?) new (?P<slot>{_PEOPLE})"
+    r"(?: now)?,? (?:(?:who is |who's )?(?:called|named) )?"
+    r"(?P<value>(?:(?:Dr|Mr|Mrs|Ms)\.? )?(?!I\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)"
+)
 _BORN = re.compile(
     r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?:[a-z]+ )?(?P<slot>twins|baby|[a-z]+)(?: [A-Z]\w+)? (?:was|"
     r"were) born "
@@ -96,7 +101,10 @@ _NAMED_THEN = re.compile(
 
 def called(sentence: str) -> Iterator[Assertion]:
     """What things and animals of the speaker's are called, and when somebody was born."""
-    if "called" in sentence or "named" in sentence:
+    new = _NEW_PERSON.search(sentence) if " new " in sentence else None
+    if new is not None:
+        yield Assertion("my", new["slot"], new["value"], "begins")
+    elif "called" in sentence or "named" in sentence:
         thing = _THING_CALLED.search(sentence)
         if thing is not None and _OWN_DOING.search(sentence, 0, thing.start()):
             yield Assertion("my", thing["slot"], thing["value"], "holds")

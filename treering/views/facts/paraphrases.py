@@ -207,14 +207,14 @@ PARAPHRASES: Final = (
         "my Wifi runs on a Fritzbox.",
     ),
     Paraphrase(
-        "made moved bumped stepped stepping",
+        "up",
         r"\b(?P<was>was|were|been|got|being) (?:made|moved|bumped|stepped) up to (?=[a-z]+ )(?!the \d)",
         r"\g<was> promoted to ",
         "I was made up to charge nurse",
         "I was promoted to charge nurse",
     ),
     Paraphrase(
-        "went gone settled plumped landed decided go going",
+        "end instead finally eventually",
         r"\b(?P<who>I|we)(?P<have>'ve| have)? (?:(?:just|finally|eventually|only|actually) )*(?:(?:went|gone) (?:with|for)|"
         r"(?:settled|landed|decided) (?:on|for)|plumped for|ended up (?:with|choosing|buying|getting)|am going with) "
         r"(?P<what>[^,;.]+?)(?: ones?| model)?(?: in the end| instead| finally| eventually| after all)",
@@ -260,14 +260,14 @@ PARAPHRASES: Final = (
     Paraphrase(
         " ".join(sorted(PETS | _OF_THE_HOUSE)),
         rf"^the (?P<thing>{'|'.join(sorted(PETS | _OF_THE_HOUSE))}) (?=(?:(?:is|are|has|have) (?:just |now |been )*(?:now|on|"
-        r"moved|changed|switched|got|gone|started|in|called|named|(?:with |by |from |at |an? |the )?(?-i:[A-Z]\w*|\d\w*))|now|goes|go|starts?|started|got|moved|changed|switched)\b)",
+        r"moved|changed|switched|got|gone|started|in|called|named|(?:with |by |from |at |an? |the )?(?-i:[A-Z]\w*|[£$€]?\d\w*))|now|goes|go|starts?|started|got|moved|changed|switched)\b)",
         r"my \g<thing> ",
         "The dog is now on salmon kibble.",
         "my dog is now on salmon kibble.",
     ),
     Paraphrase(
-        "rather prefer like",
-        r"\bI(?:'d| would) (?:rather|prefer to|like to|sooner) (?:be called|be known as|go by|be) (?=(?-i:[A-Z]))",
+        "rather prefer sooner",
+        r"\bI(?:'d| would) (?:rather|prefer to|sooner) (?:be called|be known as|go by|be) (?=(?-i:[A-Z]))",
         "I'm called ",
         "I'd rather be called Bea than Beatrice",
         "I'm called Bea than Beatrice",
@@ -281,7 +281,7 @@ PARAPHRASES: Final = (
         "I avoid shellfish please",
     ),
     Paraphrase(
-        "me",
+        "only",
         r"^(?:just |only )?(?!(?:the|an?|it|that|this|these|those|so|same|good|great|fine|perfect|too|not|never|what|ok|"
         r"nice|hard|easy|works?|thanks?|enough|big|new|more|less|and|but|all|one|better|best|first|lovely|"
         r"important|wait|pray|make|do|get|find|put|check|book|order|ask|tell|write|draft|look|remember|any)\b)"
@@ -307,7 +307,7 @@ PARAPHRASES: Final = (
         "my Mum is in Elmwood",
     ),
     Paraphrase(
-        "do does",
+        "do",
         r"\b(?P<who>I|we) do (?=(?:\w{3,}ing|yoga|pilates|karate|judo|crossfit|parkrun|ballet|tai chi|gymnastics)\b)",
         r"\g<who> practise ",
         "I do swimming instead",
@@ -315,7 +315,7 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "it's",
-        r"^it's (?P<what>(?:the |an? )?[\w'-]+(?: [\w'-]+){0,2}?) (?:that |which |who )?(?P<did>(?:I|we|my (?:son|daughter|"
+        r"^it's (?P<what>(?:the |an? )?[\w'-]+(?: (?!where|when)[\w'-]+){0,2}?) (?:that |which |who )?(?P<did>(?:I|we|my (?:son|daughter|"
         r"wife|husband|partner|mum|dad|mother|father|brother|sister)) (?:\w+ )?(?!know|think|want|need|like|said|mean)[a-z]+(?: \w+)??)"
         r"(?P<now> now| these days)?[.!]?$",
         r"\g<did> \g<what>\g<now>",

@@ -38,11 +38,13 @@ _NOWADAYS = (
     r"(?:now|nowadays|currently|these days|at present|instead|officially|finally|"
     r"once again|so far|from now on|since then|any ?more|as it stands)"
 )
-_SIGN_OF_CHANGE = re.compile(
-    rf"\b{_NOWADAYS}\b|(?:'ve| have) (?:gone over|moved|switched|changed|swapped|transferred|taken)\b"
-    r"|\b(?:gives?|brings?|off|triggers?|upsets?|with|irritates?|aggravates?) (?:me|my)\b",
-    re.IGNORECASE,
+_TOLD = re.compile(
+    rf"\d|(?<=\s)(?!I\b)[A-Z]|\b{_NOWADAYS}\b"
+    r"|(?:'ve| have) (?:gone over|moved|switched|changed|swapped|transferred|taken)\b"
+    r"|\b(?:gives?|brings?|off|triggers?|upsets?|with|irritates?|aggravates?) (?:me|my)\b"
 )
+"""What tells that something lasts: a name, a number, a word like "now". Most clauses have none."""
+
 _UNMEANT = re.compile(
     r"\b(?:would|could|should|might|may|must|will|shall|won't|if|unless|whether|when|while|"
     r"until|till|before|once|wish\w*|hop(?:e|es|ed|ing)|want\w*|need\w*|plan\w*|think\w*|thought|"
@@ -112,6 +114,8 @@ _BE_DONE = re.compile(
     rf"(?:I|[Ww]e)(?:'ve| have)?(?: just| now| finally| recently)* "
     rf"(?:been|was|were|got) (?:\w+ly )?(?P<value>(?P<verb>{_CHANGES}) .+)"
 )
+_WAS = re.compile(r" (?:was|were|got) ")
+_DONE = re.compile(r"(?:'ve| have| was| were| got) ")
 _I_HAVE_DONE = re.compile(
     r"(?:I|[Ww]e)(?:'ve| have)(?: just| now| finally| recently| also| since| officially)*"
     r" (?P<value>(?P<verb>[a-z]+(?:ed|n|t|ne|ept|old|ade|ent|ught|un|um|ut))\b.+)"
@@ -169,6 +173,8 @@ MAX_NOUN_WORDS: Final = 5
 
 def remaining(sentence: str) -> Iterator[Assertion]:
     """What a plain sentence asserts of its speaker in whatever words, clause by clause."""
+    if not (_TOLD.search(sentence) or _DONE.search(sentence)):
+        return
     assertions = [*_remaining(sentence)]
     if assertions and _NOT_OVERALL.search(sentence) is None:
         yield from assertions
@@ -210,12 +216,7 @@ def _of_person(text: str, person: str) -> Iterator[Assertion]:
 
 def _is_told(text: str) -> bool:
     """Whether a text has a name, a number or a word that says how things are now."""
-    words = text.split()[1:]
-    return (
-        any(word[0].isupper() and not _ONESELF.match(word) for word in words)
-        or any(map(str.isdigit, text))
-        or _SIGN_OF_CHANGE.search(text) is not None
-    )
+    return _TOLD.search(text) is not None
 
 
 def _of_clause(text: str) -> Iterator[Assertion]:
@@ -234,13 +235,15 @@ def _done_to_me(text: str) -> re.Match[str] | None:
 
 
 def _of_self(text: str) -> Iterator[Assertion]:
-    done = _BE_DONE.match(text) or _I_HAVE_DONE.match(text)
+    has = "'ve " in text or " have " in text
+    done = _BE_DONE.match(text) if has or _WAS.search(text) else None
+    done = done or (_I_HAVE_DONE.match(text) if has else None)
     if done:
         if done["verb"] not in _NO_ACTS:
             yield from _stated(done["value"])
         return
-    acts = _I_DO.match(text)
-    if acts is None or not _is_told(text):
+    acts = _I_DO.match(text) if _is_told(text) else None
+    if acts is None:
         return
     verb = acts["verb"]
     if acts["be"]:
@@ -273,6 +276,8 @@ def _verb_place(words: list[str]) -> int:
     places = range(1, min(len(words), MAX_NOUN_WORDS + 1))
     for place in places:
         word = words[place].lower()
+        if word in ("but", "and", "or", "than", "who", "which", "that", "to"):
+            return 0
         if word in ("is", "are") and _is_placed(words, place):
             return place
         if word in ("is", "are", "was", "were", "had") or word.endswith("'s"):
@@ -306,8 +311,12 @@ def _stated(value: str, subject: str = SELF) -> Iterator[Assertion]:
     value = re.sub(r", (?:the |an? )?(?=[A-Z])", " , ", _VALUE_END.sub("", value))
     words = value.split()
     phrase = trimmed(words) if words else ""
-    if " " in phrase and (
-        phrase.split()[1].lower().strip(",") not in _POINTING
-        or ("," not in phrase and is_telling(phrase.split()[3:]))
+    if (
+        " " in phrase
+        and phrase not in ("ended up", "got back", "set up")
+        and (
+            phrase.split()[1].lower().strip(",") not in _POINTING
+            or ("," not in phrase and is_telling(phrase.split()[3:]))
+        )
     ):
         yield Assertion(subject, "", phrase, "holds")

@@ -224,7 +224,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
-        if _OF_ONESELF.search(sentence):
+        if of_oneself or (_may_be_aside(sentence) and _OF_ONESELF.search(sentence)):
             stated += _stated_by(remaining(sentence), speaker, is_casual=is_casual(written))
         before = read
         for statement in _merged(stated):
@@ -264,6 +264,8 @@ def _repeats(statement: Statement, other: Statement) -> bool:
         if statement.slot.startswith(DOES):
             return is_same and (value in before or before in value)
         return is_same or value == before
+    if statement.sense == "begins" and not statement.slot.startswith(DOES):
+        return False  # "a new dentist, Dr Wu" is more than something that one has
     return value in before or (before in value and statement.slot.startswith(DOES))
 
 
@@ -338,7 +340,7 @@ def _by_shapes(
 ) -> list[Statement]:
     """What a sentence states in the plainest shapes, beside what has been read of it already."""
     shaped = [*_stated_by(open_statements(sentence), speaker, is_casual=is_casual)]
-    if any(statement.slot == "home" for statement in (*stated, *shaped)):
+    if any(statement.slot in ("home", "employer") for statement in (*stated, *shaped)):
         # "From Graz to Vienna" has the shape of "from Slack to Teams", which are used.
         shaped = [each for each in shaped if (each.slot, each.sense) != (_USES, "ends")]
     return shaped

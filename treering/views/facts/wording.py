@@ -91,7 +91,12 @@ _DROPPED = re.compile(
 )
 """A sentence that begins with what its speaker did."""
 
-_NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
+_NOTED = "|".join(
+    sorted(
+        (ROLES | KIN | CHOICE_NOUNS | THINGS | PETS)
+        - {"breakfast", "name", "kids", "children", "parents", "in-laws", "friend", "mate"}
+    )
+)
 _NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|internet"
 _NOTED += "|electricity|(?:bin|wash|pay) day"
 _NOTED += (
@@ -351,7 +356,6 @@ _SUBJECTS_LEFT_OUT: Final = (
     (_HABIT, "I "),
     (_NEW, r"My new \g<thing> is \g<where> "),
     (_NEW_ALONE, r"My \g<what> has changed"),
-    (_NOTE_OF_NOW, "My "),
     (_NO_MORE, r"I quit \g<habit>"),
 )
 
@@ -363,8 +367,15 @@ _LEAVES_OUT = re.compile(
 
 def _with_subject(text: str) -> str:
     """A sentence with the subject that its writer left out, if any."""
-    if text.partition(" ")[0] in _SUBJECTS or _LEAVES_OUT.match(text) is None:
+    if text.partition(" ")[0] in _SUBJECTS:
         return text
+    if _LEAVES_OUT.match(text) is None:
+        is_note = (" now" in text or " days" in text or " to " in text) and _NOTE_OF_NOW.match(text)
+        return (
+            f"My {text[0].lower() if text[1:2].islower() else text[0]}{text[1:]}"
+            if is_note
+            else text
+        )
     if text[1:2].islower():
         text = text[0].lower() + text[1:]  # it begins the sentence no more
     for pattern, template in _SUBJECTS_LEFT_OUT:
