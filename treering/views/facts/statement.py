@@ -264,7 +264,7 @@ def _repeats(statement: Statement, other: Statement) -> bool:
         if statement.slot.startswith(DOES):
             return is_same and (value in before or before in value)
         return is_same or value == before
-    if statement.sense == "begins" and not statement.slot.startswith(DOES):
+    if statement.sense == "begins" and other.value.startswith("have a new "):
         return False  # "a new dentist, Dr Wu" is more than something that one has
     return value in before or (before in value and statement.slot.startswith(DOES))
 
