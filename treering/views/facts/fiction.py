@@ -45,15 +45,18 @@ _PLAYED = re.compile(
 """From where on a message is a game, a story or a supposition."""
 
 _TOO_MUCH = re.compile(
-    r"\b(?:lol|haha\w*|lmao|rofl|jk|kidding|joking)\b.*\b(?:basically|literally|practically|virtually|"
+    r"\b(?:lol|haha\w*|lmao|rofl|jk|kidding|joking)\b.*\b(?:basically|literally|practically|"
+    r"virtually|"
     r"totally|officially|legally|technically|emotionally|spiritually)\b"
     r"|\b(?:basically|literally|practically|virtually|spiritually|emotionally) (?:\d{3,}|dead|"
     r"dying|"
     r"married to (?:my|the)|in love with (?:my|the)|an? (?:ghost|zombie|robot|vampire|hermit|"
     r"goblin))\b"
     r"|\bI(?:'m| am) [^.!?\n]*\b\d{3,} years old\b"
-    r"|^\W*(?:lol|haha\w*|lmao|rofl)\b[^.!?\n]*\b(?:is|are|am|'m|'s) (?:now |basically |officially )?"
-    r"(?:just )?an? (?:[a-z]+ ){0,2}(?:of|zone|scene|disaster|joke|meme|museum|graveyard|jungle|swamp|"
+    r"|^\W*(?:lol|haha\w*|lmao|rofl)\b[^.!?\n]*\b(?:is|are|am|'m|'s) (?:now |basically |"
+    r"officially )?"
+    r"(?:just )?an? (?:[a-z]+ ){0,2}(?:of|zone|scene|disaster|joke|meme|museum|graveyard|jungle|"
+    r"swamp|"
     r"comedy|tragedy|legend|potato|raccoon|goblin|zombie)\b",
     re.IGNORECASE,
 )

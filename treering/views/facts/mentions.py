@@ -44,9 +44,11 @@ _CALLED = re.compile(
 
 _THING_CALLED = re.compile(
     r"\b(?:an?|our|my|new) (?:[a-z-]+ ){0,4}?"
-    r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|movie\b|book\b|"
+    r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|"
+    r"movie\b|book\b|"
     r"song\b|girl\b|lady\b|bloke\b|kid\b|friend\b|game\b|show\b|series\b|"
-    r"podcast\b)(?P<slot>[a-z-]+)(?: now| too| these days| as well| at home)?,? (?:which is |who is |that's |by the "
+    r"podcast\b)(?P<slot>[a-z-]+)(?: now| too| these days| as well| at home)?,? (?:which is |who "
+    r"is |that's |by the "
     r"name of |(?:who|which) (?:we|I) )?(?:called|named) (?P<value>(?!I\b)[A-Z][\w'&-]*"
     r"(?: (?:(?:of|the|and|&|de|on) )?[A-Z][\w'&-]*)*)"
 )
@@ -59,7 +61,8 @@ _OWN_DOING = re.compile(
     r"talked me into|welcomed|had|seeing|at|with|for|to)\b",
 )
 _NEW_PERSON = re.compile(
-    rf"\b(?:have|got|found|hired|with|have got) (?:an?|another|myself an?|ourselves an?) new (?P<slot>{_PEOPLE})"
+    rf"\b(?:have|got|found|hired|with|have got) (?:an?|another|myself an?|ourselves an?) new "
+    rf"(?P<slot>{_PEOPLE})"
     r"(?: now)?,? (?:(?:who is |who's )?(?:called|named) )?"
     r"(?P<value>(?:(?:Dr|Mr|Mrs|Ms)\.? )?(?!I\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)"
 )

@@ -66,7 +66,8 @@ _DATE = (
 )
 _DUE = (
     r"(?P<verb>expires|starts|begins|ends|finishes|opens|closes|renews|runs out|is due|are due|"
-    r"is (?:now |only |again )?(?:valid|good|up|due)|falls|takes place|runs|lasts|matures|leaves|departs|arrives|go out|"
+    r"is (?:now |only |again )?(?:valid|good|up|due)|falls|takes place|runs|lasts|matures|leaves|"
+    r"departs|arrives|go out|"
     r"start|end|is booked|is scheduled|is set|are valid)"
 )
 _DATED = re.compile(

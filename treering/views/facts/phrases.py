@@ -9,7 +9,8 @@ import re
 from typing import Final
 
 NAME: Final = (
-    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|No|Not|Some|Many|Most|Each|Every|Both|All|Any|If|When|Just|Here|"
+    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|No|Not|Some|"
+    r"Many|Most|Each|Every|Both|All|Any|If|When|Just|Here|"
     r"Someone|Nobody|People)\b)[A-Z][\w’'-]*[\w]"
 )
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
@@ -46,10 +47,13 @@ NO_THING: Final = (
 PLACE: Final = rf"(?P<value>{PROPER}){NO_THING}"
 FIRMS: Final = (
     r"(?:Siemens|Bosch|Google|Amazon|Apple|Microsoft|Meta|Facebook|Netflix|IBM|Intel|Oracle|SAP|"
-    r"Deloitte|KPMG|PwC|EY|Accenture|McKinsey|Tesco|Sainsbury['’]s|Asda|Aldi|Lidl|Waitrose|Ikea|IKEA|"
+    r"Deloitte|KPMG|PwC|EY|Accenture|McKinsey|Tesco|Sainsbury['’]s|Asda|Aldi|Lidl|Waitrose|Ikea|"
+    r"IKEA|"
     r"Nokia|Ericsson|Airbus|Boeing|Ford|Toyota|BMW|Audi|Volkswagen|VW|Daimler|Renault|Volvo|Pfizer|"
-    r"Novartis|Roche|Bayer|AstraZeneca|GSK|Unilever|Nestl[eé]|Shell|BP|BBC|ITV|NHS|Uber|Lyft|Airbnb|"
-    r"Stripe|Salesforce|Adobe|Nvidia|AMD|Samsung|Sony|Philips|Infosys|Wipro|TCS|Capgemini|Cisco|Dell|"
+    r"Novartis|Roche|Bayer|AstraZeneca|GSK|Unilever|Nestl[eé]|Shell|BP|BBC|ITV|NHS|Uber|Lyft|"
+    r"Airbnb|"
+    r"Stripe|Salesforce|Adobe|Nvidia|AMD|Samsung|Sony|Philips|Infosys|Wipro|TCS|Capgemini|Cisco|"
+    r"Dell|"
     r"HP|Goldman|JPMorgan|Zalando|Klarna|DHL|UPS|FedEx|Ryanair|Lufthansa|Nestle|Walmart|Target|"
     r"Starbucks|Tesla|SpaceX|Huawei|Bloomberg|Reuters|Rolls-Royce|BASF|Maersk|Nike|Adidas)\b"
 )

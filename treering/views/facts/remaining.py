@@ -56,7 +56,8 @@ _UNMEANT = re.compile(
     r"as a (?:kid|child|student|teenager)|ago|back then|back in|for now|temporar\w+|tonight|"
     r"tomorrow|yet|today|this (?:week|weekend|morning|afternoon|evening)|for (?:the|a) "
     r"(?:day|week|weekend|night|month|fortnight|moment|while|bit)|feels?|felt|seems?|sounds?|"
-    r"looks?|guess|on (?:holiday|vacation|leave|a trip)|visiting|everyone|nobody|no one|people|someone|somebody|sometimes|next (?:week|month|"
+    r"looks?|guess|on (?:holiday|vacation|leave|a trip)|visiting|everyone|nobody|no one|people|"
+    r"someone|somebody|sometimes|next (?:week|month|"
     rf"year|{DAY}))\b|'ll\b|'d\b|n't\b|[?\"“”]",
     re.IGNORECASE,
 )
@@ -75,18 +76,21 @@ _PAST_OF_CHANGE: Final = word_set(
     "retired adopted landed accepted settled returned converted replaced dropped picked booked "
     "reached turned hit won earned renewed cancelled transferred gave ended stopped set made "
     "chose built installed planted founded launched published married divorced separated shifted "
-    "ditched wiped put hired taken scrapped deleted binned cut halved doubled raised lowered reset downsized moved "
+    "ditched wiped put hired taken scrapped deleted binned cut halved doubled raised lowered "
+    "reset downsized moved "
     "rejoined reopened migrated relocated swopped renamed deferred graduated qualified certified"
 )
 _CLAUSES = re.compile(
     r"(?:[,;:]|,? (?:and|but|so|because|since|though|although))\s+(?=(?:now |then )?(?:I\b|[Mm]y\b|"
     r"[Ww]e\b|[Oo]ur\b|[Ii]t\b|[Tt]he\b|[Tt]hey\b|[Hh]e\b|[Ss]he\b|[Tt]hat\b|[Tt]his\b))"
-    r"|\s*[;:]\s+|,\s+(?!(?:the |an? |called |named )?(?!I\b)[A-Z][\w'-]+(?: [A-Z\d][\w'-]*)*[.!]*$)"
+    r"|\s*[;:]\s+|,\s+(?!(?:the |an? |called |named )?(?!I\b)[A-Z][\w'-]+(?: "
+    r"[A-Z\d][\w'-]*)*[.!]*$)"
     rf"|,? (?:and|then) (?:then |also |now |just )?(?=(?:{'|'.join(sorted(_PAST_OF_CHANGE))})\b)"
 )
 _LEAD = re.compile(
     r"(?:(?:and|so|but|then|now|also|yesterday|finally|recently|currently|these days|nowadays|"
-    r"last (?:week|month|year)|(?:as of|from|since) (?:last )?\w+|well|anyway|anyhow|so|still|because|since),? )*",
+    r"last (?:week|month|year)|(?:as of|from|since) (?:last )?\w+|well|anyway|anyhow|so|still|"
+    r"because|since),? )*",
     re.IGNORECASE,
 )
 _CHANGES: Final = (
@@ -97,11 +101,13 @@ _CHANGES: Final = (
     r"set|rescheduled|merged|split|started|fitted|hired|sponsored|certified|crowned)"
 )
 _DONE_TO_ME = re.compile(
-    rf"(?!(?:[Ii]t|[Tt]h(?:is|at)|[Ww]h\w+|[Tt]heir \w+)\b)[A-Za-z][\w'-]*(?: [\w'-]+){{0,4}}?(?:'ve|'s| have| has)?(?: now| just| finally)* "
+    rf"(?!(?:[Ii]t|[Tt]h(?:is|at)|[Ww]h\w+|[Tt]heir \w+)\b)[A-Za-z][\w'-]*(?: "
+    rf"[\w'-]+){{0,4}}?(?:'ve|'s| have| has)?(?: now| just| finally)* "
     rf"(?P<verb>{_CHANGES}) (?P<value>(?:me|us|my|our)\b .+)",
 )
 _DOES_TO_ME = re.compile(
-    r"(?!(?:[Ii]t|[Tt]h(?:is|at)|[Ww]h\w+|[Tt]hey|[Hh]e|[Ss]he|[Yy]ou)\b)[A-Za-z][\w'-]*(?: [\w'-]+){0,4}? "
+    r"(?!(?:[Ii]t|[Tt]h(?:is|at)|[Ww]h\w+|[Tt]hey|[Hh]e|[Ss]he|[Yy]ou)\b)[A-Za-z][\w'-]*(?: "
+    r"[\w'-]+){0,4}? "
     r"(?:always |usually |just |really )?(?P<verb>gives? (?=me (?:\w+ ){0,3}(?:\w+aches?|"
     r"\w+itis|rash\w*|hives|migraines?|heartburn|cramps?|spots|eczema|asthma|nausea|reflux|wind|"
     r"indigestion|jitters|palpitations|insomnia|nightmares|blisters|reaction|itch\w*|burn|acne))|"
@@ -127,13 +133,16 @@ _I_DO = re.compile(
     r"(?P<value>(?P<verb>[a-z][a-z-]*)\b.+)"
 )
 _SPOKEN_OF = re.compile(
-    rf"\bmy (?:{'|'.join(sorted(KIN | PARTNERS | PETS))})\b|(?<=[a-z] )(?!I\b)[A-Z][a-z]+\b(?!day\b)"
+    rf"\bmy (?:{'|'.join(sorted(KIN | PARTNERS | PETS))})\b|(?<=[a-z] "
+    rf")(?!I\b)[A-Z][a-z]+\b(?!day\b)"
 )
 """Somebody that a clause speaks of beside its speaker: "we took Mateo out of nursery"."""
 
 _THEY_DO = re.compile(
-    r"(?:[Ss]?[Hh]e|[Ii]t)(?P<is>'s| is)?(?: now| also| only)* (?P<value>(?(is)(?:at|in|on|with|\w+ing|an?)|"
-    r"(?:goes|attends|lives|works|eats|takes|plays|studies|weighs|needs|sleeps|drinks|has|uses|speaks|"
+    r"(?:[Ss]?[Hh]e|[Ii]t)(?P<is>'s| is)?(?: now| also| only)* (?P<value>(?(is)(?:at|in|on|with|"
+    r"\w+ing|an?)|"
+    r"(?:goes|attends|lives|works|eats|takes|plays|studies|weighs|needs|sleeps|drinks|has|uses|"
+    r"speaks|"
     r"reacts|starts|trains|drives|teaches))\b .+)"
 )
 _OWN = re.compile(r"(?:[Mm]y|[Oo]ur) (?P<rest>.+)")
@@ -150,7 +159,8 @@ _UNSTATED: Final = (
     NO_STATE
     | JUDGED
     | word_set(
-        "here there back home away busy tired happy sad sorry glad trying looking thinking wondering "
+        "here there back home away busy tired happy sad sorry glad trying looking thinking "
+        "wondering "
         "going hoping planning feeling having getting being stuck lost confused ready sure at gone "
         "it that this them so very too really such no one all done out off up down"
     )
@@ -272,7 +282,7 @@ def _of_own(words: list[str]) -> Iterator[Assertion]:
 
 
 def _verb_place(words: list[str]) -> int:
-    """Where the verb of a clause stands whose subject is "my" and the words before; 0 if nowhere."""
+    """Where the verb stands whose subject is "my" and the words before it; 0 if nowhere."""
     places = range(1, min(len(words), MAX_NOUN_WORDS + 1))
     for place in places:
         word = words[place].lower()

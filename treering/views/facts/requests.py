@@ -67,7 +67,8 @@ _HANDED_BY: Final = {
         rf"|{_ASKED}{_TREATED} (?=(?:I|i|my|My|we|We|our)\b(?! (?:\w+ )?{_TEXT}))"
     ),
     "begun": (
-        rf"{_ASKED}{_WRITTEN}[^:\n]{{0,250}}?\b(?:start|begin|open|end|close)\w*(?: (?:it|off|with|by|"
+        rf"{_ASKED}{_WRITTEN}[^:\n]{{0,250}}?\b(?:start|begin|open|end|close)\w*(?: (?:it|off|"
+        rf"with|by|"
         r"like|this|like this))*:"
     ),
     "worked on": rf"{_ASKED}{_WORKED_ON}{_UP_TO}\b(?:{_TEXT}|{_POINTED}){_UP_TO}{_BEGINS}",
@@ -79,11 +80,15 @@ _HANDED_BY: Final = {
         rf"\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})"
         r"(?:'s|’s)? (?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|"
         r"replied|sent)(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
-        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|goes|went|reads|begins|starts|texted|emailed|messaged|replied|whatsapped|rang|told|"
+        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|goes|went|reads|begins|starts|texted|"
+        r"emailed|messaged|replied|whatsapped|rang|told|"
         r"put|left|sent)\b(?! my\b| our\b| you\b| this\b| it\b)[^.!?:\n]{0,40}:(?=\s)"
-        r"|\b(?:the|an?|this|that|his|her|their) (?:\w+ )?(?:ad|advert|advertisement|song|lyrics?|signs?|poster|slogan|joke|"
-        r"chorus|saying|proverb|sticker|voice-?over|jingle|caption|headline|label|leaflet|card|t-?shirt|mug|"
-        r"tagline|book|article|meme|tune|rhyme|poem|verse) (?:just )?(?:goes|says|said|reads|went|claims|starts|begins)\b"
+        r"|\b(?:the|an?|this|that|his|her|their) (?:\w+ )?(?:ad|advert|advertisement|song|lyrics?|"
+        r"signs?|poster|slogan|joke|"
+        r"chorus|saying|proverb|sticker|voice-?over|jingle|caption|headline|label|leaflet|card|"
+        r"t-?shirt|mug|"
+        r"tagline|book|article|meme|tune|rhyme|poem|verse) (?:just )?(?:goes|says|said|reads|went|"
+        r"claims|starts|begins)\b"
         rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:(?=\s)"
     ),
     "sample": (
@@ -144,7 +149,8 @@ _WORKING: Final = word_set(
 _POINTERS: Final = word_set("this these following below what")
 _THIS: Final = word_set("this that these following here")
 _SAYING: Final = word_set(
-    "wrote writes says said reads goes begins starts texted emailed replied sent claims went goes messaged whatsapped rang told put left"
+    "wrote writes says said reads goes begins starts texted emailed replied sent claims went goes "
+    "messaged whatsapped rang told put left"
 )
 _SAMPLES: Final = word_set(
     "example sample test practice model fake dummy instance e original text input prompt quote "

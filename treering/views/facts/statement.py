@@ -89,7 +89,8 @@ _ASIDE_WORD = re.compile(
     r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
     r"when|before|until|unless|says?|said|saying|told|tells|ask(?:ed|s)?|claim(?:s|ed)?|remember|"
     r"joke\w*|jk|kidding|story|novel|character|"
-    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
+    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|"
+    r"temporar\w+|for|this|back|came|(?:19|20)\d\d)"
 )
 """Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
 
@@ -132,7 +133,8 @@ _OF_ONESELF = re.compile(
 _OF_THEIRS = re.compile(rf"(?:{RELATIVE})'s ", re.IGNORECASE)
 _NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
-    r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|which|"
+    r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|"
+    r"which|"
     r"who|whose|how|why|when|any)\b",
     re.IGNORECASE,
 )

@@ -39,7 +39,8 @@ _POST = re.compile(r"(?:er|or|ist|ent|ant|ian|man|woman|ary|chair|captain|head|l
 """Endings of what one is made: "they made me treasurer", but "it made me laugh"."""
 
 TAKES = re.compile(
-    r"^(?:now )?on (?:[\w-]+ ){0,4}?(?:diet|kibble|food|tablets|meds|medication|medicine|antibiotics|steroids|raw|"
+    r"^(?:now )?on (?:[\w-]+ ){0,4}?(?:diet|kibble|food|tablets|meds|medication|medicine|"
+    r"antibiotics|steroids|raw|"
     r"pills|insulin|formula|milk|solids|drops|biscuits|supplements?|probiotics|painkillers)\b"
 )
 """What an animal or a child is on that it gets every day."""

@@ -61,14 +61,16 @@ _CONTRACTED: Final = {
     "didnt": "didn't",
 }
 _ALWAYS = re.compile(
-    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|[Ww]as|"
+    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|"
+    r"[Ww]as|"
     r"[Hh]ave|[Dd]id)nt|[Ww]eve|[Tt]hats|[Hh]es|[Ss]hes|[Tt]heyre)(?![\w@'-]|\.\w)"
 )
 _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
 _UNMARKED = re.compile(
-    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=^it)(?=s (?:[A-Z]|\S*\d|now\b|called\b))|(?<=\bhis name)|"
+    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=^it)(?=s (?:[A-Z]|"
+    r"\S*\d|now\b|called\b))|(?<=\bhis name)|"
     r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
 )
 """Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
@@ -81,7 +83,8 @@ _DROPPED = re.compile(
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
     r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)(?=.* since )|"
-    r"had (?:the|my|an?|our)(?! (?:lovely|great|good|nice|bad|rough|blast|fun|chat|look|thought|time))|"
+    r"had (?:the|my|an?|our)(?! (?:lovely|great|good|nice|bad|rough|blast|fun|chat|look|thought|"
+    r"time))|"
     r"renewed|declared|enlisted|hung up|inherited|rescued|welcomed|downsized|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
     r"downgraded|handed in|landed|accepted|settled)\b"
@@ -151,11 +154,13 @@ _NOTE_OF_NOW = re.compile(
     r"^(?=(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|which|when|where|"
     r"how|why|the|an?|my|our|your|his|her|its|their|some|any|every|each|no|all|everything|everyone|"
     r"nothing|someone|people|now|so|if|as)\b)[a-z][a-z-]+(?: (?!is|are|has|have|now)[a-z-]+){0,2}? "
-    r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |been )*"
+    r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |"
+    r"been )*"
     r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
     r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every))*"
     r" (?:(?-i:[A-Z])|\S*\d)"
-    r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|your|his|"
+    r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|"
+    r"your|his|"
     r"her|its|their|some|any|every|each|no|all)\b)(?-i:[a-z])[a-z-]+(?: [a-z-]+)? (?:is|are)"
     r"(?: (?:on|at|in|with|the))* (?:(?-i:[A-Z])[\w'-]+|\S*\d\S*)(?: [\w:'-]+){0,3} "
     r"(?:now|these days|from now on)\b)",
