@@ -311,7 +311,7 @@ def unframed(text: str, words: frozenset[str] | None = None) -> str:
     ``words`` are its words in small letters, if they are known.
     """
     if any(sign in text for sign in _CORRECTING):
-        text = _CORRECTED.sub("It's now ", text)
+        text = _CORRECTED.sub("For me it's now ", text)
     text = without_openers(text)
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)

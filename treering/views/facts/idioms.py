@@ -15,6 +15,31 @@ _OF_THE_HOUSE = word_set(
 
 IDIOMS: Final = (
     Paraphrase(
+        "do",
+        r"\bI (?:don't|do not) do (?!(?:it|that|this|them|much|anything|well|so|any|not|my|the|a|"
+        r"as|what)\b)(?=[a-z]+\b)",
+        "I avoid ",
+        "I don't do mornings",
+        "I avoid mornings",
+    ),
+    Paraphrase(
+        "both all",
+        r"^(?:both|all)(?: of)?(?: (?:my|our|the|three|four|five))* (?P<who>kids|boys|girls|"
+        r"children|sons|daughters|"
+        r"dogs|cats|parents|twins) (?=[a-z])",
+        r"my \g<who> ",
+        "Both kids play hockey",
+        "my kids play hockey",
+    ),
+    Paraphrase(
+        "redundancy retirement severance package",
+        r"\btook (?:(?:voluntary|early|the|a) )*(?:redundancy|retirement|severance|package) "
+        r"(?:from|at) ",
+        "quit ",
+        "I took voluntary redundancy from Rolls-Royce",
+        "I quit Rolls-Royce",
+    ),
+    Paraphrase(
         "ours mine place home",
         r"^(?:the )?(?P<thing>[a-z-]+(?: [a-z-]+)?) at (?:ours|mine|our place|my place|home) "
         r"(?=(?:is|are|runs|costs|comes|goes|now|has)\b)",
@@ -88,7 +113,8 @@ IDIOMS: Final = (
         rf"^the (?P<thing>{'|'.join(sorted(PETS | _OF_THE_HOUSE))}) (?=(?:(?:is|are|has|have) "
         rf"(?:just |now |been )*(?:now|on|"
         r"moved|changed|switched|got|gone|started|in|called|named|(?:with |by |from |at |an? |the "
-        r")?(?-i:[A-Z]\w*|[£$€]?\d\w*))|now|goes|go|starts?|started|got|moved|changed|switched)\b)",
+        r")?(?:(?:plot|number|unit|no) )?(?-i:[A-Z]\w*|[£$€]?\d\w*))|now|goes|go|starts?|started|"
+        r"got|moved|changed|switched)\b)",
         r"my \g<thing> ",
         "The dog is now on salmon kibble.",
         "my dog is now on salmon kibble.",

@@ -97,13 +97,19 @@ def mentions(sentence: str) -> Iterator[Assertion]:
 
 
 _NAMED_THEN = re.compile(
-    r"\bname(?:'s| is) (?P<value>[A-Z][\w'-]+), (?:our|my) (?P<new>new )?"
-    rf"(?P<slot>{_PEOPLE}|{_PETS}|grandchild)\b"
+    r"(?:\bname(?:'s| is)|^(?:[Hh]e|[Ss]he|[Ii]t)(?:'s| is) (?:called|named)) "
+    r"(?P<value>[A-Z][\w'-]+)"
+    r"(?: now)?, (?:our|my) (?P<new>new )?"
+    r"(?P<slot>(?!favou?rite)(?:[a-z-]+ )?[a-z-]+)(?=[.!,]*$)"
 )
 
 
 def called(sentence: str) -> Iterator[Assertion]:
     """What things and animals of the speaker's are called, and when somebody was born."""
+    named = _NAMED_THEN.search(sentence) if ", our " in sentence or ", my " in sentence else None
+    if named is not None:
+        yield Assertion("my", named["slot"].split()[-1], named["value"], "holds")
+        return
     new = _NEW_PERSON.search(sentence) if " new " in sentence else None
     if new is not None:
         yield Assertion("my", new["slot"], new["value"], "begins")
@@ -111,10 +117,6 @@ def called(sentence: str) -> Iterator[Assertion]:
         thing = _THING_CALLED.search(sentence)
         if thing is not None and _OWN_DOING.search(sentence, 0, thing.start()):
             yield Assertion("my", thing["slot"], thing["value"], "holds")
-    elif "name" in sentence:
-        named = _NAMED_THEN.search(sentence)
-        if named is not None:
-            yield Assertion("my", named["slot"], named["value"], "holds")
     elif " born " in sentence:
         born = _BORN.search(sentence)
         if born is not None:

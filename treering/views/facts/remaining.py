@@ -75,7 +75,8 @@ _PAST_OF_CHANGE: Final = word_set(
     "traded upgraded downgraded opened closed signed enrolled registered finished passed "
     "retired adopted landed accepted settled returned converted replaced dropped picked booked "
     "reached turned hit won earned renewed cancelled transferred gave ended stopped set made "
-    "chose built installed planted founded launched published married divorced separated shifted "
+    "chose built installed planted founded launched published named called married divorced "
+    "separated shifted "
     "ditched wiped put hired taken scrapped deleted binned cut halved doubled raised lowered "
     "reset downsized moved "
     "rejoined reopened migrated relocated swopped renamed deferred graduated qualified certified"
@@ -120,11 +121,12 @@ _BE_DONE = re.compile(
     rf"(?:I|[Ww]e)(?:'ve| have)?(?: just| now| finally| recently)* "
     rf"(?:been|was|were|got) (?:\w+ly )?(?P<value>(?P<verb>{_CHANGES}) .+)"
 )
+_FOR_LONG = re.compile(r" (?:since|for (?:years|ages|\w+ (?:years|months)))\b")
 _WAS = re.compile(r" (?:was|were|got) ")
-_DONE = re.compile(r"(?:'ve| have| was| were| got) ")
+_DONE = re.compile(r"(?:'ve| have| was| were| got|he's on|he's at) ")
 _I_HAVE_DONE = re.compile(
     r"(?:I|[Ww]e)(?:'ve| have)(?: just| now| finally| recently| also| since| officially)*"
-    r" (?P<value>(?P<verb>[a-z]+(?:ed|n|t|ne|ept|old|ade|ent|ught|un|um|ut))\b.+)"
+    r" (?P<value>(?P<verb>[a-z]+(?:ed|n|t|ne|ept|old|ade|ent|ught|un|um|ut|ad))\b.+)"
 )
 _I_DO = re.compile(
     r"(?:I|[Ww]e)(?P<be>'m| am|'re| are)?(?: (?:just|now|also|still|mostly|usually|"
@@ -145,6 +147,13 @@ _THEY_DO = re.compile(
     r"speaks|"
     r"reacts|starts|trains|drives|teaches))\b .+)"
 )
+_BESIDE = re.compile(
+    r"(?:an? |the )?(?!I\b)(?:(?:[A-Z][\w'-]*(?: [A-Z][\w'-]*)+|[A-Z]\w*-[A-Z]\w*|[a-z]+ "
+    r"\d[\w/.-]*|"
+    r"(?:the|an?) [A-Z][\w'-]*)|[a-z]+ [A-Z][\w'-]*)"
+)
+"""A name or number that stands alone behind a clause: "diabetic, type 2"."""
+
 _OWN = re.compile(r"(?:[Mm]y|[Oo]ur) (?P<rest>.+)")
 _ONESELF = re.compile(r"(?:I|[Ww]e)(?:'\w+)?(?!\w)")
 _NO_ACTS: Final = (
@@ -191,19 +200,30 @@ def remaining(sentence: str) -> Iterator[Assertion]:
 
 
 def _remaining(sentence: str) -> Iterator[Assertion]:
-    before, person = "", ""
+    before, person, predicate = "", "", ""
     for clause in _CLAUSES.split(sentence):
         lead = _LEAD.match(clause)
         text = clause[lead.end() :].rstrip(" .!") if lead else clause
+        if lead and "ince " in lead[0] and "'ve had " in text:
+            text = f"{text} since then"
         if text.partition(" ")[0] in _PAST_OF_CHANGE and _ONESELF.match(before):
             text = f"I {text}"
             meant = f"{before} {text}"  # "we nearly sold the boat and bought a camper"
         else:
             meant = text
         assertions = [*_of_clause(text), *_of_person(text, person)]
+        if predicate and not assertions and _BESIDE.fullmatch(text):
+            yield Assertion(SELF, "", f"{predicate}, {text}", "holds")
+        predicate = _predicate(text)
         if assertions and _UNMEANT.search(meant) is None:
             yield from assertions
         before, person = text, _person(text) or person
+
+
+def _predicate(text: str) -> str:
+    """What a clause says of its speaker or theirs, which a name or a number may complete."""
+    is_own = _ONESELF.match(text) or _OWN.match(text)
+    return text.partition(" ")[2] if is_own and not _UNMEANT.search(text) else ""
 
 
 def _person(text: str) -> str:
@@ -249,7 +269,8 @@ def _of_self(text: str) -> Iterator[Assertion]:
     done = _BE_DONE.match(text) if has or _WAS.search(text) else None
     done = done or (_I_HAVE_DONE.match(text) if has else None)
     if done:
-        if done["verb"] not in _NO_ACTS:
+        is_had = done["verb"] == "had" and _FOR_LONG.search(text) is not None
+        if is_had or done["verb"] not in _NO_ACTS:
             yield from _stated(done["value"])
         return
     acts = _I_DO.match(text) if _is_told(text) else None

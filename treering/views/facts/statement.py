@@ -474,7 +474,7 @@ def _slot(words: str, value: str) -> str:
 
 def verb_of(value: str) -> str:
     """The stem of the verb with which a habit or state begins."""
-    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
+    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold().rstrip(",")
     return "have" if first in ("has", "having") else stem(first)
 
 

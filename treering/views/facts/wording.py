@@ -124,10 +124,12 @@ _DROPPED_MY = re.compile(
 
 _STATE = re.compile(
     r"^(?=(?:(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|separated|widowed|"
-    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind)"
+    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind|coeliac|celiac|"
+    r"dyslexic|autistic|epileptic|"
+    r"asthmatic|teetotal)"
     r"(?: now| again| since| for good| to| as of| last|[.,!]|$)|"
     r"(?:allergic|addicted|married|engaged|related|based|employed|registered|enrolled|subscribed|"
-    r"diabetic|afraid|scared|used) (?:to|in|at|by|with|of|on)\b|"
+    r"diabetic|afraid|scared|used|deaf|blind) (?:to|in|at|by|with|of|on)\b|"
     r"(?:living|working|learning|studying|training|teaching|playing|driving|riding|renting|dating|"
     r"seeing|taking|wearing|drinking|eating|growing|keeping|running|volunteering|commuting|saving|"
     r"sharing|reading|writing) "
