@@ -64,7 +64,8 @@ _UNMEANT = re.compile(
 """What makes a clause a wish, a plan, a report, a likeness, the past or of a while."""
 
 _NOT_OVERALL = re.compile(
-    r"\b(?:if|unless|wish\w*|kidding|jk|jok(?:e|es|ed|ing)|pretend\w*|imagin\w*|suppos\w*|dream\w*|"
+    r"\b(?:if|unless|whether|thinks|reckons|assumes|wish\w*|kidding|jk|jok(?:e|es|ed|ing)|"
+    r"pretend\w*|imagin\w*|suppos\w*|dream\w*|"
     r"would|maybe|perhaps|said|says|saying|told|asked)\b|[?\"“”]",
     re.IGNORECASE,
 )

@@ -56,7 +56,7 @@ _UTTERED = (
     r"(?:shout|yell|scream|mutter|whisper|sing|chant|announc|brag|boast|declar|repeat|proclaim|"
     r"murmur|mumbl|cry|moan|joke|rant|preach|sang|sung|post|tweet|bio|caption|slogan|sticker|"
     r"headline|motto|sign|poster|flyer|leaflet|billboard|label|tattoo|fortune cookie|opening line|"
-    r"voicemail|ringtone|banner|t-?shirt|mug)(?:s|ed|ing|es)?"
+    r"blurb|listing|horoscope|survey|voicemail|ringtone|banner|t-?shirt|mug)(?:s|ed|ing|es)?"
 )
 """How others make themselves heard, and on what words stand that are nobody's own."""
 
@@ -92,6 +92,7 @@ _HANDED_BY: Final = {
         rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:(?=\s)"
     ),
     "sample": (
+        r"\b(?:fill in the blanks?|complete the (?:sentence|gap)|finish the (?:joke|sentence))\W|"
         r"\b(?:for )?(?:(?:example|sample|test|practice|model|fake|dummy) \w+|example|instance|"
         r"e\.g\.|sample|original|source text|text|input|prompt|quote|translation)[:\n]"
     ),
@@ -153,7 +154,8 @@ _SAYING: Final = word_set(
     "messaged whatsapped rang told put left"
 )
 _SAMPLES: Final = word_set(
-    "example sample test practice model fake dummy instance e original text input prompt quote "
+    "example sample test practice model fake dummy instance e blank blanks gap joke sentence "
+    "original text input prompt quote "
     "translation"
 )
 _PUT: Final = word_set("say write put spell translate phrase saying")

@@ -74,7 +74,8 @@ _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone"
 _PHONE_DIGITS: Final = 6
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
-    r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
+    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|told|ask(?:ed|s)?|"
+    r"remember|joke|jk|kidding|story|novel|"
     r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|"
     r"for now|"
     r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|"
@@ -87,7 +88,8 @@ _ASIDE = re.compile(
 
 _ASIDE_WORD = re.compile(
     r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
-    r"when|before|until|unless|says?|said|saying|told|tells|ask(?:ed|s)?|claim(?:s|ed)?|remember|"
+    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|saying|told|tells|"
+    r"ask(?:ed|s)?|claim(?:s|ed)?|remember|"
     r"joke\w*|jk|kidding|story|novel|character|"
     r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|"
     r"temporar\w+|for|this|back|came|(?:19|20)\d\d)"
@@ -159,7 +161,8 @@ _REMARK = re.compile(
 
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
-    r"\b(?:if|unless|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|perhaps|probably|imagine|pretend\w*|"
+    r"\b(?:if|unless|whether|thinks|reckons|assumes|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|"
+    r"perhaps|probably|imagine|pretend\w*|"
     r"dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
@@ -457,10 +460,16 @@ def _is_of_now(subject: str, slot: str) -> bool:
     """Whether a statement is of a thought, or of what is worked on: "my guess", "my output"."""
     owned = subject.rpartition("'s ")[2] if "'s " in subject else ""
     head = re.sub(r" (?:at|on|in|to|for)$", "", slot if not slot.startswith(DOES) else "")
+    if not _UNREAL.isdisjoint((owned.partition(" ")[0], head.partition(" ")[0])):
+        return True
     return not _OF_NOW.isdisjoint((owned, head)) or head.rpartition(" ")[2] in WORKED
 
 
 _OF_NOW: Final = THOUGHTS | WORKED
+_UNREAL: Final = frozenset(
+    ["dream", "ideal", "imaginary", "fantasy", "fictional", "pretend", "fake", "hypothetical"]
+)
+"""What a thing is called that one has not: "my dream job"."""
 
 
 def _slot(words: str, value: str) -> str:

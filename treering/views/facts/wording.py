@@ -155,7 +155,8 @@ _NEW_ALONE = re.compile(
 _NOTE_OF_NOW = re.compile(
     r"^(?=(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|which|when|where|"
     r"how|why|the|an?|my|our|your|his|her|its|their|some|any|every|each|no|all|everything|everyone|"
-    r"nothing|someone|people|now|so|if|as)\b)[a-z][a-z-]+(?: (?!is|are|has|have|now)[a-z-]+){0,2}? "
+    r"nothing|someone|people|now|so|if|as|half|most|many|both|one|two)\b)[a-z][a-z-]+(?: (?!(?:is|"
+    r"are|has|have|now|the|of|an?|my|our|to|and)\b)[a-z-]+){0,2}? "
     r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |"
     r"been )*"
     r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
