@@ -294,6 +294,13 @@ _CORRECTED = re.compile(
 """A correction of something that is not named: "Scratch that, it's Lindqvist with a q"."""
 
 
+_SPELT_SO = re.compile(
+    r"^(?:(?:for the record|actually|btw|by the way|fyi|ps|also|and|oh|no|sorry|well),? )*it's "
+    r"(?=(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?,? (?:not|with an?|spelt|spelled|and not)\b)",
+    re.IGNORECASE,
+)
+"""How a name is put right that is not named: "it's Siobhan, not Shavonne"."""
+
 _CORRECTING: Final = (
     "it's ",
     "it is ",
@@ -311,7 +318,8 @@ def unframed(text: str, words: frozenset[str] | None = None) -> str:
     ``words`` are its words in small letters, if they are known.
     """
     if any(sign in text for sign in _CORRECTING):
-        text = _CORRECTED.sub("For me it's now ", text)
+        corrected = _CORRECTED.match(text) or _SPELT_SO.match(text)
+        text = f"For me it's now {text[corrected.end() :]}" if corrected else text
     text = without_openers(text)
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
@@ -319,7 +327,9 @@ def unframed(text: str, words: frozenset[str] | None = None) -> str:
         text = _LOOKS_BACK.sub("", text)
     if words is None or not _SINCE_WORDS.isdisjoint(words):
         text = _ASIDE_THEN.sub(" now ", text)
-        text = _FROM_THEN.sub("Now ", _SINCE_THEN.sub(" now", text))
+        text = _SINCE_THEN.sub(" now", text)
+        first = _FROM_THEN.match(text)
+        text = f"Now {text[first.end() :]}" if first else text
     return text
 
 
@@ -333,5 +343,5 @@ def without_openers(text: str) -> str:
         if opener is None and first[0] in _INTRODUCERS:
             opener = _INTRODUCTION.match(text)
         if opener is None or opener.end() == len(text):
-            return _THAT.sub("", text)
+            return text[len("that ") :] if _THAT.match(text) else text
         text = text[opener.end() :]

@@ -15,6 +15,14 @@ _OF_THE_HOUSE = word_set(
 
 IDIOMS: Final = (
     Paraphrase(
+        "baby's dog's cat's puppy's kitten's boy's girl's horse's boat's house's",
+        r"^(?:the|our|my) (?P<thing>baby|dog|cat|puppy|kitten|boy|girl|horse|boat|house)'s name "
+        r"is ",
+        r"my \g<thing> is called ",
+        "The baby's name is Otto",
+        "my baby is called Otto",
+    ),
+    Paraphrase(
         "do",
         r"\bI (?:don't|do not) do (?!(?:it|that|this|them|much|anything|well|so|any|not|my|the|a|"
         r"as|what)\b)(?=[a-z]+\b)",

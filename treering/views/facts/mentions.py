@@ -20,6 +20,10 @@ _REACHED = (
         r"\b(?:reach|call|text|ring|phone|e-?mail|write to|message|contact|get|find|try) me "
         rf"(?:\w+ ){{0,2}}?(?:on|at|via|by) {_ADDRESS}"
     ),
+    re.compile(
+        r"\b(?:mobile|number|phone|cell)\b[^.@]*?[,:] (?P<value>\+?\(?\d[\d "
+        r"()-]{7,20}\d)(?=[.! ]*$)"
+    ),
     re.compile(rf"\buse {_ADDRESS}(?= (?:from now on|instead|now|these days|for me)\b)"),
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )

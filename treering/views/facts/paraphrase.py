@@ -19,7 +19,11 @@ class Paraphrase:
 
     def applied(self, sentence: str) -> str:
         """A sentence in plain wording."""
-        return _compiled(self.expression).sub(self.plain, sentence)
+        pattern = _compiled(self.expression)
+        if not self.expression.startswith("^"):
+            return pattern.sub(self.plain, sentence)
+        match = pattern.match(sentence)  # tried at the beginning alone: ``sub`` tries everywhere
+        return sentence if match is None else match.expand(self.plain) + sentence[match.end() :]
 
 
 @cache

@@ -97,10 +97,11 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "never",
-        r"\bI never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|touch|buy|"
+        r"\b(?P<who>I|we) never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|"
+        r"touch|buy|"
         r"fly|cook|swim|run|go|"
         r"ride|bake|dance|sing)\b)",
-        "I don't ",
+        r"\g<who> don't ",
         "I never drink on weeknights.",
         "I don't drink on weeknights.",
     ),

@@ -76,7 +76,8 @@ _PAST_OF_CHANGE: Final = word_set(
     "traded upgraded downgraded opened closed signed enrolled registered finished passed "
     "retired adopted landed accepted settled returned converted replaced dropped picked booked "
     "reached turned hit won earned renewed cancelled transferred gave ended stopped set made "
-    "chose built installed planted founded launched published named called married divorced "
+    "chose built installed planted founded launched published named called broke lost dyed shaved "
+    "handed married divorced "
     "separated shifted "
     "ditched wiped put hired taken scrapped deleted binned cut halved doubled raised lowered "
     "reset downsized moved "
@@ -91,7 +92,8 @@ _CLAUSES = re.compile(
 )
 _LEAD = re.compile(
     r"(?:(?:and|so|but|then|now|also|yesterday|finally|recently|currently|these days|nowadays|"
-    r"last (?:week|month|year)|(?:as of|from|since) (?:last )?\w+|well|anyway|anyhow|so|still|"
+    r"last (?:week|month|year)|(?:as of|from|since|after) (?:last |the |my |our )?\w+|well|anyway|"
+    r"anyhow|so|still|"
     r"because|since),? )*",
     re.IGNORECASE,
 )
@@ -124,7 +126,11 @@ _BE_DONE = re.compile(
 )
 _FOR_LONG = re.compile(r" (?:since|for (?:years|ages|\w+ (?:years|months)))\b")
 _WAS = re.compile(r" (?:was|were|got) ")
-_DONE = re.compile(r"(?:'ve| have| was| were| got|he's on|he's at) ")
+_DONE = re.compile(
+    r"(?:'ve| have| was| were| got|he's on|he's at) |"
+    r"\b(?:gave|broke|lost|dyed|shaved|passed|handed|sold|closed) (?:my|our)\b|"
+    r"^(?:Mum|Mom|Dad|Nan|Gran) "
+)
 _I_HAVE_DONE = re.compile(
     r"(?:I|[Ww]e)(?:'ve| have)(?: just| now| finally| recently| also| since| officially)*"
     r" (?P<value>(?P<verb>[a-z]+(?:ed|n|t|ne|ept|old|ade|ent|ught|un|um|ut|ad))\b.+)"
@@ -154,6 +160,25 @@ _BESIDE = re.compile(
     r"(?:the|an?) [A-Z][\w'-]*)|[a-z]+ [A-Z][\w'-]*)"
 )
 """A name or number that stands alone behind a clause: "diabetic, type 2"."""
+
+_KIN_NAMED = re.compile(
+    r"(?P<rest>(?:Mum|Mom|Dad|Mam|Nan|Nana|Gran|Granny|Grandma|Grandpa|"
+    r"Grandad) .+)"
+)
+_THE = re.compile(r"[Tt]he (?P<rest>.+)")
+_HOLDS_NOW = re.compile(r"\b(?:from now on|these days|nowadays)\b| now$")
+_HAD_DONE = re.compile(
+    r"(?:I|[Ww]e)(?:'ve| have)?(?: just| finally| recently)* (?P<value>(?:got|had) (?:my|our|the|"
+    r"an?) (?:[\w'-]+ ){1,3}"
+    r"(?:done|fitted|removed|replaced|installed|pierced|dyed|renewed|extended|neutered|spayed|"
+    r"repaired))\b"
+)
+_OF_MINE = re.compile(
+    r"(?:I|[Ww]e)(?: just| finally| recently)* (?:gave|broke|lost|dyed|shaved|named|passed|handed|"
+    r"retired|sold|"
+    r"renamed|closed|cancelled) (?:my|our) "
+)
+"""What one did to what is one's own: "I broke my wrist"."""
 
 _OWN = re.compile(r"(?:[Mm]y|[Oo]ur) (?P<rest>.+)")
 _ONESELF = re.compile(r"(?:I|[Ww]e)(?:'\w+)?(?!\w)")
@@ -201,7 +226,7 @@ def remaining(sentence: str) -> Iterator[Assertion]:
 
 
 def _remaining(sentence: str) -> Iterator[Assertion]:
-    before, person, predicate = "", "", ""
+    before, person = "", ""
     for clause in _CLAUSES.split(sentence):
         lead = _LEAD.match(clause)
         text = clause[lead.end() :].rstrip(" .!") if lead else clause
@@ -213,9 +238,8 @@ def _remaining(sentence: str) -> Iterator[Assertion]:
         else:
             meant = text
         assertions = [*_of_clause(text), *_of_person(text, person)]
-        if predicate and not assertions and _BESIDE.fullmatch(text):
+        if not assertions and _BESIDE.fullmatch(text) and (predicate := _predicate(before)):
             yield Assertion(SELF, "", f"{predicate}, {text}", "holds")
-        predicate = _predicate(text)
         if assertions and _UNMEANT.search(meant) is None:
             yield from assertions
         before, person = text, _person(text) or person
@@ -253,8 +277,10 @@ def _is_told(text: str) -> bool:
 def _of_clause(text: str) -> Iterator[Assertion]:
     if _ONESELF.match(text):
         yield from _of_self(text)
-    elif own := _OWN.match(text):
+    elif own := _OWN.match(text) or _KIN_NAMED.match(text):
         yield from _of_own(own["rest"].split())
+    elif (the := _THE.match(text)) and _HOLDS_NOW.search(text):
+        yield from _of_own(the["rest"].split())
     elif done := _done_to_me(text):
         yield from _stated(f"{done['verb'].strip()} {done['value']}")
 
@@ -271,10 +297,15 @@ def _of_self(text: str) -> Iterator[Assertion]:
     done = done or (_I_HAVE_DONE.match(text) if has else None)
     if done:
         is_had = done["verb"] == "had" and _FOR_LONG.search(text) is not None
+        is_had |= done["value"].startswith(("come off ", "come out of "))
         if is_had or done["verb"] not in _NO_ACTS:
             yield from _stated(done["value"])
         return
-    acts = _I_DO.match(text) if _is_told(text) else None
+    got = _HAD_DONE.match(text)
+    if got:
+        yield from _stated(got["value"])
+        return
+    acts = _I_DO.match(text) if _is_told(text) or _OF_MINE.match(text) else None
     if acts is None:
         return
     verb = acts["verb"]

@@ -92,7 +92,15 @@ def topic_of(clause: Clause) -> str | None:
         r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)",
         clause.whole,
     )
+    match = match or _MISTAKEN.search(clause.whole)
     return match[1] if match else None
+
+
+_MISTAKEN = re.compile(
+    r"\b(?:got|get|have|had|spelt|spelled|misspelt|misspelled|wrote|put|called) (?:my|our) "
+    r"([\w'-]+(?: [\w'-]+)??) (?:wrong|down|incorrectly|as)\b"
+)
+"""What a hearer has wrong, and "it" then puts right: "you've got my birthday wrong"."""
 
 
 def _bare(noun: str) -> str:
