@@ -30,7 +30,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger, listing, supersession
+from treering.journal import check, entries, ledger, listing, sources, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -725,10 +725,10 @@ class Memory:
         self._views.erase_expired()
         with self._reading() as reader:
             settings = ledger.settings(reader, reader.id)
-            sources = list(entries.file_sources(reader, reader.id))
+            files = list(sources.file_sources(reader, reader.id))
             superseded = list(supersession.ids(reader, reader.id))
         yield exchange.header(settings)
-        yield from (exchange.source_line(source) for source in sources)
+        yield from (exchange.source_line(file) for file in files)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,9 @@ from tests.postgres_server import new_schema, server_url
 from treering import Memory
 from treering.errors import InputError, JournalError
 from treering.journal import blocks
+from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
+from treering.journal.postgres.nearest import PgConnection
 from treering.records import Hit
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
@@ -202,6 +204,35 @@ def test_what_is_forgotten_is_found_no_more_and_leaves_the_index(changing: Pair)
     assert _indexed(found) < before
     for memory in (found, changing.exact):
         assert best.source not in {hit.source for hit in memory.search(question, k=30)}
+    assert places(found.search(question, k=10)) == places(changing.exact.search(question, k=10))
+
+
+def test_a_large_index_is_vacuumed_once_for_all_that_was_forgotten(
+    changing: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = changing.found
+    vacuumed: list[str] = []
+    run = vacuum.run
+
+    def noted(connection: PgConnection, tables: Collection[str], *args: Any, **how: Any) -> bool:
+        vacuumed.extend(tables)
+        return run(connection, tables, *args, **how)
+
+    monkeypatch.setattr(vacuum, "run", noted)
+    assert found.forget(source="text0").scrubbed
+    assert vacuumed.count("nearest") == 1
+    monkeypatch.setattr(nearest, "SMALL", 1)
+    assert not found.forget(source="text1").scrubbed
+    assert not found.forget(source="talk1").scrubbed
+    with opened(found._database.url, space="small") as small:  # which has no index
+        small.add("The harbour is old.", source="x")
+        assert small.forget(source="x").scrubbed
+    assert vacuumed.count("nearest") == 1
+    assert found.stats().pending
+    found.settle()
+    assert vacuumed.count("nearest") == 2
+    assert found.stats().pending == {}
+    question = corpus.questions(np.random.default_rng(12), 1)[0]
     assert places(found.search(question, k=10)) == places(changing.exact.search(question, k=10))
 
 

@@ -284,6 +284,11 @@ def test_a_change_that_the_server_has_no_room_for_stores_nothing_and_goes_on_lat
                 memory.add(noise(number), source="large")
                 stored += LINES
         assert len(list(memory.entries())) == 1 + stored
+        with pytest.raises(JournalFull, match="nothing was forgotten, and all of it is still"):
+            memory.forget(source="large")
+        with pytest.raises(JournalFull, match="nothing was forgotten, and all of it is still"):
+            memory.forget_space("default")
+        assert len(list(memory.entries())) == 1 + stored
         assert [hit.text for hit in memory.search("Porto", k=1)] == ["Ana lives in Porto."]
         with psycopg.connect(own.url, autocommit=True) as connection:
             connection.execute("DROP TABLE public.ballast")
@@ -292,6 +297,8 @@ def test_a_change_that_the_server_has_no_room_for_stores_nothing_and_goes_on_lat
         assert len(list(memory.entries())) == 2 + stored
         assert [hit.text for hit in memory.search("Rome", k=1)] == ["Ben lives in Rome."]
         assert memory.check() == []
+        memory.forget(source="large")
+        assert len(list(memory.entries())) == 2
 
 
 LINES: Final = 24

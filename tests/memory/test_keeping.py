@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.conftest import Open
 from treering import Memory
 from treering.errors import FilterError, InputError, UnknownName
 from treering.journal import entries
+from treering.journal.supersession import MOST_STEPS, is_circle
 from treering.llm.scripted import ScriptedLLM
 
 pytestmark = pytest.mark.both_engines
@@ -174,6 +176,43 @@ def test_superseding_needs_two_entries_and_no_circle(memory: Memory) -> None:
     with pytest.raises(InputError, match="superseded by the older one"):
         memory.supersede(new, old)
     assert len(memory.facts.changes()) == 1
+
+
+def test_a_circle_of_several_is_found_from_either_side(memory: Memory) -> None:
+    ids = memory.add([{"role": "user", "content": f"Line {n}."} for n in range(6)]).ids
+    for old, new in pairwise(ids):
+        memory.supersede(old, new)
+    for later, earlier in ((5, 0), (5, 4), (3, 1)):
+        with pytest.raises(InputError, match="superseded by the older one"):
+            memory.supersede(ids[later], ids[earlier])
+    memory.supersede(ids[2], None)
+    memory.supersede(ids[5], ids[0])
+    with pytest.raises(InputError, match="superseded by the older one"):
+        memory.supersede(ids[2], ids[3])
+
+
+def test_looking_for_a_circle_takes_no_longer_the_longer_the_rows_are() -> None:
+    looked_at = 0
+    newer_of: dict[int, int] = {}
+
+    def newer(entry: int) -> int | None:
+        nonlocal looked_at
+        looked_at += 1
+        return newer_of.get(entry)
+
+    def older(entry: int) -> Collection[int]:
+        return [entry - 1] if entry - 1 in newer_of else []
+
+    count = 2_000
+    for entry in range(count, 0, -1):  # each supersedes what supersedes all others
+        assert not is_circle(entry, entry + 1, newer, older)
+        newer_of[entry] = entry + 1
+    assert is_circle(count + 1, 1, newer, older)
+    assert looked_at <= 3 * count
+    newer_of |= {entry: entry + 1 for entry in range(5 * MOST_STEPS, 7 * MOST_STEPS)}
+    newer_of |= {entry: entry + 1 for entry in range(2 * MOST_STEPS, 4 * MOST_STEPS)}
+    with pytest.raises(InputError, match="in one row"):
+        is_circle(4 * MOST_STEPS, 5 * MOST_STEPS, newer, older)
 
 
 # ------------------------------------------------------------------ for a while

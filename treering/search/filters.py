@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes
-from treering.journal import entries
+from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.records import KINDS, Filter
@@ -141,8 +141,8 @@ def _by_columns(
     rest = condition
     masks: list[Mask] = []
     if condition.source is not None:
-        sources = entries.sources_named(reader, space, condition.source)
-        masks.append(_among(items.document, sources))
+        numbers = sources.sources_named(reader, space, condition.source)
+        masks.append(_among(items.document, numbers))
         rest = replace(rest, source=None)
     if condition.speaker is not None:
         code = snapshot.names.speakers.get(condition.speaker)

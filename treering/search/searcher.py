@@ -43,9 +43,6 @@ T = TypeVar("T")
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
 SURE_CANDIDATES = 256  # looked at for a context of a least confidence
-FEW_MORE = 3
-"""Rows behind the best hits that are scored exactly with them, where relations are told of these:
-the vectors of each, and of its neighbours, are read from the database."""
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 
 
@@ -233,12 +230,8 @@ class Searcher:
         """A ranking with the relations that are told of its best hits."""
         if not isinstance(ranking, Ranking):
             return ranking
-
-        def best(ranking: Ranking, query: int, size: int) -> NDArray[np.int64]:
-            return allowed.best(replace(ranking, extra=FEW_MORE), query, size)
-
-        ranking = with_feedback(reader, self._corpus, ranking, plan, queries, best)
-        return with_mentions(reader, self._corpus, ranking, plan, queries, best)
+        ranking = with_feedback(reader, self._corpus, ranking, plan, queries, allowed.best)
+        return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
 
     def exact(
         self, reader: SpaceReader, snapshot: Snapshot

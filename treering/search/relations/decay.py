@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
 from math import ceil, log
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,10 +101,10 @@ class DecayOperator:
         order = np.argsort(places, kind="stable")
         order = order[places[order] < self._length]  # the others are related to nothing
         places = places[order]
-        factors = np.zeros(len(places), dtype=np.float32)
-        for at, (before, place) in enumerate(pairwise(places.tolist()), start=1):
-            if place - before <= FAR:
-                factors[at] = self._chains.factors[before + 1 : place + 1].prod()
+        steps = np.diff(places, prepend=places[:1])
+        factors = np.where(steps == 1, self._chains.factors[places], np.float32(0))
+        for at in np.flatnonzero((steps > 1) & (steps <= FAR)).tolist():
+            factors[at] = self._chains.factors[places[at - 1] + 1 : places[at] + 1].prod()
         sums = np.zeros(len(items), dtype=np.float32)
         sums[order] = _Chains(factors).sums(scores[order])
         return sums
@@ -132,6 +133,13 @@ class DecayOperator:
         return scattered
 
 
+@cache
+def _blas() -> ModuleType:
+    with forks.importing():
+        from scipy.linalg import blas  # here, as it takes a quarter of a second to import
+    return blas
+
+
 class _Chains:
     """Items in a line, each linked by a factor to the one before; 0 links nothing."""
 
@@ -148,9 +156,7 @@ class _Chains:
         size = len(scores)
         if not size:
             return np.zeros(0, dtype=np.float32)
-        with forks.importing():
-            from scipy.linalg import blas  # here, as it takes a quarter of a second to import
-
+        blas = _blas()
         below = self._buffer[1:].reshape(size, 2).T
         above = self._buffer[:-1].reshape(size, 2).T
         # Solving (I - shift(f))·x = s is the recursion x_i = s_i + f_i·x_{i-1}; the transposed
