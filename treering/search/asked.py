@@ -82,7 +82,7 @@ class BonusTerm:
                 column[piece] += mask[piece] * (added * np.float32(of_query))
 
 
-def asked(
+def bonuses(
     snapshot: Snapshot, plan: Plan, queries: Sequence[str], cut: float, now: datetime | None
 ) -> dict[str, BonusTerm]:
     """The terms of what queries ask for, by the names of their relations.
@@ -91,7 +91,7 @@ def asked(
     are spread, and with them what is asked of users and assistants. ``now`` is an aware time from
     which "last week" counts; None for the clock.
     """
-    bonuses: dict[str, BonusTerm] = {}
+    by_name: dict[str, BonusTerm] = {}
     ones = [1.0] * len(queries)
     when = _bonus(snapshot, plan, When, 1.0)
     if when is not None:
@@ -99,16 +99,16 @@ def asked(
         rows = [_when(snapshot, query, clock) for query in queries]
         # A time that holds nearly all tells nothing: the bonus is the smaller the longer it is.
         shares = [0.0 if mask is None else 1 - float(mask.mean()) for mask in rows]
-        bonuses[When().name] = BonusTerm(rows, when, shares)
+        by_name[When().name] = BonusTerm(rows, when, shares)
     role = _bonus(snapshot, plan, Role, cut)
     if role is not None:
-        bonuses[Role().name] = BonusTerm(_roles(snapshot, queries), role, ones)
+        by_name[Role().name] = BonusTerm(_roles(snapshot, queries), role, ones)
     wish = _bonus(snapshot, plan, Wish, cut)
     if wish is not None:
         rows = [_wishes(snapshot)] * len(queries)
-        bonuses[Wish().name] = BonusTerm(rows, wish, ones)
+        by_name[Wish().name] = BonusTerm(rows, wish, ones)
     return {
-        name: term for name, term in bonuses.items() if any(mask is not None for mask in term.rows)
+        name: term for name, term in by_name.items() if any(mask is not None for mask in term.rows)
     }
 
 
