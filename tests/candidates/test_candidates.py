@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.candidates import corpus
 from tests.embedders import HashingEmbedder
@@ -286,25 +286,39 @@ def test_until_the_index_is_made_all_is_held_and_a_warning_says_so(
         ]
 
 
-def test_without_the_extension_settle_says_what_to_do() -> None:
+@contextmanager
+def plain_database() -> Iterator[tuple[str, str]]:
+    """A database without the extension, and a user who owns nothing else: a URL for each of an
+    administrator and that user."""
     name = f"plain_{os.getpid()}"
+    given = conninfo_to_dict(server_url())
     with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
         connection.execute(f"CREATE DATABASE {name}")
         connection.execute(f"CREATE ROLE {name} LOGIN")
         connection.execute(f"GRANT CREATE ON DATABASE {name} TO {name}")
         connection.execute(f"REVOKE CREATE ON DATABASE {name} FROM PUBLIC")
-    given = conninfo_to_dict(server_url())
-    url = f"postgresql://{name}@/{name}?host={given['host']}&limit=2"
-    try:
-        with opened(url) as memory:
-            memory.add(corpus.text(np.random.default_rng(1), 40), source="text")
-            with pytest.raises(JournalError, match="CREATE EXTENSION vector"):
-                memory.settle()
-            assert len(memory.search("text", k=3)) == 3
-    finally:
-        with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
+        try:
+            administrator = make_conninfo(server_url(), dbname=name)
+            yield administrator, f"postgresql://{name}@/{name}?host={given['host']}&limit=2"
+        finally:
             connection.execute(f"DROP DATABASE {name} (FORCE)")
             connection.execute(f"DROP ROLE {name}")
+
+
+def test_without_the_extension_settle_says_what_to_do_and_so_with_an_old_one() -> None:
+    with plain_database() as (administrator, url), opened(url) as memory:
+        memory.add(corpus.text(np.random.default_rng(1), 40), source="text")
+        with pytest.raises(JournalError, match="CREATE EXTENSION vector"):
+            memory.settle()
+        assert len(memory.search("text", k=3)) == 3
+        with closing(psycopg.connect(administrator, autocommit=True)) as connection:
+            connection.execute("CREATE EXTENSION vector")
+            connection.execute(
+                "UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'"
+            )
+        with pytest.raises(JournalError, match=r"is 0\.7\.4, and 0\.8 or newer .* UPDATE"):
+            memory.settle()
+        assert len(memory.search("text", k=3)) == 3
 
 
 @pytest.mark.parametrize("limit", ["0", "all", "-1"])

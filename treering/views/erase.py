@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
 from treering.journal import claims, entries, removal, replies, sources, storage, unanswered, work
@@ -22,8 +22,6 @@ from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
 
 log = logging.getLogger("treering")
-
-T = TypeVar("T")
 
 WORDS = (
     *("statement", "superseded", "memo_version", "node", "code_change", "reply", "work_error"),
@@ -91,25 +89,9 @@ class Eraser:
             return Forgotten(tuple(erased), tuple(names), rows, scrubbed=False)
 
         with self._space.database.erasing():
-            forgotten = self._with_room(lambda: self._space.write_together(change))
+            with _told_if_full():
+                forgotten = self._space.write_together(change)
             return replace(forgotten, scrubbed=self.scrub())
-
-    def _with_room(self, change: Callable[[], T]) -> T:
-        """The result of a change that erases, which needs room itself.
-
-        Where there is none it makes some: what changes left behind that found no room. Raises
-        JournalFull if that is not enough; nothing is erased then.
-        """
-        try:
-            return change()
-        except JournalFull:
-            _scrub(self._space.database, WAIT_S)
-        try:
-            return change()
-        except JournalFull as error:
-            raise JournalFull(
-                f"nothing was forgotten, and all of it is still there: {error}"
-            ) from error
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> tuple[dict[str, int], list[str]]:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed.
@@ -154,7 +136,8 @@ class Eraser:
         """Erase a space of the file with all that it has. Raises UnknownName."""
         database = self._space.database
         with database.erasing():
-            forgotten = self._with_room(lambda: _removed(database, name))
+            with _told_if_full():
+                forgotten = _removed(database, name)
             return replace(forgotten, scrubbed=self.scrub())
 
     def scrub(self, *, patient: bool = False) -> bool:
@@ -236,6 +219,20 @@ class Eraser:
             waiting = [s for erasure in erasures for s in erasure.entries if s not in seqs]
             further += waiting
         return dict(rows), further
+
+
+@contextmanager
+def _told_if_full() -> Iterator[None]:
+    """Say of a change that erases what it means that there is no room for it.
+
+    Rows that are deleted or changed take room themselves, for the log at least.
+    """
+    try:
+        yield
+    except JournalFull as error:
+        raise JournalFull(
+            f"nothing was forgotten, and all of it is still there: {error}"
+        ) from error
 
 
 def _removed(database: Database, name: str) -> Forgotten:

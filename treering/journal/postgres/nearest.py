@@ -38,9 +38,12 @@ EF_SEARCH: Final = 200
 _ARRIVING: Final = "nearest_arriving"
 """A table of the connection, which new vectors pass through."""
 
+OLDEST: Final = (0, 8)
+"""The version of pgvector that goes on searching an index until enough is found."""
+
 _EXTENSION: Final = """
-    SELECT CAST(n.nspname AS TEXT) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
-    WHERE e.extname = 'vector'
+    SELECT CAST(n.nspname AS TEXT), e.extversion
+    FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
 """
 _SIZES: Final = """
     SELECT CAST(split_part(c.relname, '_', 2) AS BIGINT), sum(pg_relation_size(c.oid))
@@ -196,7 +199,9 @@ def _make_table(connection: PgConnection) -> None:
             connection.execute("CREATE EXTENSION vector SCHEMA public")
         except psycopg.Error as error:
             raise JournalError(_MISSING) from error
-        row = ("public",)
+        row = connection.execute(_EXTENSION).fetchone()
+    assert row is not None  # it was made just now
+    _refuse_old(str(row[1]))
     made = connection.execute("SELECT to_regclass('nearest') IS NOT NULL").fetchone()
     if made is not None and made[0]:
         return
@@ -210,6 +215,17 @@ def _make_table(connection: PgConnection) -> None:
         )
         connection.execute("CREATE INDEX nearest_by_number ON nearest (space, model, number)")
         connection.execute("SELECT treering_protect('nearest')")
+
+
+def _refuse_old(version: str) -> None:
+    """Raise JournalError for a pgvector that is too old."""
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST:
+        raise JournalError(
+            f"the extension pgvector of the database is {version}, and "
+            f"{'.'.join(map(str, OLDEST))} or newer is needed to find the nearest of so many; let "
+            "an administrator install it and run ALTER EXTENSION vector UPDATE, or give the URL a "
+            "larger limit=…"
+        )
 
 
 def highest(connection: PgConnection, space: int, model: int) -> int:

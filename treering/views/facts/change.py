@@ -14,7 +14,7 @@ from typing import Final
 
 from treering.search.terms import terms
 from treering.views.facts.form import DOES
-from treering.views.facts.statement import Statement
+from treering.views.facts.record import Statement
 
 WHOLE: Final = frozenset(
     {"number", "phone number", "mobile number", "cell number"}

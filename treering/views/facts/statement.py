@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -19,7 +19,7 @@ from treering.search.terms import stem
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
 from treering.views.facts.fiction import own_life
-from treering.views.facts.form import DOES, Form, Sense
+from treering.views.facts.form import DOES, Form
 from treering.views.facts.forms import FORMS
 from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import called, mentions
@@ -27,6 +27,7 @@ from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
+from treering.views.facts.record import BOTS, Statement
 from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
@@ -38,8 +39,6 @@ MAX_NOTE_CHARS: Final = 600
 
 MAX_SENTENCE_CHARS: Final = 300
 _USES: Final = DOES + "use"
-BOTS: Final = frozenset({"assistant", "system", "tool"})
-
 _TITLE = "|".join(
     rf"(?<=\b{title})"
     for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "dr", "mr", "mrs", "prof")
@@ -177,21 +176,6 @@ _UNASSERTED = re.compile(
 """What makes all of a sentence supposed, reported or not meant."""
 
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence that gives ``subject`` a ``value`` in a ``slot``.
-
-    ``start`` and ``stop`` are the sentence's character offsets in its entry.
-    """
-
-    subject: str
-    slot: str
-    value: str
-    sense: Sense
-    start: int
-    stop: int
 
 
 def statements(entry: Entry) -> list[Statement]:
