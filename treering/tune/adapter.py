@@ -67,8 +67,7 @@ def model_facts(path: Path) -> ModelFacts:
         keys = int(_number(fields, architecture, "attention.head_count_kv", queries))
     except (ValueError, KeyError, IndexError, OverflowError) as error:
         raise LLMNotConfigured(
-            f"{str(path)!r} cannot be tuned: its header cannot be read ({error}); "
-            "it may be cut off"
+            f"{str(path)!r} cannot be tuned: its header cannot be read ({error}); it may be cut off"
         ) from error
     if architecture not in TUNED:
         raise LLMNotConfigured(
