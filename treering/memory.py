@@ -419,11 +419,12 @@ class Memory:
         With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
         relevant the context is empty, and ``context.surest`` says how sure the best was.
 
-        With ``compress`` (the share of tokens to keep, such as 0.5) passages of ``budget /
-        compress`` tokens are found, and shortened to ``budget``. ``compressor`` leaves out what is
-        easily guessed: ``words`` by how often they stand there, ``model`` by the probabilities of a
-        local model (raises LLMNotConfigured, LLMUnavailable). Citations, speakers, numbers and code
-        stay.
+        With ``compress`` (the least share of tokens to keep, such as 0.5) passages of up to
+        ``budget / compress`` tokens are found, and shortened as far as ``budget`` needs; what fits
+        is not cut. ``compressor`` leaves out what is easily guessed: ``words`` by how often they
+        stand there, ``model`` by the probabilities of a local model (raises LLMNotConfigured,
+        LLMUnavailable). Citations, speakers, code, and numbers with what they count stay; what
+        denies or bounds a clause stays or goes with it.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")

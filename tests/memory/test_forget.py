@@ -226,19 +226,17 @@ def test_another_writer_or_a_full_disk_delays_the_scrubbing_only(
     assert b"flowerpot" not in bytes_of(path)
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
+def test_without_a_condition_nothing_is_forgotten(memory: Memory) -> None:
+    memory.add("Ana moved to Porto.")
+    nothing: list[dict[str, Any]] = [
         {},
         {"source": None},
         {"metadata": {}},
         {"speaker": None, "since": None},
-    ],
-)
-def test_without_a_condition_nothing_is_forgotten(memory: Memory, where: dict[str, Any]) -> None:
-    memory.add("Ana moved to Porto.")
-    with pytest.raises(InputError, match="needs an entry id or a filter"):
-        memory.forget(**where)
+    ]
+    for where in nothing:
+        with pytest.raises(InputError, match="needs an entry id or a filter"):
+            memory.forget(**where)
     assert memory.stats().entries == 1
 
 

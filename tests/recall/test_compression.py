@@ -219,7 +219,7 @@ SURPRISING = {"sister", "Porto"}
 
 def test_a_model_tells_which_words_are_hard_to_guess(open_memory: Open) -> None:
     memory = open_memory(llm=Reader())
-    memory.add("My sister moved to the Porto area.")
+    memory.add("My sister really likes the Porto area.")
     shown = memory.context("?", budget=8, compress=0.4, compressor="model")
     assert shown.passages[0].text == "sister Porto."
 

@@ -43,13 +43,14 @@ class AsyncTree:
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
         chat_unit: ChatUnit | None = None,
+        gap_hours: float | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
         those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
-        summaries become pending work. Raises InputError.
+        ``summary_tokens``, ``deeper_tokens``, ``chat_unit`` and ``gap_hours`` are those of
+        ``Settings``. All summaries become pending work. Raises InputError.
         """
         return await asyncio.to_thread(
             lambda: self._view().replant(
@@ -62,6 +63,7 @@ class AsyncTree:
                 summary_tokens=summary_tokens,
                 deeper_tokens=deeper_tokens,
                 chat_unit=chat_unit,
+                gap_hours=gap_hours,
             )
         )
 

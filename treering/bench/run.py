@@ -17,6 +17,7 @@ from treering.bench.metrics.evidence import (
     by_rank,
     overall,
     ranked_units,
+    reached,
     recall,
 )
 from treering.bench.policy.contract import RetrievalPolicy
@@ -257,6 +258,7 @@ def _evidence(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion)
     for budget in BUDGETS:
         filled = policy.within(space, question, picked, budget)
         metrics[f"recall@{budget}tokens"] = recall(ranked_units(filled), question.evidence)
+        metrics[f"reach@{budget}tokens"] = recall(reached(filled), question.evidence)
     return _measured(policy, space, question, metrics, {})
 
 

@@ -287,22 +287,18 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
 
 
 def metadata_values(
-    reader: Reader, space: int, key: str, seqs: Collection[int] | None
+    reader: Reader, space: int, key: str, first: int, last: int
 ) -> Iterator[tuple[int, str, Value]]:
     """Sequence number, kind and value of the entries that have a key in their metadata, ascending.
 
-    They are those of ``seqs``, or all. The database says what a value is, as it does in a filter.
+    They are those from one number to another. The database says what a value is, as in a filter.
     """
-    sql = (
+    rows = reader.rows(
         f"SELECT e.seq, {reader.dialect.kind_and_value('m')} FROM entry e"
         f" JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
-        " WHERE e.space = ? AND m.key = ?"
+        " WHERE e.space = ? AND m.key = ? AND e.seq BETWEEN ? AND ? ORDER BY e.seq",
+        (space, key, first, last),
     )
-    params: list[Value] = [space, key]
-    if seqs is not None:
-        sql += " AND e.seq IN (SELECT value FROM json_each(?))"
-        params.append(json.dumps(list(seqs)))
-    rows = reader.rows(f"{sql} ORDER BY e.seq", params)
     return ((int(row[0]), str(row[1]), row[2]) for row in rows)
 
 

@@ -11,6 +11,7 @@ import secrets
 import signal
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,14 +169,18 @@ class _MemoWriter:
 
     def __init__(self, llm: LocalLLM, chat: OpenAICompatible) -> None:
         self._llm = llm
+        self._chat = chat
         self.model = chat.model
         self.context_window = llm.context_window
-        self.complete = chat.complete
         self.stream = chat.stream
         self.count_tokens = llm.count_tokens
 
     def __repr__(self) -> str:
         return f"{self._llm!r}.for_memos"
+
+    def complete(self, messages: Sequence[Message], **sampling: Any) -> Reply:
+        """The reply with the adapter; the server names only the model itself."""
+        return replace(self._chat.complete(messages, **sampling), model=self.model)
 
     def close(self) -> None:
         """The model closes itself; whoever asks it about memos has only borrowed it."""

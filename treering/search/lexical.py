@@ -277,8 +277,13 @@ class Lexical:
 
     def _frequency(self, rows: Slots) -> int:
         """How many of the slots that hold a term have a row."""
-        gone = 0 if self._is_gone is None else int(np.count_nonzero(self._is_gone[rows]))
-        return len(rows) - gone
+        if self._is_gone is None:
+            return len(rows)
+        # Whichever are fewer are looked up among the others.
+        is_gone = (
+            self._is_gone[rows] if len(rows) < len(self._gone) else _are_among(rows, self._gone)
+        )
+        return len(rows) - int(np.count_nonzero(is_gone))
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
@@ -383,7 +388,7 @@ def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
     return np.concatenate(postings.slots), np.concatenate(postings.counts)
 
 
-def _are_among(rows: Slots, slots: Codes) -> NDArray[np.bool_]:
+def _are_among(rows: Slots, slots: Slots | Codes) -> NDArray[np.bool_]:
     """Which slots are among those of a term, which ascend."""
     at = np.minimum(rows.searchsorted(slots), len(rows) - 1)
     among: NDArray[np.bool_] = rows[at] == slots
@@ -394,11 +399,14 @@ def _merged(runs: list[PostingRun]) -> list[PostingRun]:
     """Merge runs of similar size from the end, so that few remain."""
     while len(runs) > 1 and len(runs[-2].rows) <= min(MERGE_RATIO * len(runs[-1].rows), SEALED):
         last, before = runs.pop(), runs.pop()
-        runs.append(
-            PostingRun.of(
-                np.concatenate([before.flat_terms(), last.flat_terms()]),
-                np.concatenate([before.rows, last.rows]),
-                np.concatenate([before.counts, last.counts]),
-            )
-        )
+        runs.append(_joined(before, last))
     return runs
+
+
+def _joined(first: PostingRun, second: PostingRun) -> PostingRun:
+    """Two runs as one; the rows of the second come after those of the first."""
+    terms = np.concatenate([first.flat_terms(), second.flat_terms()])
+    order = np.argsort(terms, kind="stable")  # finds what is in order, and merges that: no sorting
+    rows = np.concatenate([first.rows, second.rows])[order]
+    counts = np.concatenate([first.counts, second.counts])[order]
+    return PostingRun.in_order(terms[order], rows, counts)

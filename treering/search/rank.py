@@ -150,17 +150,20 @@ class Ranking:
             cosine=None if cosine is None else float(cosine[row, query]),
         )
 
-    def depth(self, k: int) -> int:
-        """How many rows ``best`` looks at to give k."""
-        return k if self.refinement is None else max(k, min(k + EXTRA, MOST_REFINED))
+    def margin(self, query: int) -> float:
+        """How much two scores for a query may be nearer to each other, or further, than they are
+        here, until ``best`` makes them exact.
+        """
+        return 0.0 if self.refinement is None else self.refinement.margin(query)
 
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
-        rows = top_rows(self.scores[:, query], self.depth(k), allowed)
         if self.refinement is None:
-            return rows
+            return top_rows(self.scores[:, query], k, allowed)
+        depth = max(k, min(k + EXTRA, MOST_REFINED))
+        rows = top_rows(self.scores[:, query], depth, allowed)
         scores = self.scores[rows, query]
-        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.refinement.margin(query)]
+        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
         self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
         rows = np.sort(rows)  # an exact score may also fall below one that is not
         order = np.argsort(-self.scores[rows, query], kind="stable")

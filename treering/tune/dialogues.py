@@ -36,7 +36,7 @@ _FORMS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class DialogueTopic:
     """Lines on one topic, each as "speaker: text"; the summary is empty where there is none."""
 
     name: str
@@ -44,7 +44,7 @@ class Topic:
     lines: tuple[str, ...]
 
 
-Dialogue = tuple[Topic, ...]
+Dialogue = tuple[DialogueTopic, ...]
 """The topics of a conversation in their order, end to end."""
 
 
@@ -67,33 +67,45 @@ def rows_of(path: Path) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def dialogues(path: Path) -> list[Dialogue]:
+def dialogues(path: Path, *, required: bool = True) -> list[Dialogue]:
     """The dialogues of a file; rows of MemoChat for other tasks than writing are left out.
 
-    Raises InputError for a row of another form, and for a file without any dialogue.
+    Raises InputError for a row of another form, and if they are ``required`` and there are none.
     """
-    found = []
+    read: list[Dialogue] = []
     for number, row in enumerate(rows_of(path), 1):
         if _is_other_task(row):
             continue
         try:
-            found.append(_dialogue(row))
+            read.append(_dialogue(row))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise InputError(f"{path}, row {number}: {what}; {_FORMS}") from error
-    if not found:
+    if required and not read:
         raise InputError(f"{path} holds no dialogue with its topics; {_FORMS}")
-    return found
+    return read
 
 
-def apart_from(kept: Sequence[Dialogue], others: Iterable[str]) -> list[Dialogue]:
+def separated(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
+    """Each topic as a dialogue of its own, to be joined with others."""
+    return [(topic,) for dialogue in dialogues for topic in dialogue]
+
+
+def apart_from(own: Sequence[Dialogue], others: Iterable[str]) -> list[Dialogue]:
     """The dialogues none of whose long lines is in the texts of others, such as test rows."""
     seen = {line for text in others for line in _long_lines(text)}
-    return [dialogue for dialogue in kept if seen.isdisjoint(_spoken(dialogue))]
+    return [dialogue for dialogue in own if seen.isdisjoint(_spoken(dialogue))]
+
+
+def is_instruction(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a prompt with its reply, in either of MemoChat's two published forms."""
+    both = "text" in row and "answer" in row
+    pair = row.get("conversations")
+    return "type" in row and (both or (isinstance(pair, list) and len(pair) == 2))
 
 
 def prompt_and_reply(row: Mapping[str, Any]) -> tuple[str, str]:
-    """What a MemoChat row asks and what it expects, in either of its two published forms."""
+    """What such a row asks and what it expects."""
     if "conversations" in row:
         asked, expected = row["conversations"]
         return str(asked["value"]), str(expected["value"])
@@ -141,12 +153,12 @@ def _cut(lines: Sequence[str], topics: Sequence[Mapping[str, Any]]) -> Dialogue:
     return tuple(_topic(p.topic, p.summary, lines[p.start - 1 : p.end]) for p in parts)
 
 
-def _topic(name: object, summary: object, lines: Sequence[str]) -> Topic:
+def _topic(name: object, summary: object, lines: Sequence[str]) -> DialogueTopic:
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"the topic is {name!r}; give a text")
     if not lines:
         raise ValueError(f"topic {name!r} has no lines")
-    return Topic(shown(name), shown(str(summary or "")), tuple(map(shown, lines)))
+    return DialogueTopic(shown(name), shown(str(summary or "")), tuple(map(shown, lines)))
 
 
 def _said(message: Mapping[str, Any]) -> str:

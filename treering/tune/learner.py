@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,7 +75,7 @@ class Learner:
             )
         return Example(self._tokens(before), self._tokens(whole[len(before) :].rstrip("\n")))
 
-    def learn(self, examples: list[Example], rate: float) -> float:
+    def learn(self, examples: Sequence[Example], rate: float) -> float:
         """One step over some rows; the mean loss of a reply's token, in nats."""
         for group in self._optimiser.param_groups:
             group["lr"] = rate

@@ -14,11 +14,12 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, Literal, get_args
 
 from treering.errors import InputError
 from treering.llm.prompts import load
-from treering.tune.dialogues import Dialogue, Topic
+from treering.tune.dialogues import Dialogue, DialogueTopic
 from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
 from treering.views.memos.write import Wording, write_prompt
 
@@ -108,7 +109,7 @@ def _writing(
     return InstructionRow("writing", "joined", text, _borders(topics, with_summaries))
 
 
-def _borders(topics: Sequence[Topic], with_summaries: bool) -> str:
+def _borders(topics: Sequence[DialogueTopic], with_summaries: bool) -> str:
     entries: list[dict[str, object]] = []
     end = 0
     for topic in topics:
@@ -120,9 +121,9 @@ def _borders(topics: Sequence[Topic], with_summaries: bool) -> str:
 
 def _joined(
     dialogues: Sequence[Dialogue], count: int, most_lines: int, rng: random.Random
-) -> list[Topic]:
+) -> list[DialogueTopic]:
     """Topics end to end: those of a conversation on several, or of conversations on one each."""
-    topics: list[Topic] = []
+    topics: list[DialogueTopic] = []
     for dialogue in rng.sample(dialogues, len(dialogues)):
         if len(dialogue) > 1 and not topics:
             return list(dialogue)
@@ -136,7 +137,7 @@ def _joined(
 
 
 def _retrieval(
-    dialogues: Sequence[Dialogue], options: RowOptions, rng: random.Random
+    dialogues: Sequence[Dialogue], _options: RowOptions, rng: random.Random
 ) -> InstructionRow:
     count = rng.randint(*OPTIONS)
     drawn = _distinct(dialogues, count + 1, rng)
@@ -155,13 +156,13 @@ def _queried(rng: random.Random) -> int:
     return rng.randint(*QUERIED)
 
 
-def _option(topic: Topic) -> str:
+def _option(topic: DialogueTopic) -> str:
     return f"{topic.name}. {topic.summary}" if topic.summary else topic.name
 
 
-def _distinct(dialogues: Sequence[Dialogue], count: int, rng: random.Random) -> list[Topic]:
+def _distinct(dialogues: Sequence[Dialogue], count: int, rng: random.Random) -> list[DialogueTopic]:
     """Topics of different names, each of a dialogue drawn anew."""
-    by_name: dict[str, Topic] = {}
+    by_name: dict[str, DialogueTopic] = {}
     for dialogue in rng.sample(dialogues, len(dialogues)):
         topic = rng.choice(dialogue)
         by_name.setdefault(topic.name.casefold(), topic)
@@ -170,23 +171,22 @@ def _distinct(dialogues: Sequence[Dialogue], count: int, rng: random.Random) -> 
     raise InputError(f"there are {len(by_name)} topics of different names; {count} are needed")
 
 
-def _sentences(topic: Topic, rng: random.Random) -> str:
+def _sentences(topic: DialogueTopic, rng: random.Random) -> str:
     """A few successive lines of a topic, without who said them."""
     begin = rng.randint(0, max(len(topic.lines) - QUERY_LINES, 0))
     return " ".join(_text(line) for line in topic.lines[begin : begin + QUERY_LINES])
 
 
 def _chatting(
-    dialogues: Sequence[Dialogue], options: RowOptions, rng: random.Random
+    dialogues: Sequence[Dialogue], _options: RowOptions, rng: random.Random
 ) -> InstructionRow:
     """The user goes back to an earlier topic after having talked of another."""
-    for earlier, recent in _pairs(dialogues, rng):
-        turns = [n for n in range(len(earlier.lines) - 1) if _is_turn(earlier, n)]
-        if turns:
-            turn = rng.choice(turns)
-            break
-    else:
+    pairs = ((earlier, recent) for earlier, recent in _pairs(dialogues, rng) if _turns(earlier))
+    pair = next(pairs, None)
+    if pair is None:
         raise InputError("no dialogue has a line of the user that the bot replies to")
+    earlier, recent = pair
+    turn = rng.choice(_turns(earlier))
     evidence = {
         "Related Topics": earlier.name,
         "Related Summaries": earlier.summary,
@@ -198,18 +198,21 @@ def _chatting(
     return InstructionRow("chatting", "joined", text, _text(earlier.lines[turn + 1]))
 
 
-def _pairs(dialogues: Sequence[Dialogue], rng: random.Random) -> Iterator[tuple[Topic, Topic]]:
+def _pairs(
+    dialogues: Sequence[Dialogue], rng: random.Random
+) -> Iterator[tuple[DialogueTopic, DialogueTopic]]:
     drawn = [rng.choice(dialogue) for dialogue in rng.sample(dialogues, len(dialogues))]
-    yield from zip(drawn, drawn[1:], strict=False)
+    yield from pairwise(drawn)
 
 
-def _is_turn(topic: Topic, number: int) -> bool:
-    """Whether the user says that line and the bot the next, after something to go back to."""
-    return (
-        number > 0
-        and topic.lines[number].startswith("user: ")
-        and topic.lines[number + 1].startswith("bot: ")
-    )
+def _turns(topic: DialogueTopic) -> list[int]:
+    """The lines of the user that the bot replies to, after something to go back to."""
+    pairs = enumerate(pairwise(topic.lines))
+    return [
+        number
+        for number, (asked, replied) in pairs
+        if number and asked.startswith("user: ") and replied.startswith("bot: ")
+    ]
 
 
 def _text(line: str) -> str:

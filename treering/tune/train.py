@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from treering.errors import InputError, TuningStopped
 from treering.llm import processors
 from treering.tune.adapter import model_facts, write_adapter
 
-if TYPE_CHECKING:
-    from treering.tune.learner import Example, Learner
+T = TypeVar("T")
+Row = TypeVar("Row", contravariant=True)
 
 WARM_UP: Final = 0.04
 """Of the steps, in which the learning rate rises (MemoChat, table 2)."""
@@ -85,8 +85,24 @@ class Tuned:
         return self.steps == self.of_steps
 
 
-@dataclass(slots=True)
-class _Checkpoint:
+class Trainable(Protocol[Row]):
+    """What learns from examples step by step, and whose state can be stored."""
+
+    def learn(self, examples: Sequence[Row], rate: float) -> float:
+        """One step; the mean loss."""
+        ...
+
+    def state(self) -> bytes:
+        """All that a step changes."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Go on from a state."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
     """A file with how far a tuning has come: a line of JSON, then the learner's state."""
 
     path: Path
@@ -146,18 +162,14 @@ def tune(
     from treering.tune.learner import Learner, use_threads  # here, as it takes long to import
 
     use_threads(options.threads or processors.usable())
-    place = _Checkpoint(checkpoint, _fingerprint(model, rows, options))
-    stored = place.load()
+    place = Checkpoint(checkpoint, _fingerprint(model, rows, options))
+    place.load()  # before the model is loaded, which takes longer than to see what is wrong
     learner = Learner(model, facts, options.rank, options.rate, options.seed)
     examples = [learner.example(*row) for row in rows]
     fitting = [example for example in examples if len(example) <= options.max_tokens]
     if not fitting:
         raise InputError(f"every row has more than {options.max_tokens} tokens")
-    losses: list[float] = []
-    if stored is not None:
-        losses, state = stored
-        learner.restore(state)
-    _learn(learner, fitting, options, place, losses, progress)
+    losses = learn(learner, fitting, options, place, progress)
     try:
         write_adapter(out, facts, learner.changes(), learner.alpha)
     except InputError as error:
@@ -172,15 +184,22 @@ def tune(
     )
 
 
-def _learn(
-    learner: Learner,
-    examples: Sequence[Example],
+def learn(
+    learner: Trainable[T],
+    examples: Sequence[T],
     options: TuneOptions,
-    place: _Checkpoint,
-    losses: list[float],
-    progress: Progress | None,
-) -> None:
-    """Do the steps that are left, or those that the time is enough for."""
+    place: Checkpoint,
+    progress: Progress | None = None,
+) -> list[float]:
+    """Do the steps that the checkpoint has not, or those that the time is enough for.
+
+    Returns the loss of every step so far. Raises TuningStopped, InputError.
+    """
+    losses: list[float] = []
+    stored = place.load()
+    if stored is not None:
+        losses, state = stored
+        learner.restore(state)
     end = math.inf if options.minutes is None else time.monotonic() + 60 * options.minutes
     steps = _steps(len(examples), options)
     begun = saved = len(losses)
@@ -198,6 +217,7 @@ def _learn(
             progress(len(losses), steps, f"loss {losses[-1]:.2f}")
     if len(losses) > saved:
         place.save(losses, learner.state())
+    return losses
 
 
 def _batches(count: int, options: TuneOptions) -> Iterator[Sequence[int]]:

@@ -89,6 +89,7 @@ class Views:
         self._space = space
         self.embedder = embedder
         self._building = threading.Lock()
+        self._erasing = threading.Lock()
         self._opening_code = threading.Lock()
         self._code: CodeMemory | None = None
         self._views: list[View] = []
@@ -234,18 +235,27 @@ class Views:
             fresh, defaults = self._fresh(reader), fitted.load(stored)
             expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
-        if expired:
-            self.erase_expired()
-        self._index(fresh)
         now = settings.choices_of(stored)
         tree = mixed or (level or now.level) != "texts"
+        if expired:
+            self.erase_expired(alone=not tree)  # a search among texts leaves it out anyway
+        self._index(fresh)
         return self._plan(defaults, relations, alpha, tree=tree), now
 
-    def erase_expired(self) -> None:
+    def erase_expired(self, *, alone: bool = False) -> None:
         """Erase the entries whose time has passed. Their bytes go with the next ``settle``.
 
-        What the disk cannot do now is done by the next use.
+        What the disk cannot do now is done by the next use. With ``alone``, nothing is done while
+        another thread does it, which may have to wait for who is writing.
         """
+        if not self._erasing.acquire(blocking=not alone):
+            return
+        try:
+            self._erase_expired()
+        finally:
+            self._erasing.release()
+
+    def _erase_expired(self) -> None:
         with self._space.read() as reader:
             expired = entries.expired(reader, reader.id)
         if not expired:

@@ -2,7 +2,8 @@
 
 "She did not go before it rained" without "not" or "before" says something else. What denies,
 excepts or bounds is therefore kept with the clause that it turns, or left out with it. A number is
-kept with what it counts, a modal verb or a preposition such as "from" with its next word.
+kept with what it counts, a modal verb or a preposition such as "from" with its next word, and "to"
+with the words on both sides.
 
 The words are English; those that deny and except are there for ten more languages. A word that
 means something else in another language costs nothing but a clause that is not shortened.
@@ -29,7 +30,9 @@ _TURNING: Final = _words(
     "no not never nor neither none nobody nothing nowhere noone no-one cannot",  # what denies,
     "without unless except excepting excluding only merely solely if before after until till",
     "than instead rather otherwise hardly scarcely barely rarely seldom few almost nearly",
-    "maybe perhaps probably possibly allegedly supposedly",  # bounds, or leaves it open
+    "maybe perhaps probably possibly allegedly supposedly formerly previously",  # bounds, or
+    "hope hopes hoped wish wishes wished claim claims claimed believe believes believed",  # leaves
+    "suppose supposes supposed dream dreams dreamed dreamt imagine imagines imagined",  # it open
     "nicht kein keine keinen keinem keiner nie niemals niemand nichts ohne außer nur weder kaum",
     "bevor nachdem falls sofern",  # German
     "ne pas jamais sans sauf rien aucun aucune personne seulement avant après",  # French
@@ -55,6 +58,10 @@ _HEADS: Final = _words(
     "may might must should could would can will shall ought from against by versus"
 )
 """Modal verbs and prepositions: "hit by Ben" without "by" has Ana hit him."""
+
+_HEAD_FORM: Final = re.compile(r"\w+['’](?:ll|d)|(?:may|might|must|should|could|would)['’]?ve")
+_TO: Final = "to"
+"""It has the word before it, too: who wants to move, or used to live there, does not."""
 
 _COUNTS: Final = _words(
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
@@ -163,7 +170,10 @@ def _headed(
 ) -> Iterator[Range]:
     """Modal verbs and prepositions, each up to the first word that tells something."""
     for at, name in enumerate(names):
-        if name in _HEADS:
+        if name == _TO:
+            first = at - 1 if at and not pauses(sentence[at - 1]) else at
+            yield first, _behind_content(sentence, at, is_content)
+        elif name in _HEADS or _HEAD_FORM.fullmatch(name):
             yield at, _behind_content(sentence, at, is_content)
 
 

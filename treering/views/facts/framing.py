@@ -24,7 +24,8 @@ _SAID_FIRST = _phrases("""
     ok / okay / so / um / umm / uh / er / erm / like / nope / yeah no / oh / oh and / ah / aw
     ha / well / right / also / and / but / lol / haha / hehe / fyi / tbh / ngl / btw
     by the way / yeah / yes / yep / yup / aye / hey / hi / hiya / hello / heya / hi there
-    hello there / hey there / hi all / hi everyone / hi again / hello again / hey again / anyway / and anyway / anyway so / so anyway
+    hello there / hey there / hi all / hi everyone / hi again / hello again / hey again / anyway
+    and anyway / anyway so / so anyway
     anyways / anyhow / honestly / actually / incidentally / apparently / finally / remember
     don't forget / as it happens / believe it or not / joking aside / no joke / not kidding
     fun fact / true story / in other news / long story short / turns out / it turns out
@@ -79,8 +80,10 @@ _HEADING = (
     r"(?:updates?|notes?|changes?|heads[- ]?up|corrections?|reminder|clarification|amendment|fyi|"
     r"announcement|addition|notice|newsflash|news flash|alert|details?|point|aside|confession)"
     r"(?: (?:for|from|to|on|about|of|re|regarding|before|after|while|in)(?: [a-z'-]+){1,6}?)?"
-    r"|(?:an? |the |my |small |ok )*(?:typo|error|mistake|slip)(?: (?:in|from|of|on|with|about)(?: [a-z'-]+){1,6}?)?"
-    r"|(?:an? |the )?(?:funny|true|long|short|sad|weird|quick|crazy|small) (?:story|thing)(?: short)?"
+    r"|(?:an? |the |my |small |ok )*(?:typo|error|mistake|slip)(?: (?:in|from|of|on|with|"
+    r"about)(?: [a-z'-]+){1,6}?)?"
+    r"|(?:an? |the )?(?:funny|true|long|short|sad|weird|quick|crazy|small) (?:story|thing)(?: "
+    r"short)?"
     r"|(?:just )?(?:an? )?(?:quick|small|little|last|final|other) (?:one|thing|word|question) "
     r"(?:before|while|since|as|for|about|on|from)(?: [a-z'-]+){1,6}?"
 )
@@ -97,7 +100,8 @@ _SAYING = (
 _TO_SAY = (
     r"(?:(?:i|we|it|that|this|you|can|could|do|would|should|must|ought|might|may|will|have|has|"
     r"i've|i'd|i'll|i'm|it's|am|is|as|be|to|just|also|only|thought|wanted|want|meant|need|needed|"
-    r"like|forgot|you'd|you'll|you might|wish(?= to\b)|write|writing|hereby|let|me|please|kindly|probably|best|good|well|worth|"
+    r"like|forgot|you'd|you'll|you might|wish(?= to\b)|write|writing|hereby|let|me|please|kindly|"
+    r"probably|best|good|well|worth|"
     r"better|happy|quickly|here) )*"
     rf"{_SAYING}(?: (?:here|too|also|first|again|now|you|before|already|earlier|this|yet))*"
 )
@@ -123,7 +127,8 @@ _SAID_ELSE = (
 
 _LEAPT = (
     r"(?:i|we)(?:'ve| have)? (?:(?:finally|actually|only|really|just|gone and) )*(?:did it|done it|"
-    r"did the thing|bit the bullet|took the plunge|taken the plunge|pulled the trigger|caved(?: in)?|"
+    r"did the thing|bit the bullet|took the plunge|taken the plunge|pulled the trigger|caved(?: "
+    r"in)?|"
     r"made the (?:leap|jump|switch|move)|cracked|gave in|made (?:a|my|the) (?:decision|mind up|"
     r"choice)|decided|went for it|sorted it)"
 )
@@ -146,11 +151,13 @@ def _alternatives(*, of_speaker: bool) -> str:
 _CALL = re.compile(rf"{_alternatives(of_speaker=False)}|(?:{_HEADING}) ?{_MARK}", re.IGNORECASE)
 _INTRODUCTION = re.compile(
     rf"{_alternatives(of_speaker=True)}|(?:{_DOUBT}|{_FEELING}),? +"
-    rf"|{_LEAPT}(?:,| and|:) +|{_SAID_ELSE},? but +|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
+    rf"|{_LEAPT}(?:,| and|:) +|{_SAID_ELSE},? but +|{_TO_SAY}(?: that)?(?:{_MARK}| but +|"
+    rf"(?<=that) +| +(?=(?:I|we|my|our)\b))",
     re.IGNORECASE,
 )
 _HEADED = (
-    "typo error mistake slip ok funny true sad weird crazy quick small little another brief short minor tiny slight important final last one big further "
+    "typo error mistake slip ok funny true sad weird crazy quick small little another brief short "
+    "minor tiny slight important final last one big further "
     "general personal the a an my just more happy late early latest great good two few couple some "
     "change contact account life update updates note notes changes heads heads-up headsup "
     "correction corrections reminder clarification amendment fyi announcement addition notice "
@@ -176,7 +183,8 @@ _TAIL = re.compile(
     r"that matters|it matters|that's ok|that makes|"
     r"it helps|i'm honest|i'm being honest|i remember|u)\b|(?:as|like) i (?:said|mentioned|told)\b|"
     r"i (?:suppose|guess|think|must say|have to say)$|"
-    r"(?:so )?remind me\b|which you\b|(?:so|and) if (?:i|you|we)\b|so (?:please|pls|plz|kindly|ignore|you|u|can you|no need|use|"
+    r"(?:so )?remind me\b|which you\b|(?:so|and) if (?:i|you|we)\b|so (?:please|pls|plz|kindly|"
+    r"ignore|you|u|can you|no need|use|"
     r"stop|don't|do not|bear|keep in)\b|just so (?:you|u)\b|as you (?:may|might|know)\b|"
     r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
     r"for (?:the record|future reference|reference|context|what it's worth)\b|"
@@ -210,7 +218,8 @@ _MOMENT = (
 )
 _SINCE = r"(?:as of|as from|from|starting|beginning|effective(?: from| as of)?|with effect from)"
 _SINCE_THEN = re.compile(
-    rf"(?<=\w) {_SINCE} {_MOMENT}(?: onwards?| on| forwards?)?(?=[.,!;:]|$| (?:and|because|so|i|we)\b)",
+    rf"(?<=\w) {_SINCE} {_MOMENT}(?: onwards?| on| forwards?)?(?=[.,!;:]|$| (?:and|because|so|i|"
+    rf"we)\b)",
     re.I,
 )
 _FROM_THEN = re.compile(rf"^{_SINCE} {_MOMENT}(?: onwards?)?[,:]? (?=\w)", re.IGNORECASE)
@@ -231,7 +240,8 @@ FRAMING_WORDS: Final = (
     | _SINCE_WORDS
     | word_set("never haven couldn can cannot could won wouldn")
     | word_set(
-        "scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit sorry"
+        "scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit "
+        "sorry"
     )
 )
 """A sentence without these has nothing but openers taken off."""
@@ -259,9 +269,12 @@ def tidied(text: str) -> str:
 
 
 _LOOKS_BACK = re.compile(
-    r",? (?:and|but) (?:I |we )?(?:(?:have |I've |we've )?never (?:looked|went|gone|going|felt|been|slept|"
-    r"regretted)|haven't (?:looked|regretted|felt|been)|(?:couldn't|can't|could not|cannot) (?:be|go|"
-    r"wait|believe|complain|get over|imagine|recommend)|won't (?:go|be going)|wouldn't (?:go|change|"
+    r",? (?:and|but) (?:I |we )?(?:(?:have |I've |we've )?never (?:looked|went|gone|going|felt|"
+    r"been|slept|"
+    r"regretted)|haven't (?:looked|regretted|felt|been)|(?:couldn't|can't|could not|cannot) (?:be|"
+    r"go|"
+    r"wait|believe|complain|get over|imagine|recommend)|won't (?:go|be going)|wouldn't (?:go|"
+    r"change|"
     r"swap|be without))\b[^,;]*$"
 )
 """How glad one is of a change: "… and never looked back"."""
@@ -273,11 +286,30 @@ _CORRECTED = re.compile(
     r"(?:scratch that|strike that|correction|my mistake|my bad|typo|i misspoke|i was wrong|"
     r"actually no|no wait|sorry|wait|no|ignore that|i got that wrong|i take that back|i meant|"
     r"wrong one|make that|sorry no|edit)\W+"
-    r"(?:it's|it is|that's|that should (?:be|read|say)|it should (?:be|read|say)|make that|i meant) "
+    r"(?:it's|it is|that's|that should (?:be|read|say)|it should (?:be|read|say)|make that|i "
+    r"meant) "
     r"(?:actually |now )?(?=(?-i:[A-Z])[a-z]|\S*\d)(?!\w+day\b)",
     re.IGNORECASE,
 )
 """A correction of something that is not named: "Scratch that, it's Lindqvist with a q"."""
+
+
+_SPELT_SO = re.compile(
+    r"^(?:(?:for the record|actually|btw|by the way|fyi|ps|also|and|oh|no|sorry|well),? )*it's "
+    r"(?=(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?,? (?:not|with an?|spelt|spelled|and not)\b)",
+    re.IGNORECASE,
+)
+"""How a name is put right that is not named: "it's Siobhan, not Shavonne"."""
+
+_CORRECTING: Final = (
+    "it's ",
+    "it is ",
+    "that's ",
+    " should ",
+    "make that ",
+    "i meant ",
+    "I meant ",
+)
 
 
 def unframed(text: str, words: frozenset[str] | None = None) -> str:
@@ -285,14 +317,19 @@ def unframed(text: str, words: frozenset[str] | None = None) -> str:
 
     ``words`` are its words in small letters, if they are known.
     """
-    text = without_openers(_CORRECTED.sub("It's now ", text))
+    if any(sign in text for sign in _CORRECTING):
+        corrected = _CORRECTED.match(text) or _SPELT_SO.match(text)
+        text = f"For me it's now {text[corrected.end() :]}" if corrected else text
+    text = without_openers(text)
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
-    if words is None or not _BACK_WORDS.isdisjoint(words):
+    if (" and " in text or " but " in text) and (words is None or _BACK_WORDS & words):
         text = _LOOKS_BACK.sub("", text)
     if words is None or not _SINCE_WORDS.isdisjoint(words):
         text = _ASIDE_THEN.sub(" now ", text)
-        text = _FROM_THEN.sub("Now ", _SINCE_THEN.sub(" now", text))
+        text = _SINCE_THEN.sub(" now", text)
+        first = _FROM_THEN.match(text)
+        text = f"Now {text[first.end() :]}" if first else text
     return text
 
 
@@ -306,5 +343,5 @@ def without_openers(text: str) -> str:
         if opener is None and first[0] in _INTRODUCERS:
             opener = _INTRODUCTION.match(text)
         if opener is None or opener.end() == len(text):
-            return _THAT.sub("", text)
+            return text[len("that ") :] if _THAT.match(text) else text
         text = text[opener.end() :]

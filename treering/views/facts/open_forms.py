@@ -50,8 +50,12 @@ _FROM_TO = re.compile(
 )
 _CHANGED_TO = re.compile(
     rf"{_OWNER} {_NOUN}(?: (?:has|have|was|were|got|just|recently|now|been|finally))* "
-    r"(?P<verb>changed|switched|went|gone|moved|dropped|increased|rose|renamed)(?: (?:up|down|over|"
-    r"back))?(?: from (?P<old>[^,;:.!?]{1,40}?))? to (?P<new>.+)"
+    r"(?P<verb>changed|switched|went|gone|moved|dropped|increased|rose|renamed|doubled|halved|"
+    r"raised|"
+    r"lowered|cut|reduced|extended|renewed|upgraded|downgraded|bumped|transferred|reset|pushed|"
+    r"shifted|"
+    r"brought|put)(?: (?:up|down|over|"
+    r"back|forward))?(?: from (?P<old>[^,;:.!?]{1,40}?))? to (?P<new>.+)"
 )
 _IS_NOW = re.compile(
     rf"{_OWNER}(?P<fresh> (?:new|current|latest|brand new|newest))? {_NOUN}{_IS}"
@@ -66,7 +70,8 @@ _DATE = (
 )
 _DUE = (
     r"(?P<verb>expires|starts|begins|ends|finishes|opens|closes|renews|runs out|is due|are due|"
-    r"is (?:now |only |again )?(?:valid|good|up|due)|falls|takes place|runs|lasts|matures|leaves|departs|arrives|go out|"
+    r"is (?:now |only |again )?(?:valid|good|up|due)|falls|takes place|runs|lasts|matures|leaves|"
+    r"departs|arrives|go out|"
     r"start|end|is booked|is scheduled|is set|are valid)"
 )
 _DATED = re.compile(

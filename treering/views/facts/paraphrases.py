@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
-from treering.views.facts.verbs import CHOICE_NOUNS, PETS, ROLES
-
-
-@dataclass(frozen=True, slots=True)
-class Paraphrase:
-    """A wording and the plain one. A sentence must hold one of the ``hints``, in lower case."""
-
-    hints: str
-    expression: str
-    plain: str
-    example: str
-    read: str
-
-    def applied(self, sentence: str) -> str:
-        """A sentence in plain wording."""
-        return _compiled(self.expression).sub(self.plain, sentence)
-
-
-@cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.IGNORECASE)
-
+from treering.views.facts.idioms import IDIOMS
+from treering.views.facts.paraphrase import Paraphrase
+from treering.views.facts.verbs import CHOICE_NOUNS, ROLES
 
 _ATTRIBUTES = "|".join(
     sorted(
@@ -39,12 +18,6 @@ _ATTRIBUTES = "|".join(
         | {"weight", "age", "marital status", "allergies", "contact", "bank", "account"}
     )
 )
-_OF_THE_HOUSE = set(
-    "wife husband missus kids twins baby landlord boss car boiler wifi broadband rent mortgage garden kitchen "
-    "house flat van bike allotment heating".split()
-)
-"""What is one's own though one calls it "the": who speaks of "the wife" is her husband."""
-
 _OWNED = rf"(?P<thing>(?:[a-z-]+ ){{0,2}}?(?:{_ATTRIBUTES}))"
 _KINDLY = r"^(?:please |kindly |do |could you |can you |would you )*"
 
@@ -124,10 +97,11 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "never",
-        r"\bI never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|touch|buy|"
+        r"\b(?P<who>I|we) never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|"
+        r"touch|buy|"
         r"fly|cook|swim|run|go|"
         r"ride|bake|dance|sing)\b)",
-        "I don't ",
+        r"\g<who> don't ",
         "I never drink on weeknights.",
         "I don't drink on weeknights.",
     ),
@@ -170,7 +144,8 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "goes go runs",
-        r"(?:^|(?<=[,;] )|(?<=days )|(?<=now ))everything (?:now )?(?:goes|runs) (?:through|via|by|over|on) (?=(?-i:\w*[A-Z]))",
+        r"(?:^|(?<=[,;] )|(?<=days )|(?<=now ))everything (?:now )?(?:goes|runs) (?:through|via|"
+        r"by|over|on) (?=(?-i:\w*[A-Z]))",
         "I use ",
         "Everything goes through Wave.",
         "I use Wave.",
@@ -197,137 +172,6 @@ PARAPHRASES: Final = (
         r"my \g<thing> is ",
         "It's gate code 4471.",
         "my gate code is 4471.",
-    ),
-    Paraphrase(
-        "ours mine place home",
-        r"^(?:the )?(?P<thing>[a-z-]+(?: [a-z-]+)?) at (?:ours|mine|our place|my place|home) "
-        r"(?=(?:is|are|runs|costs|comes|goes|now|has)\b)",
-        r"my \g<thing> ",
-        "Wifi at ours runs on a Fritzbox.",
-        "my Wifi runs on a Fritzbox.",
-    ),
-    Paraphrase(
-        "made moved bumped stepped stepping",
-        r"\b(?P<was>was|were|been|got|being) (?:made|moved|bumped|stepped) up to (?=[a-z]+ )(?!the \d)",
-        r"\g<was> promoted to ",
-        "I was made up to charge nurse",
-        "I was promoted to charge nurse",
-    ),
-    Paraphrase(
-        "went gone settled plumped landed decided go going",
-        r"\b(?P<who>I|we)(?P<have>'ve| have)? (?:(?:just|finally|eventually|only|actually) )*(?:(?:went|gone) (?:with|for)|"
-        r"(?:settled|landed|decided) (?:on|for)|plumped for|ended up (?:with|choosing|buying|getting)|am going with) "
-        r"(?P<what>[^,;.]+?)(?: ones?| model)?(?: in the end| instead| finally| eventually| after all)",
-        r"\g<who> chose \g<what>",
-        "I went with the Phonak ones in the end",
-        "I chose the Phonak",
-    ),
-    Paraphrase(
-        "having",
-        r"\b(?P<who>I'm|we're|I am|we are) having (?=(?:twins|triplets|a (?:baby|boy|girl|son|daughter)|"
-        r"another (?:baby|boy|girl)|our (?:first|second|third))\b)",
-        r"\g<who> expecting ",
-        "We're having twins",
-        "We're expecting twins",
-    ),
-    Paraphrase(
-        "morning afternoon week weekend today evening tonight",
-        r"\b(?P<did>(?:I|we)(?:'ve| have)?(?: just| finally| officially)* (?:became|become|joined|quit|resigned|retired|adopted|"
-        r"bought|sold|switched|changed|registered|enrolled|cancell?ed|renewed|closed|opened|passed|"
-        r"swapped|replaced|deleted|ditched|got (?:my|our|married|engaged|divorced)|signed|relocated|"
-        r"moved (?:in|from|to|house|home|out)|dropped|upgraded|downgraded|graduated|accepted|adopted|rescued)\b[^,;]*?) "
-        r"(?:this (?:morning|afternoon|evening|week|weekend|month)|today|over the weekend|tonight|earlier today)\b",
-        r"\g<did>",
-        "I became a Canadian citizen this morning",
-        "I became a Canadian citizen",
-    ),
-    Paraphrase(
-        "guess",
-        r"^guess who(?:'s|'ve| has| have)? (?:just |finally |now )*(?=\w+ed\b|left|got|became|bought|sold|quit|went|took|won)"
-        r"(?!.*\?)",
-        "I ",
-        "Guess who left the choir and joined a quartet!",
-        "I left the choir and joined a quartet!",
-    ),
-    Paraphrase(
-        " ".join(sorted(PETS)) + " kids twins baby wife husband missus",
-        rf"^the (?P<thing>{'|'.join(sorted(PETS))}|kids|twins|baby|wife|husband|missus) "
-        r"(?=(?:is|are|has|have|needs?|eats?|takes?|weighs?|goes|go|only|hates?|loves?)\b)",
-        r"my \g<thing> ",
-        "The cat has kidney disease",
-        "my cat has kidney disease",
-    ),
-    Paraphrase(
-        " ".join(sorted(PETS | _OF_THE_HOUSE)),
-        rf"^the (?P<thing>{'|'.join(sorted(PETS | _OF_THE_HOUSE))}) (?=(?:(?:is|are|has|have) (?:just |now |been )*(?:now|on|"
-        r"moved|changed|switched|got|gone|started|in|called|named|(?:with |by |from |at |an? |the )?(?-i:[A-Z]\w*|\d\w*))|now|goes|go|starts?|started|got|moved|changed|switched)\b)",
-        r"my \g<thing> ",
-        "The dog is now on salmon kibble.",
-        "my dog is now on salmon kibble.",
-    ),
-    Paraphrase(
-        "rather prefer like",
-        r"\bI(?:'d| would) (?:rather|prefer to|like to|sooner) (?:be called|be known as|go by|be) (?=(?-i:[A-Z]))",
-        "I'm called ",
-        "I'd rather be called Bea than Beatrice",
-        "I'm called Bea than Beatrice",
-    ),
-    Paraphrase(
-        "no",
-        r"^no (?!more\b|one\b|need\b|thanks?\b|worries\b|problem|way\b|idea\b|news\b|chance\b|luck\b|plans?\b)"
-        r"(?P<what>[\w-]+(?: [\w-]+){0,2}?) for (?:me|us)\b(?! (?:to|today|this|tonight|tomorrow)\b)",
-        r"I avoid \g<what>",
-        "No shellfish for me please",
-        "I avoid shellfish please",
-    ),
-    Paraphrase(
-        "me",
-        r"^(?:just |only )?(?!(?:the|an?|it|that|this|these|those|so|same|good|great|fine|perfect|too|not|never|what|ok|"
-        r"nice|hard|easy|works?|thanks?|enough|big|new|more|less|and|but|all|one|better|best|first|lovely|"
-        r"important|wait|pray|make|do|get|find|put|check|book|order|ask|tell|write|draft|look|remember|any)\b)"
-        r"(?P<what>[a-z][\w-]*(?: [a-z][\w-]*)?) only for me\b",
-        r"I take only \g<what>",
-        "Decaf only for me after noon",
-        "I take only Decaf after noon",
-    ),
-    Paraphrase(
-        "mum mom dad nan gran granny grandma grandpa grandad granddad nana mam mum's mom's dad's nan's gran's",
-        r"^(?P<who>mum|mom|dad|nan|gran|granny|grandma|grandpa|granddad|grandad|nana|mam)(?:'s| has)(?: now| just| finally| gone and)* "
-        r"(?=(?:moved|got|started|retired|had|bought|sold|taken|joined)\b)",
-        r"my \g<who> ",
-        "Mum's moved into Elmwood",
-        "my Mum moved into Elmwood",
-    ),
-    Paraphrase(
-        "mum mom dad nan gran granny grandma grandpa grandad granddad nana mam mummy daddy mum's mom's dad's nan's gran's",
-        r"^(?P<who>mum|mom|dad|nan|gran|granny|grandma|grandpa|granddad|grandad|nana|mam)(?:'s| is)(?: now| just)* "
-        r"(?=(?:at|in|on|an?|living|working|turning)\b)",
-        r"my \g<who> is ",
-        "Mum's in Elmwood",
-        "my Mum is in Elmwood",
-    ),
-    Paraphrase(
-        "do does",
-        r"\b(?P<who>I|we) do (?=(?:\w{3,}ing|yoga|pilates|karate|judo|crossfit|parkrun|ballet|tai chi|gymnastics)\b)",
-        r"\g<who> practise ",
-        "I do swimming instead",
-        "I practise swimming instead",
-    ),
-    Paraphrase(
-        "it's",
-        r"^it's (?P<what>(?:the |an? )?[\w'-]+(?: [\w'-]+){0,2}?) (?:that |which |who )?(?P<did>(?:I|we|my (?:son|daughter|"
-        r"wife|husband|partner|mum|dad|mother|father|brother|sister)) (?:\w+ )?(?!know|think|want|need|like|said|mean)[a-z]+(?: \w+)??)"
-        r"(?P<now> now| these days)?[.!]?$",
-        r"\g<did> \g<what>\g<now>",
-        "It's the cello I play.",
-        "I play the cello",
-    ),
-    Paraphrase(
-        "i've we've",
-        r"\b(?P<who>I|we)'ve (?=(?:an?|no|two|three|four|the|my|our|another) )",
-        r"\g<who> have ",
-        "We've a cockatiel now",
-        "We have a cockatiel now",
     ),
     Paraphrase(
         "having",
@@ -538,6 +382,7 @@ PARAPHRASES: Final = (
         "dentist = Dr Falk",
         "my dentist is Dr Falk",
     ),
+    *IDIOMS,
 )
 
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[-=]>|→|=|\?")

@@ -56,7 +56,7 @@ _UTTERED = (
     r"(?:shout|yell|scream|mutter|whisper|sing|chant|announc|brag|boast|declar|repeat|proclaim|"
     r"murmur|mumbl|cry|moan|joke|rant|preach|sang|sung|post|tweet|bio|caption|slogan|sticker|"
     r"headline|motto|sign|poster|flyer|leaflet|billboard|label|tattoo|fortune cookie|opening line|"
-    r"voicemail|ringtone|banner|t-?shirt|mug)(?:s|ed|ing|es)?"
+    r"blurb|listing|horoscope|survey|voicemail|ringtone|banner|t-?shirt|mug)(?:s|ed|ing|es)?"
 )
 """How others make themselves heard, and on what words stand that are nobody's own."""
 
@@ -67,7 +67,8 @@ _HANDED_BY: Final = {
         rf"|{_ASKED}{_TREATED} (?=(?:I|i|my|My|we|We|our)\b(?! (?:\w+ )?{_TEXT}))"
     ),
     "begun": (
-        rf"{_ASKED}{_WRITTEN}[^:\n]{{0,250}}?\b(?:start|begin|open|end|close)\w*(?: (?:it|off|with|by|"
+        rf"{_ASKED}{_WRITTEN}[^:\n]{{0,250}}?\b(?:start|begin|open|end|close)\w*(?: (?:it|off|"
+        rf"with|by|"
         r"like|this|like this))*:"
     ),
     "worked on": rf"{_ASKED}{_WORKED_ON}{_UP_TO}\b(?:{_TEXT}|{_POINTED}){_UP_TO}{_BEGINS}",
@@ -79,14 +80,19 @@ _HANDED_BY: Final = {
         rf"\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})"
         r"(?:'s|’s)? (?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|"
         r"replied|sent)(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
-        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|goes|went|reads|begins|starts|texted|emailed|messaged|replied|whatsapped|rang|told|"
+        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|goes|went|reads|begins|starts|texted|"
+        r"emailed|messaged|replied|whatsapped|rang|told|"
         r"put|left|sent)\b(?! my\b| our\b| you\b| this\b| it\b)[^.!?:\n]{0,40}:(?=\s)"
-        r"|\b(?:the|an?|this|that|his|her|their) (?:\w+ )?(?:ad|advert|advertisement|song|lyrics?|signs?|poster|slogan|joke|"
-        r"chorus|saying|proverb|sticker|voice-?over|jingle|caption|headline|label|leaflet|card|t-?shirt|mug|"
-        r"tagline|book|article|meme|tune|rhyme|poem|verse) (?:just )?(?:goes|says|said|reads|went|claims|starts|begins)\b"
+        r"|\b(?:the|an?|this|that|his|her|their) (?:\w+ )?(?:ad|advert|advertisement|song|lyrics?|"
+        r"signs?|poster|slogan|joke|"
+        r"chorus|saying|proverb|sticker|voice-?over|jingle|caption|headline|label|leaflet|card|"
+        r"t-?shirt|mug|"
+        r"tagline|book|article|meme|tune|rhyme|poem|verse) (?:just )?(?:goes|says|said|reads|went|"
+        r"claims|starts|begins)\b"
         rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:(?=\s)"
     ),
     "sample": (
+        r"\b(?:fill in the blanks?|complete the (?:sentence|gap)|finish the (?:joke|sentence))\W|"
         r"\b(?:for )?(?:(?:example|sample|test|practice|model|fake|dummy) \w+|example|instance|"
         r"e\.g\.|sample|original|source text|text|input|prompt|quote|translation)[:\n]"
     ),
@@ -144,10 +150,12 @@ _WORKING: Final = word_set(
 _POINTERS: Final = word_set("this these following below what")
 _THIS: Final = word_set("this that these following here")
 _SAYING: Final = word_set(
-    "wrote writes says said reads goes begins starts texted emailed replied sent claims went goes messaged whatsapped rang told put left"
+    "wrote writes says said reads goes begins starts texted emailed replied sent claims went goes "
+    "messaged whatsapped rang told put left"
 )
 _SAMPLES: Final = word_set(
-    "example sample test practice model fake dummy instance e original text input prompt quote "
+    "example sample test practice model fake dummy instance e blank blanks gap joke sentence "
+    "original text input prompt quote "
     "translation"
 )
 _PUT: Final = word_set("say write put spell translate phrase saying")

@@ -39,7 +39,8 @@ _POST = re.compile(r"(?:er|or|ist|ent|ant|ian|man|woman|ary|chair|captain|head|l
 """Endings of what one is made: "they made me treasurer", but "it made me laugh"."""
 
 TAKES = re.compile(
-    r"^(?:now )?on (?:[\w-]+ ){0,4}?(?:diet|kibble|food|tablets|meds|medication|medicine|antibiotics|steroids|raw|"
+    r"^(?:now )?on (?:[\w-]+ ){0,4}?(?:diet|kibble|food|tablets|meds|medication|medicine|"
+    r"antibiotics|steroids|raw|"
     r"pills|insulin|formula|milk|solids|drops|biscuits|supplements?|probiotics|painkillers)\b"
 )
 """What an animal or a child is on that it gets every day."""
@@ -91,7 +92,15 @@ def topic_of(clause: Clause) -> str | None:
         r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)",
         clause.whole,
     )
+    match = match or _MISTAKEN.search(clause.whole)
     return match[1] if match else None
+
+
+_MISTAKEN = re.compile(
+    r"\b(?:got|get|have|had|spelt|spelled|misspelt|misspelled|wrote|put|called) (?:my|our) "
+    r"([\w'-]+(?: [\w'-]+)??) (?:wrong|down|incorrectly|as)\b"
+)
+"""What a hearer has wrong, and "it" then puts right: "you've got my birthday wrong"."""
 
 
 def _bare(noun: str) -> str:

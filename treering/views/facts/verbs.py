@@ -257,7 +257,7 @@ THINGS: Final = word_set(
     "bank gym school church landline wifi broadband doctor surgery practice club team employer "
     "manager postcode username handle nickname surname name birthday anniversary flat apartment "
     "office standup meeting lesson class shift appointment deadline favourite favorite band book "
-    "film drink dish energy supplier insurer insurance pension"
+    "film drink dish energy supplier insurer insurance pension rent salary wage mortgage tariff"
 )
 """Things of which one has one, in notes that leave out whose they are."""
 

@@ -61,14 +61,16 @@ _CONTRACTED: Final = {
     "didnt": "didn't",
 }
 _ALWAYS = re.compile(
-    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|[Ww]as|"
+    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|"
+    r"[Ww]as|"
     r"[Hh]ave|[Dd]id)nt|[Ww]eve|[Tt]hats|[Hh]es|[Ss]hes|[Tt]heyre)(?![\w@'-]|\.\w)"
 )
 _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
 _UNMARKED = re.compile(
-    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=^it)(?=s (?:[A-Z]|\S*\d|now\b|called\b))|(?<=\bhis name)|"
+    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=^it)(?=s (?:[A-Z]|"
+    r"\S*\d|now\b|called\b))|(?<=\bhis name)|"
     r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
 )
 """Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
@@ -81,7 +83,8 @@ _DROPPED = re.compile(
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
     r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)(?=.* since )|"
-    r"had (?:the|my|an?|our)(?! (?:lovely|great|good|nice|bad|rough|blast|fun|chat|look|thought|time))|"
+    r"had (?:the|my|an?|our)(?! (?:lovely|great|good|nice|bad|rough|blast|fun|chat|look|thought|"
+    r"time))|"
     r"renewed|declared|enlisted|hung up|inherited|rescued|welcomed|downsized|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
     r"downgraded|handed in|landed|accepted|settled)\b"
@@ -91,7 +94,12 @@ _DROPPED = re.compile(
 )
 """A sentence that begins with what its speaker did."""
 
-_NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
+_NOTED = "|".join(
+    sorted(
+        (ROLES | KIN | CHOICE_NOUNS | THINGS | PETS)
+        - {"breakfast", "name", "kids", "children", "parents", "in-laws", "friend", "mate"}
+    )
+)
 _NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|internet"
 _NOTED += "|electricity|(?:bin|wash|pay) day"
 _NOTED += (
@@ -116,10 +124,12 @@ _DROPPED_MY = re.compile(
 
 _STATE = re.compile(
     r"^(?=(?:(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|separated|widowed|"
-    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind)"
+    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind|coeliac|celiac|"
+    r"dyslexic|autistic|epileptic|"
+    r"asthmatic|teetotal)"
     r"(?: now| again| since| for good| to| as of| last|[.,!]|$)|"
     r"(?:allergic|addicted|married|engaged|related|based|employed|registered|enrolled|subscribed|"
-    r"diabetic|afraid|scared|used) (?:to|in|at|by|with|of|on)\b|"
+    r"diabetic|afraid|scared|used|deaf|blind) (?:to|in|at|by|with|of|on)\b|"
     r"(?:living|working|learning|studying|training|teaching|playing|driving|riding|renting|dating|"
     r"seeing|taking|wearing|drinking|eating|growing|keeping|running|volunteering|commuting|saving|"
     r"sharing|reading|writing) "
@@ -145,12 +155,15 @@ _NEW_ALONE = re.compile(
 _NOTE_OF_NOW = re.compile(
     r"^(?=(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|which|when|where|"
     r"how|why|the|an?|my|our|your|his|her|its|their|some|any|every|each|no|all|everything|everyone|"
-    r"nothing|someone|people|now|so|if|as)\b)[a-z][a-z-]+(?: (?!is|are|has|have|now)[a-z-]+){0,2}? "
-    r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |been )*"
+    r"nothing|someone|people|now|so|if|as|half|most|many|both|one|two)\b)[a-z][a-z-]+(?: (?!(?:is|"
+    r"are|has|have|now|the|of|an?|my|our|to|and)\b)[a-z-]+){0,2}? "
+    r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |"
+    r"been )*"
     r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
     r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every))*"
     r" (?:(?-i:[A-Z])|\S*\d)"
-    r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|your|his|"
+    r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|"
+    r"your|his|"
     r"her|its|their|some|any|every|each|no|all)\b)(?-i:[a-z])[a-z-]+(?: [a-z-]+)? (?:is|are)"
     r"(?: (?:on|at|in|with|the))* (?:(?-i:[A-Z])[\w'-]+|\S*\d\S*)(?: [\w:'-]+){0,3} "
     r"(?:now|these days|from now on)\b)",
@@ -351,7 +364,6 @@ _SUBJECTS_LEFT_OUT: Final = (
     (_HABIT, "I "),
     (_NEW, r"My new \g<thing> is \g<where> "),
     (_NEW_ALONE, r"My \g<what> has changed"),
-    (_NOTE_OF_NOW, "My "),
     (_NO_MORE, r"I quit \g<habit>"),
 )
 
@@ -363,8 +375,15 @@ _LEAVES_OUT = re.compile(
 
 def _with_subject(text: str) -> str:
     """A sentence with the subject that its writer left out, if any."""
-    if text.partition(" ")[0] in _SUBJECTS or _LEAVES_OUT.match(text) is None:
+    if text.partition(" ")[0] in _SUBJECTS:
         return text
+    if _LEAVES_OUT.match(text) is None:
+        is_note = (" now" in text or " days" in text or " to " in text) and _NOTE_OF_NOW.match(text)
+        return (
+            f"My {text[0].lower() if text[1:2].islower() else text[0]}{text[1:]}"
+            if is_note
+            else text
+        )
     if text[1:2].islower():
         text = text[0].lower() + text[1:]  # it begins the sentence no more
     for pattern, template in _SUBJECTS_LEFT_OUT:
