@@ -433,7 +433,7 @@ class Memory:
             check_rate(compress)
             shortener = open_compressor(compressor, self._account.llm)
         mixed = altitude == "mixed"
-        chosen, default = self._views.catch_up_and_plan(relations, alpha, mixed=mixed)
+        chosen, default = self._views.catch_up_and_plan(relations, alpha)
         condition = to_filter(where)
         scored = mode or default.mode
 

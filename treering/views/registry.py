@@ -213,12 +213,10 @@ class Views:
         alpha: Alpha | None,
         *,
         level: Level | None = "texts",
-        mixed: bool = False,
     ) -> tuple[Plan, SpaceSettings]:
         """``catch_up`` and ``plan`` in one read transaction, with the settings of the space.
 
-        The tree relation is among the defaults where the ``level`` has summaries, or passages are
-        of ``mixed`` altitudes. A level of None is that of the settings. Raises UnknownName.
+        The tree relation is among the defaults where the ``level`` has summaries. A level of None is that of the settings. Raises UnknownName.
         """
         with self._space.read() as reader:
             reader.ensure_there()
@@ -230,7 +228,7 @@ class Views:
             self.erase_expired()
         self._index(fresh)
         now = settings.choices_of(stored)
-        tree = mixed or (level or now.level) != "texts"
+        tree = (level or now.level) != "texts"
         return self._plan(defaults, relations, alpha, tree=tree), now
 
     def erase_expired(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -14,6 +14,7 @@ from treering.search.context import Candidate, CountTokens, arranged, assemble, 
 from treering.search.rank import RankedRows, Ranking
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
+from treering.search.terms import terms
 from treering.views.tree import store
 from treering.views.tree.cover import candidates, cover
 from treering.views.tree.search import Allowed, NodeSnapshot, relevance
@@ -84,11 +85,16 @@ def mixed_context(
             speaks_for.setdefault(summary, row)
     shown = _shown(ranked, 0, speaks_for)
     tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
-    vectors = {row: wide.snapshot.items.vectors[row] for row in shown}
-    taken = cover(candidates(relevant, above, tokens, vectors), budget)
-    if not taken:
+    words = {row: _words(texts) for row, texts in shown.items()}
+    taken = cover(candidates(relevant, above, tokens, words), budget)
+    if all(row < wide.texts for row in taken):  # then as without summaries, duplicates left out
         return assemble(query, [text for row in relevant for text in shown[row]], budget, count)
     return arranged(query, [text for row in taken for text in shown[row]], budget, count)
+
+
+def _words(texts: Sequence[Candidate]) -> frozenset[int]:
+    """The words of what is shown of a row, as search counts them."""
+    return frozenset(word for text in texts for word in terms(text.hit.text)[:, 0].tolist())
 
 
 def _shown(
