@@ -216,7 +216,8 @@ class Views:
     ) -> tuple[Plan, SpaceSettings]:
         """``catch_up`` and ``plan`` in one read transaction, with the settings of the space.
 
-        The tree relation is among the defaults where the ``level`` has summaries. A level of None is that of the settings. Raises UnknownName.
+        The tree relation is among the defaults where the ``level`` has summaries. A level of None
+        is that of the settings. Raises UnknownName.
         """
         with self._space.read() as reader:
             reader.ensure_there()

@@ -10,7 +10,7 @@ import numpy as np
 
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
-from treering.search.context import Candidate, CountTokens, arranged, assemble, cost_of
+from treering.search.context import Candidate, CountTokens, arranged, cost_of
 from treering.search.rank import RankedRows, Ranking
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
@@ -62,19 +62,17 @@ def node_hits(ranked: NodeRanking, query: int, k: int, level: Level) -> list[Hit
 
 def mixed_context(
     ranked: NodeRanking, query: str, budget: int, count: CountTokens, least: float
-) -> Context:
+) -> Context | None:
     """Passages for the one query that was ranked: a summary or its leaves, never both.
 
-    Texts of less confidence than ``least`` make no summary relevant.
+    None where no summary covers more than texts do. Texts of less confidence than ``least`` make
+    no summary relevant.
     """
     wide, allowed = ranked.wide, ranked.allowed
     most = max(RELEVANT_TEXTS, budget // TOKENS_A_TEXT)
     relevant = relevance(wide, ranked.ranking.scores[:, 0], most, allowed)
     confidence = {row: ranked.ranking.confidence(row, 0) for row in relevant}
-    surest = max(confidence.values(), default=None)
     relevant = {row: weight for row, weight in relevant.items() if confidence[row] >= least}
-    if not relevant:
-        return Context(query, (), "", 0, budget, surest)
     above = {
         row: [summary for summary in wide.above(row) if allowed is None or allowed[summary]]
         for row in relevant
@@ -87,8 +85,8 @@ def mixed_context(
     tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
     words = {row: _words(texts) for row, texts in shown.items()}
     taken = cover(candidates(relevant, above, tokens, words), budget)
-    if all(row < wide.texts for row in taken):  # then as without summaries, duplicates left out
-        return assemble(query, [text for row in relevant for text in shown[row]], budget, count)
+    if all(row < wide.texts for row in taken):
+        return None
     return arranged(query, [text for row in taken for text in shown[row]], budget, count)
 
 
