@@ -14,6 +14,10 @@ HERMES := $(VENV)/hermes
 EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres remote serve
 COMMA := ,
 
+# Tests start hundreds of processes. Where compiled modules may not be kept, each compiles treering anew,
+# which is half of what its start costs.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-ray browser hermes quick lint lock audit faults bench docs release clean
 
 demo: $(CORE)

@@ -18,6 +18,7 @@ from tests.examples import USUAL
 from tests.postgres_server import new_schema
 from tests.skipped import pytest_unconfigure  # noqa: F401
 from treering import Memory
+from treering.embed.minilm import MiniLM
 from treering.journal.open import open_database
 
 # Each example may open a file, on a machine that does other things too: no limit on its time.
@@ -49,6 +50,15 @@ def new_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("new") / "new.db"
     open_database(file).close()
     return file
+
+
+@pytest.fixture(scope="session")
+def bundled_model() -> MiniLM:
+    """The bundled model, loaded once for all memories of this process that use it: to load it costs
+    more than most tests."""
+    model = MiniLM()
+    model.embed(["loaded"])
+    return model
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

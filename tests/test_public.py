@@ -29,9 +29,11 @@ assert "numpy" not in sys.modules
 
 from tests.embedders import HashingEmbedder
 with treering.Memory.open(sys.argv[1], embedder=HashingEmbedder()) as memory:
+    assert "treering.views.facts.statement" not in sys.modules  # its patterns take long to compile
     memory.add("I live in Porto now.")
     assert not (loaded := {*sys.argv[2:]} & {*sys.modules}), loaded
     assert memory.search("Porto")
+    assert "scipy" not in sys.modules  # which would double the time of a first search
 """
 HEAVY = (
     *("asyncio", "onnxruntime", "pydantic", "scipy", "tokenizers", "tree_sitter", "typer"),

@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 from tests.bench.conftest import BagOfWords
-from treering.bench.perf import tenants
+from treering.bench.perf import fresh, tenants
 from treering.bench.perf.report import (
     Slowdown,
     Timings,
@@ -131,7 +131,10 @@ def test_a_world_holds_the_same_in_all_systems_while_it_grows(world: World) -> N
 
 
 @pytest.mark.parametrize("name", sorted(OF_MEMORIES.keys() - {"forgets"}))
-def test_every_operation_of_a_memory_is_timed_against_its_limit(world: World, name: str) -> None:
+def test_every_operation_of_a_memory_is_timed_against_its_limit(
+    world: World, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fresh, "LEAST_ROUNDS", 1)  # each round starts a process
     world.grow(30)
     timed = OF_MEMORIES[name](world)
     by_operation: dict[str, dict[str, Timing]] = {one.operation: {} for one in timed}

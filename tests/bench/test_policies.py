@@ -195,6 +195,14 @@ def test_plain_fusions_order_by_the_formulas(space: TaskSpace) -> None:
     )
 
 
+def test_a_compressed_context_holds_more_passages_in_the_same_budget(space: TaskSpace) -> None:
+    asked = space.task.questions[0]
+    [plain] = named("context").within(space, asked, (), 150)
+    [shorter] = named("compressed@0.4").within(space, asked, (), 150)
+    assert max(plain.tokens, shorter.tokens) <= 150
+    assert len(plain.units) < len(shorter.units)
+
+
 def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: TaskSpace) -> None:
     asked, policy = space.task.questions[0], named("context")
     assert policy.pick is None
@@ -414,6 +422,8 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
         ("with:default(tau=1)", InputError, "default takes w, not tau"),
         ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
         ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),
+        ("compressed@half", InputError, "policy 'compressed@half': 'half' is no rate"),
+        ("compressed@0", InputError, "compress is 0.0"),
         ("with:friendship", UnknownName, "no relation 'friendship'"),
         ("with:context(w=)", InputError, "not of the form"),
         ("with:context(w=1.5)", InputError, re.escape("1.5")),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,18 @@ import pytest
 from tests.cli.conftest import Treering, record, records
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test keeps the file it has filled, for the others to copy."""
+    return tmp_path_factory.mktemp("filled") / "life.db"
+
+
 @pytest.fixture
-def filled(treering: Treering) -> Treering:
+def filled(treering: Treering, settings: dict[str, str], kept: Path) -> Treering:
     """A memory of five sentences."""
+    if kept.exists():
+        shutil.copyfile(kept, settings["TREERING_MEMORY"])
+        return treering
     for text, speaker, at in (
         ("My sister moved to Porto.", "Ana", "2026-05-03"),
         ("She found a flat by the river.", "Ana", "2026-05-04"),
@@ -18,6 +28,7 @@ def filled(treering: Treering) -> Treering:
     ):
         assert treering("add", text, "--speaker", speaker, "--at", at, "--kind", "chat")
     treering("add", "An otter is an animal.", "--source", "book", "--meta", "page=7")
+    shutil.copyfile(settings["TREERING_MEMORY"], kept)
     return treering
 
 
@@ -116,9 +127,12 @@ def test_a_context_fits_its_budget_and_nothing_else_is_on_stdout(filled: Treerin
 
 def test_a_context_can_be_compressed(filled: Treering) -> None:
     whole = record(filled("context", "otter", "--json"))
-    shorter = record(filled("context", "otter", "--compress", "0.5", "--json"))
+    budget = whole["tokens"] - 4
+    command = ("context", "otter", "--compress", "0.5", "--budget", budget, "--json")
+    shorter = record(filled(*command))
     assert shorter["text"].startswith("[1] ")
-    assert shorter["tokens"] < whole["tokens"]
+    assert shorter["tokens"] <= budget
+    assert len(shorter["passages"]) == len(whole["passages"])
     for rate in ("0", "1.5", "half"):
         refused = filled("context", "otter", "--compress", rate)
         assert (refused.exit_code, refused.stdout) == (2, "")

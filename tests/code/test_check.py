@@ -17,6 +17,8 @@ from treering.cli.failures import FOUND
 from treering.cli.main import app
 from treering.errors import InputError, UnknownName
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:

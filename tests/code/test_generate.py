@@ -15,6 +15,8 @@ from treering.llm.scripted import Request, ScriptedLLM
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.generate import code_of, undone_by
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 PLAIN = "def half(n):\n    return n / 2\n"
 GUARDED = """\
 def half(n):

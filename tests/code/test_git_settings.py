@@ -12,6 +12,8 @@ from tests.code.working import commit, git, repository, write
 from treering import Memory
 from treering.errors import UnknownName
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 
 @pytest.fixture
 def started(tmp_path: Path) -> Path:

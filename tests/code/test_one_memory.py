@@ -20,6 +20,8 @@ from treering.views.code.rounds.mentions import mentioned
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.erase import Eraser
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 PARSER = """\
 import net
 

@@ -13,6 +13,8 @@ from tests.code.working import commit, git, repository, write
 from treering import Memory
 from treering.errors import InputError, UnknownName
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 PLAIN = """\
 import socket
 

@@ -17,6 +17,8 @@ from treering.cli.main import app
 from treering.errors import UnknownName
 from treering.records import BLOCK
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 OTHER = "def half(n):\n    return n // 2\n"
 
 

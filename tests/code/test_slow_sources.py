@@ -1,13 +1,15 @@
-"""Source files that somebody made to hold up the index or the guard: they take seconds."""
+"""Source files made to hold up the index or the guard: the time grows only with the length."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from tests.code.working import commit, repository
+from tests.conftest import Open
 from treering import Memory
 from treering.records import Skipped
 from treering.views.code.index.indexing import TOO_DEEP
@@ -18,54 +20,79 @@ def lines(piece: str, count: int) -> str:
     return "".join(piece + ("\n" if at % 40 == 0 else "") for at in range(count))
 
 
-SLOW = {
-    "a chain of members": ("m.py", f"y = (x{lines('.a', 40_000)})\n"),
-    "a long sum": ("m.py", f"y = (1{lines('+1', 40_000)})\n"),
-    "calls in calls": ("m.py", "f(\n" * 20_000 + ")\n" * 20_000),
-    "calls in calls, JavaScript": ("m.js", "f(\n" * 20_000 + ")\n" * 20_000),
-    "one name defined over and over": ("m.py", "def f(): f()\n" * 8_000),
+def calls(count: int) -> str:
+    return "f(\n" * count + ")\n" * count
+
+
+def methods(count: int) -> str:
+    return "".join(f"class C{n}:\n  def get_x(self): a{n}.get_x()\n" for n in range(count))
+
+
+SLOW: dict[str, tuple[str, int, Callable[[int], str]]] = {
+    "a chain of members": ("m.py", 40_000, lambda n: f"y = (x{lines('.a', n)})\n"),
+    "a long sum": ("m.py", 40_000, lambda n: f"y = (1{lines('+1', n)})\n"),
+    "calls in calls": ("m.py", 20_000, calls),
+    "calls in calls, JavaScript": ("m.js", 20_000, calls),
+    "one name defined over and over": ("m.py", 8_000, lambda n: "def f(): f()\n" * n),
     "one method of one class over and over": (
         "m.py",
-        "class C:\n" + "  def get_x(self): self.get_x()\n" * 8_000,
+        8_000,
+        lambda n: "class C:\n" + "  def get_x(self): self.get_x()\n" * n,
     ),
-    "one method of many classes": (
-        "m.py",
-        "".join(f"class C{n}:\n  def get_x(self): a{n}.get_x()\n" for n in range(3_000)),
-    ),
+    "one method of many classes": ("m.py", 3_000, methods),
 }
-"""Each took the square of its length: 45 to 70 seconds and more."""
+"""The file, how often it repeats itself, and its text of so many: each took the square of its
+length, 45 to 70 seconds and more."""
+
+FOURFOLD = 8.0
+"""Four times the text may take so many times as long; by the square it would be sixteen times."""
+
+SPARE_S = 0.3
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory.db") as opened:
-        yield opened
+def seconds(work: Callable[[], object]) -> float:
+    """The processor time that it takes, which does not depend on what else goes on here."""
+    began = process_time()
+    work()
+    return process_time() - began
 
 
-@pytest.mark.timeout(40)
 @pytest.mark.parametrize("name", SLOW)
-def test_a_source_that_repeats_itself_is_indexed_in_seconds(
-    memory: Memory, tmp_path: Path, name: str
+def test_a_source_that_repeats_itself_is_indexed_in_a_time_like_its_length(
+    open_memory: Open, tmp_path: Path, name: str
 ) -> None:
-    file, text = SLOW[name]
-    root = tmp_path / "project"
-    root.mkdir()
-    (root / file).write_text(text)
-    assert memory.code.index(root).added == (file,)
+    file, count, text = SLOW[name]
+
+    def indexed(folder: str, times: int) -> float:
+        root = tmp_path / folder
+        root.mkdir()
+        (root / file).write_text(text(times))
+        memory = open_memory(tmp_path / f"{folder}.db")
+        return seconds(lambda: memory.code.index(root))
+
+    indexed("first", 10)
+    quarter = indexed("quarter", count // 16)
+    assert indexed("whole", count // 4) < FOURFOLD * quarter + SPARE_S
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["a chain of members", "calls in calls"])
-def test_a_source_that_repeats_itself_is_checked_in_seconds(
-    memory: Memory, tmp_path: Path, name: str
+def test_a_source_that_repeats_itself_is_checked_in_a_time_like_its_length(
+    open_memory: Open, tmp_path: Path, name: str
 ) -> None:
-    file, text = SLOW[name]
-    root = repository(tmp_path / "project", m="x = 1\n")
-    (root / file).write_text("x = 2\n" + text)
-    commit(root, "Fix what is wrong")
-    (root / file).write_text("x = 1\n" + text)
-    memory.code.record("Again.", root=root)
-    memory.code.check(root=root)
+    file, count, text = SLOW[name]
+
+    def checked(folder: str, times: int) -> float:
+        root = repository(tmp_path / folder, m="x = 1\n")
+        (root / file).write_text("x = 2\n" + text(times))
+        commit(root, "Fix what is wrong")
+        (root / file).write_text("x = 1\n" + text(times))
+        memory = open_memory(tmp_path / f"{folder}.db")
+        took = seconds(lambda: memory.code.record("Again.", root=root))
+        return took + seconds(lambda: memory.code.check(root=root))
+
+    checked("first", 10)
+    quarter = checked("quarter", count // 8)
+    assert checked("whole", count // 2) < FOURFOLD * quarter + SPARE_S
 
 
 def test_a_file_whose_definitions_nest_too_deeply_is_left_out_and_the_others_are_not(

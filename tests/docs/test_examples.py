@@ -14,7 +14,7 @@ from tests.serve.live import serving
 from treering import Memory
 from treering.llm.scripted import Request, ScriptedLLM
 
-pytestmark = pytest.mark.usefixtures("no_llm")
+pytestmark = pytest.mark.usefixtures("no_llm", "bundled_model")
 
 
 MODEL = "http://localhost:11434/v1"  # the address that the pages name

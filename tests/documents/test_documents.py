@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.documents import writing
+from tests.embedders import HashingEmbedder
 from tests.llm.test_extras import run
 from treering import Memory
 from treering.errors import InputError
@@ -193,60 +194,68 @@ p.veiled { visibility: hidden !important }
 """
 
 
-@pytest.mark.parametrize(
-    ("element", "is_seen"),
-    [
-        ('<p style="display:none">', False),
-        ('<p style="color: red; Visibility : HIDDEN">', False),
-        ('<p style="display: none !important; display: block">', False),
-        ('<p style="display: none; display: block">', True),
-        ('<p style="background: url(none)">', True),
-        ('<p class="a gone">', False),
-        ('<p id="banner">', False),
-        ('<p class="veiled" style="visibility: visible">', False),
-        ('<div class="veiled">', True),
-        ('<p class="gone" style="display: block">', True),
-        ('<p class="tab">', False),
-        ('<p class="tab open">', True),
-        ('<p class="shown">', True),
-        ('<p class="late">', True),
-        ('<div class="gone"><p class="tab open">', False),
-    ],
-)
+STYLED = {
+    '<p style="display:none">': False,
+    '<p style="color: red; Visibility : HIDDEN">': False,
+    '<p style="display: none !important; display: block">': False,
+    '<p style="display: none; display: block">': True,
+    '<p style="background: url(none)">': True,
+    '<p class="a gone">': False,
+    '<p id="banner">': False,
+    '<p class="veiled" style="visibility: visible">': False,
+    '<div class="veiled">': True,
+    '<p class="gone" style="display: block">': True,
+    '<p class="tab">': False,
+    '<p class="tab open">': True,
+    '<p class="shown">': True,
+    '<p class="late">': True,
+    '<div class="gone"><p class="tab open">': False,
+}
+"""Elements, and whether what they hold is seen."""
+
+UNUSED = "<noscript><style>.late{display:none}</style></noscript><style media=print>.late{"
+PAGES = {
+    element: f"<head><style>{SHEET}</style>{UNUSED}display:none}}</style></head>"
+    f'<body style="display:none"><p>before</p>{element}kumquat</p></div><p>after</p>'
+    for element in STYLED
+}
+BLOCKS = [
+    "<details><summary>first</summary>second</details>",
+    "<main>first</main>second",
+    "<header>first</header><footer>second</footer>",
+    "<fieldset><legend>first</legend>second</fieldset>",
+    "<figure>first</figure>second",
+    "<address>first</address>second",
+    "first<aside>second</aside>",
+]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What is taken in of pages, by their markup; all at once, as a process reads them."""
+    folder = tmp_path_factory.mktemp("pages") / "pages"
+    folder.mkdir()
+    markups = [*PAGES.values(), *BLOCKS]
+    for number, markup in enumerate(markups):
+        (folder / f"{number}.html").write_text(markup)
+    with Memory.open(folder.with_name("life.db"), embedder=HashingEmbedder()) as memory:
+        memory.add(folder, source="pages")
+        texts = {entry.source: entry.text for entry in memory.entries()}
+    return {markup: texts[f"pages/{number}.html"] for number, markup in enumerate(markups)}
+
+
+@pytest.mark.parametrize(("element", "is_seen"), STYLED.items())
 def test_what_a_page_hides_by_its_own_styles_is_not_taken_in(
-    memory: Memory, tmp_path: Path, element: str, is_seen: bool
+    pages: dict[str, str], element: str, is_seen: bool
 ) -> None:
-    path = tmp_path / "page.html"
-    unused = "<noscript><style>.late{display:none}</style></noscript><style media=print>.late{"
-    path.write_text(
-        f"<head><style>{SHEET}</style>{unused}display:none}}</style></head>"
-        f'<body style="display:none"><p>before</p>{element}kumquat</p></div><p>after</p>'
-    )
-    memory.add(path)
-    words = next(memory.entries()).text.split()
+    words = pages[PAGES[element]].split()
     assert ("kumquat" in words) is is_seen
     assert "before" in words
 
 
-@pytest.mark.parametrize(
-    "markup",
-    [
-        "<details><summary>first</summary>second</details>",
-        "<main>first</main>second",
-        "<header>first</header><footer>second</footer>",
-        "<fieldset><legend>first</legend>second</fieldset>",
-        "<figure>first</figure>second",
-        "<address>first</address>second",
-        "first<aside>second</aside>",
-    ],
-)
-def test_blocks_of_a_page_do_not_stick_together(
-    memory: Memory, tmp_path: Path, markup: str
-) -> None:
-    path = tmp_path / "page.html"
-    path.write_text(markup)
-    memory.add(path)
-    assert next(memory.entries()).text == "first\n\nsecond"
+@pytest.mark.parametrize("markup", BLOCKS)
+def test_blocks_of_a_page_do_not_stick_together(pages: dict[str, str], markup: str) -> None:
+    assert pages[markup] == "first\n\nsecond"
 
 
 def test_html_that_is_added_as_code_stays_as_it_is_written(memory: Memory, tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.embed.minilm import BATCH_TOKENS, MAX_TOKENS, batches
+from treering.embed.minilm import BATCH_TOKENS, MAX_TOKENS, MiniLM, batches
 
 
 @given(st.lists(st.integers(2, MAX_TOKENS), max_size=60).map(sorted))
@@ -21,3 +25,18 @@ def test_batches_hold_every_text_once_and_few_tokens_with_their_padding(lengths:
 def test_a_batch_ends_only_where_the_next_text_does_not_fit() -> None:
     assert list(batches([64] * 6)) == [(0, 4), (4, 6)]
     assert list(batches([])) == []
+
+
+def test_what_is_loaded_is_shared_in_a_process_and_freed_with_the_last_that_uses_it() -> None:
+    first, second, other = MiniLM(1), MiniLM(1), MiniLM(2)
+    vectors = first.embed(["Porto"])
+    model = weakref.ref(first._load())
+    np.testing.assert_array_equal(second.embed(["Porto"]), vectors)
+    assert second._load() is model()
+    assert other._load() is not model()
+    del first
+    gc.collect()
+    assert model() is second._load()
+    del second
+    gc.collect()
+    assert model() is None

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.embedders import HashingEmbedder
+from treering import Memory
+
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 30
 
@@ -45,6 +48,13 @@ def run_script(script: str, *arguments: object) -> str:
 def come_and_go(path: Path) -> None:
     """Open and close a memory in another process, which removes the log if it is the last user."""
     run_script(_COME_AND_GO, path)
+
+
+def texts_in(path: Path) -> list[str]:
+    """The texts of a memory that other processes wrote, as this one finds them, and finds sound."""
+    with Memory.open(path, embedder=HashingEmbedder(), llm="none") as memory:
+        assert memory.check() == []
+        return [entry.text for entry in memory.entries()]
 
 
 def texts_seen_by_another(path: Path) -> list[str]:

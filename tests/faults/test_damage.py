@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -37,20 +38,28 @@ TEXTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Entry]]:
+    """A file that each test copies before it damages it, and what is in it, by id: notes with equal
+    ones among them, a chat, and what was replaced, changed by hand and imported."""
+    file = tmp_path_factory.mktemp("undamaged") / "life.db"
+    with Memory.open(file, embedder=HashingEmbedder()) as memory:
+        memory.add(TEXTS[0], source="notes", metadata={"town": "Porto"}, at="2026-05-03T10:00:00Z")
+        for text in TEXTS[1:]:
+            memory.add(text, source="notes", speaker="Ana", session="one")
+        memory.add([{"role": "user", "content": "ok"}] * 5, source="chat")
+        replaced = memory.add("Something else.", source="notes").ids[0]
+        memory.replace(replaced, "Something new.")
+    with Memory.open(file, embedder=HashingEmbedder()) as again:
+        return file, {entry.id: entry for entry in again.entries()}
+
+
 @pytest.fixture
-def stored(open_memory: Open) -> dict[str, Entry]:
-    """What is in the file, by id: notes with equal ones among them, a chat, and what was replaced,
-    changed by hand and imported."""
-    memory = open_memory()
-    memory.add(TEXTS[0], source="notes", metadata={"town": "Porto"}, at="2026-05-03T10:00:00Z")
-    for text in TEXTS[1:]:
-        memory.add(text, source="notes", speaker="Ana", session="one")
-    memory.add([{"role": "user", "content": "ok"}] * 5, source="chat")
-    replaced = memory.add("Something else.", source="notes").ids[0]
-    memory.replace(replaced, "Something new.")
-    memory.close()
-    with open_memory() as again:
-        return {entry.id: entry for entry in again.entries()}
+def stored(undamaged: tuple[Path, dict[str, Entry]], path: Path) -> dict[str, Entry]:
+    """What is in the file at ``path``, by id."""
+    file, entries = undamaged
+    shutil.copyfile(file, path)
+    return entries
 
 
 def test_every_way_to_store_an_entry_leaves_one_that_is_given_out(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.processes import run_script, texts_seen_by_another
+from tests.faults.processes import run_script, texts_in
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing can be forked here")
 
@@ -47,7 +47,7 @@ elif sys.argv[2] == "is killed":
 def test_what_a_child_adds_survives_its_parent(path: Path, parent: str, ending: str) -> None:
     """The output is read until the child has ended too, which holds it open."""
     run_script(PARENT_ENDS.replace("ENDING", ending), path, parent)
-    assert texts_seen_by_another(path) == ["Before.", *(f"Child {number}." for number in range(8))]
+    assert texts_in(path) == ["Before.", *(f"Child {number}." for number in range(8))]
 
 
 THREADS = (
@@ -81,7 +81,7 @@ def test_children_forked_while_eight_threads_add_lose_nothing_and_do_not_hang(pa
     expected = {f"thread{name} {number}." for name in range(8) for number in range(6)}
     expected |= {f"child{name} {number}." for name in range(3) for number in range(3)}
     expected |= {"Before.", *(f"parent {number}." for number in range(3))}
-    texts = texts_seen_by_another(path)
+    texts = texts_in(path)
     assert set(texts) == expected
     assert len(texts) == len(expected)
 
@@ -112,7 +112,7 @@ with memory._database.read() as reader:
 
 def test_a_child_forked_inside_a_transaction_is_told_and_harms_nothing(path: Path) -> None:
     run_script(INSIDE, path)
-    assert texts_seen_by_another(path) == ["Before.", "After."]
+    assert texts_in(path) == ["Before.", "After."]
 
 
 UNUSED = (
@@ -128,7 +128,7 @@ memory.add("After.", source="parent")
 
 def test_a_child_that_never_uses_the_memory_takes_nothing_away(path: Path) -> None:
     run_script(UNUSED, path)
-    assert texts_seen_by_another(path) == ["Before.", "After."]
+    assert texts_in(path) == ["Before.", "After."]
 
 
 BUNDLED_MODEL = """

@@ -226,19 +226,17 @@ def test_another_writer_or_a_full_disk_delays_the_scrubbing_only(
     assert b"flowerpot" not in bytes_of(path)
 
 
-@pytest.mark.parametrize(
-    "where",
-    [
+def test_without_a_condition_nothing_is_forgotten(memory: Memory) -> None:
+    memory.add("Ana moved to Porto.")
+    nothing: list[dict[str, Any]] = [
         {},
         {"source": None},
         {"metadata": {}},
         {"speaker": None, "since": None},
-    ],
-)
-def test_without_a_condition_nothing_is_forgotten(memory: Memory, where: dict[str, Any]) -> None:
-    memory.add("Ana moved to Porto.")
-    with pytest.raises(InputError, match="needs an entry id or a filter"):
-        memory.forget(**where)
+    ]
+    for where in nothing:
+        with pytest.raises(InputError, match="needs an entry id or a filter"):
+            memory.forget(**where)
     assert memory.stats().entries == 1
 
 
@@ -290,6 +288,27 @@ def test_a_note_on_why_work_failed_does_not_keep_the_text(open_memory: Open, pat
         memory.settle()
     assert "cannot embed" in tables_of(path)
     memory.forget(entry)
+    assert "flowerpot" not in tables_of(path)
+    assert b"flowerpot" not in bytes_of(path)
+
+
+def test_a_note_on_why_work_failed_does_not_bring_back_what_went_meanwhile(
+    open_memory: Open, path: Path
+) -> None:
+    embedder = HashingEmbedder(tamper=down)
+    memory = open_memory(embedder=embedder)
+    entry = memory.add(SECRET, source="secrets").ids[0]
+    memory.add("Ben rows.", source="diary")
+    other = open_memory(embedder=HashingEmbedder(tamper=down))
+
+    def forgets_and_quotes(texts: Sequence[str], vectors: Floats) -> Floats:
+        embedder.tamper = down
+        assert other.forget(entry).scrubbed
+        raise EmbeddingError(f"400: cannot embed {texts!r}")
+
+    embedder.tamper = forgets_and_quotes
+    with pytest.raises(EmbeddingError, match="flowerpot"):
+        memory.settle()
     assert "flowerpot" not in tables_of(path)
     assert b"flowerpot" not in bytes_of(path)
 

@@ -18,8 +18,8 @@ from treering.llm.scripted import ScriptedLLM
 from treering.serve.app import create_app
 from treering.serve.settings import ServerSettings
 
-EXAMPLES = int(os.environ.get("TREERING_FUZZ", "6"))
-"""Requests an operation: some seconds in all; the variable asks for more, as `make faults` does."""
+EXAMPLES = int(os.environ.get("TREERING_FUZZ", "3"))
+"""Requests an operation; the variable asks for more, as `make faults` does."""
 
 
 schemathesis.serializer.alias("application/x-ndjson", "text/plain")

@@ -602,6 +602,8 @@ def test_what_is_not_there_is_said(memory: Memory) -> None:
         memory.tree.draw("pdf")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="traversal"):
         memory.tree.search("Ana", method="guess")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="least is nan; it is a cosine"):
+        memory.tree.search("Ana", method="collapsed", least=float("nan"))
 
 
 def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(

@@ -14,7 +14,7 @@ from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey
 from tests.serve.live import serving
-from tests.serve.page.conftest import Visit
+from tests.serve.page.conftest import Visit, new_tab, renew
 from tests.serve.page.test_routes import shop
 from treering import Memory
 from treering.journal import ledger
@@ -60,6 +60,20 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     filled(folder / "life.db", folder / "shop")
     with serving(url=folder / "life.db") as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def shared_tab(browser: Browser) -> Iterator[Page]:
+    with new_tab(browser) as page:
+        yield page
+
+
+@pytest.fixture
+def tab(shared_tab: Page) -> Iterator[Page]:
+    """One for all tests of this module, which look at one server: a new one for each, which loads
+    and compiles the page anew, costs as much as the test."""
+    yield shared_tab
+    renew(shared_tab)
 
 
 @pytest.fixture

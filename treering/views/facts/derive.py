@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from treering import forks
 from treering.errors import LLMReplyError
 from treering.journal import entries, supersession
 from treering.journal.space import SpaceReader, SpaceWriter
@@ -16,12 +17,12 @@ from treering.search.terms import terms_version
 from treering.views.contract import Erased, View
 from treering.views.facts import store, then
 from treering.views.facts.form import DOES
-from treering.views.facts.statement import Statement, statements
+from treering.views.facts.record import Statement
 from treering.views.facts.store import Group
 
 log = logging.getLogger("treering")
 
-FORMS_VERSION = 8
+FORMS_VERSION = 9
 """Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
 Stated = tuple[int, list[Statement]]
@@ -44,6 +45,9 @@ class Facts(View):
 
     def derive(self, entries_: Mapping[int, Entry]) -> Mapping[int, Stated]:
         """See ``View``."""
+        with forks.importing():
+            from treering.views.facts.statement import statements  # here: see ``record``
+
         stated = {seq: statements(entry) for seq, entry in entries_.items()}
         return {
             seq: (entries.micros(entries_[seq].at or entries_[seq].added), entry_statements)

@@ -14,7 +14,7 @@ from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.records import Entry, Hit
-from treering.views.facts.statement import BOTS
+from treering.views.facts.record import BOTS
 
 LEAST_COSINE: Final = 0.4
 """With the bundled model. "I live in Berlin" and "Porto is where I live now" have 0.5."""

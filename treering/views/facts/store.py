@@ -12,7 +12,7 @@ from treering.journal.space import SpaceReader
 from treering.records import Entry, Hit, Newer
 from treering.search.marks import UNMARKED, Mark
 from treering.views.facts.change import DatedStatement, superseded
-from treering.views.facts.statement import Statement
+from treering.views.facts.record import Statement
 
 RULE: Final = "rule"
 PERSON: Final = "person"

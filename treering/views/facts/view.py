@@ -25,7 +25,7 @@ from treering.views.facts.judge import (
     read_verdict,
     speaks_of_change,
 )
-from treering.views.facts.statement import Statement
+from treering.views.facts.record import Statement
 from treering.views.facts.store import BY_PERSON, Replacement
 from treering.views.follow import SETTLE_PATIENCE_S
 

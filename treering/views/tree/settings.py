@@ -18,6 +18,9 @@ MICROS_AN_HOUR: Final = 3_600_000_000
 SUMMARY_TOKENS: Final = 128
 """A summary's limit. The bundled embedder reads 256 tokens and represents short texts best."""
 
+MOST_TOKENS: Final = 1_000_000
+"""More than any model writes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -57,14 +60,16 @@ class Settings:
             raise InputError(f"receiver is {self.receiver!r}; use 'merged' or 'kept'")
         if self.chat_unit not in CHAT_UNITS:
             raise InputError(f"chat_unit is {self.chat_unit!r}; use 'messages' or 'rounds'")
+        for tokens in (self.summary_tokens, self.deeper_tokens):
+            if type(tokens) is not int or not 0 <= tokens <= MOST_TOKENS:
+                raise InputError(
+                    f"summaries have {self.summary_tokens!r} tokens and {self.deeper_tokens!r} "
+                    f"more a level; both are whole numbers from 0 to {MOST_TOKENS}, and the first "
+                    "is 0 for no limit"
+                )
         if not (math.isfinite(self.gap_hours) and self.gap_hours >= 0):
             raise InputError(
                 f"gap_hours is {self.gap_hours}; give hours of at least 0, and 0 for no limit"
-            )
-        if self.summary_tokens < 0 or self.deeper_tokens < 0:
-            raise InputError(
-                f"summaries have {self.summary_tokens} tokens and {self.deeper_tokens} more a "
-                "level; both are 0 or more, and the first is 0 for no limit"
             )
 
     @property
