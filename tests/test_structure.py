@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SHELLS = {"adapters", "agents", "aio", "bench", "bulk", "cli", "client", "serve"}
+SHELLS = {"adapters", "agents", "aio", "bench", "bulk", "cli", "client", "serve", "tune"}
 """What is built on ``Memory``."""
 
 LAZY = {("memory", "client"), ("__main__", "agents"), ("__main__", "cli")}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -42,6 +43,7 @@ PAGES = ("docs/figures/measuring.md", "docs/explanation/papers.md", "README.md")
 _PLAIN = ("fusion", "rank-fusion", "bm25", "dense")
 _FADING = ("memory-stream", "memory-stream+rarity", "memory-bank")
 _WHOLE_TREES = ("raptor", "tree-collapsed")
+_OWN = ("treering", "fusion", "dense")
 _PEERS = (
     *("peer:lancedb-hybrid", "peer:llamaindex-hybrid", "peer:chroma", "peer:lancedb"),
     *("peer:llamaindex", "peer:mem0"),
@@ -54,6 +56,16 @@ _MATCHED = {
     "summary_bert_score": "summaries, by BERTScore",
     "choice": "choices among memos",
 }
+_LANGUAGES = {
+    "en": "English",
+    "de": "German",
+    "es": "Spanish",
+    "ru": "Russian",
+    "ar": "Arabic",
+    "hi": "Hindi",
+    "zh": "Chinese",
+}
+_FOUND = ("treering", "recall@10")
 _LIVE_N = 100_000
 _LIVE = {
     "warm context": "a warm search of 100,000 turns by words, meaning and context",
@@ -99,9 +111,10 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         return {"presets": _presets}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
+        "languages": _languages,
         "answers": _answers,
         "budgets": _budgets,
-        "peers": lambda: _overview("peers", ("treering", "fusion", "dense", *_PEERS)),
+        "peers": _peers,
         "instructions": _instructions,
         "memos": lambda: _overview("memos", ("treering", "own", *_WRITTEN, "fusion", "dense")),
         "ablation": lambda: _overview("sweeps", GROUPS["ablation"]),
@@ -135,12 +148,34 @@ def _overview(folder: str, policies: Sequence[str]) -> str:
     return overview(scores(folder), policies, policies[0])
 
 
+def _peers() -> str:
+    """Other systems, which do not change with treering, beside its newest run on the same data."""
+    ours = {measured.run.benchmark: measured for measured in scores("")}
+    rows = []
+    for theirs in scores("peers"):
+        newest = ours[theirs.run.benchmark]
+        assert newest.run.data_sha256 == theirs.run.data_sha256
+        own = {policy: newest.by_policy[policy] for policy in _OWN}
+        rows.append(replace(theirs, by_policy={**theirs.by_policy, **own}))
+    return overview(rows, (*_OWN, *_PEERS), _OWN[0])
+
+
+def _languages() -> str:
+    """The share of XQuAD's questions whose paragraph is among the first ten, by language."""
+    shares = [
+        f"{100 * _mean(Scores.of(*read(RESULTS / 'languages' / file)).values(*_FOUND)):.1f}"
+        for file in (f"{code}.jsonl.gz" for code in _LANGUAGES)
+    ]
+    return f"{table([*_LANGUAGES.values()], [shares])}\n"
+
+
 def _answers() -> str:
     pages = []
     for one in scores("answers"):
         how = one.run.settings
         head = f"{benchmark(one.run.benchmark).title}: {how['model']}, {how['budget']} tokens"
-        pages.append(f"{head} of context\n\n{means_table(one, 'treering')}\n")
+        first = next(iter(one.by_policy))
+        pages.append(f"{head} of context\n\n{means_table(one, first)}\n")
     return "\n".join(pages)
 
 

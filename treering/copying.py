@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -54,9 +54,9 @@ def copy_space(source: Memory, target: Memory, *, progress: Progress | None = No
     the source has changed meanwhile, and JournalCorrupt naming what is damaged in the source, after
     all else was copied.
     """
+    space = source.stats().space
     there = _Lines.of_target(target)
-    if there.digests:
-        _refuse_others(there, _Lines.of(source))
+    refuse_clashes({space: _others(there, source)})
     sent = _Lines()
     receipts = _send(source, target, there, sent, progress)
     now, copied = _Lines.of(source), _Lines.of(target)
@@ -64,12 +64,32 @@ def copy_space(source: Memory, target: Memory, *, progress: Progress | None = No
     if now.damaged is not None:
         raise now.damaged
     return SpaceCopy(
-        space=source.stats().space,
+        space=space,
         entries=now.entries,
         added=sum(receipt.added for receipt in receipts),
         pending=receipts[-1].pending,
         digest=now.digest(),
     )
+
+
+def clashes(source: Memory, target: Memory) -> int:
+    """How many entries or notes a target holds that the source does not, or holds otherwise.
+
+    Raises JournalCorrupt if the target is damaged.
+    """
+    return _others(_Lines.of_target(target), source)
+
+
+def refuse_clashes(counts: Mapping[str, int]) -> None:
+    """Raise InputError, naming them, if spaces of a target hold what those of the source do not."""
+    clashing = [f"{name!r} ({count:,})" for name, count in counts.items() if count]
+    if clashing:
+        raise InputError(
+            "nothing was copied: the target has entries or notes that the source does not have, or "
+            f"has otherwise, in space {', '.join(clashing)}; copy into spaces that are empty or "
+            "hold part of a copy: remove those first, or give another memory. To add to what is "
+            "there, export and import"
+        )
 
 
 @dataclass(slots=True)
@@ -124,15 +144,9 @@ class _Lines:
         return hashlib.sha256(b"".join(sorted(self.digests))).hexdigest()
 
 
-def _refuse_others(there: _Lines, source: _Lines) -> None:
-    """Raise InputError if the target holds anything that the source does not."""
-    others = len(there.digests - source.digests)
-    if others:
-        raise InputError(
-            f"the target's space holds {others:,} entries or notes that the source's does not, or "
-            "holds otherwise; copy into a space that is empty or holds part of a copy: remove that "
-            "one first, or give another memory. To add to what is there, export and import"
-        )
+def _others(there: _Lines, source: Memory) -> int:
+    """How many lines of a target the source does not have; one that is empty costs no reading."""
+    return len(there.digests - _Lines.of(source).digests) if there.digests else 0
 
 
 def _send(

@@ -19,7 +19,8 @@
     │   ├── LLMNotConfigured
     │   ├── LLMUnavailable    down, timed out, overloaded: retrying later may help
     │   ├── LLMReplyError     answered, but not in the form asked for
-    │   └── ReplyDiscarded    answered, from what was forgotten in the meantime
+    │   ├── ReplyDiscarded    answered, from what was forgotten in the meantime
+    │   └── TuningStopped     a model could not be tuned to the end; its last checkpoint is kept
     ├── ServerError           a treering server, or the way to it
     │   ├── AccessDenied      its owner does not let this caller do that
     │   │   └── KeyUnknown    no key was sent, or one that opens nothing
@@ -114,6 +115,10 @@ class LLMReplyError(LLMError):
 
 class ReplyDiscarded(LLMError):
     """A reply was not kept, because something that the model was shown was forgotten."""
+
+
+class TuningStopped(LLMError):
+    """Tuning a model could not go on; the last checkpoint is kept."""
 
 
 class ServerError(TreeringError):

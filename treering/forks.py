@@ -14,7 +14,6 @@ import ctypes
 import logging  # noqa: F401
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
@@ -31,7 +30,7 @@ class Gate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._inside: Counter[int] = Counter()
+        self._inside: dict[int, int] = {}
         self._alone: int | None = None  # the thread that lets nobody else in
 
     @contextmanager
@@ -40,14 +39,16 @@ class Gate:
         me = threading.get_ident()
         with self._changed:
             # A nested use must not wait: who waits to be alone waits for this thread to leave.
-            if not self._inside[me]:
+            if me not in self._inside:
                 self._changed.wait_for(lambda: self._alone in (None, me))
-            self._inside[me] += 1
+            self._inside[me] = self._inside.get(me, 0) + 1
         try:
             yield
         finally:
             with self._changed:
-                self._inside -= Counter({me: 1})  # drops what reaches zero
+                left = self._inside.pop(me, 1) - 1
+                if left:
+                    self._inside[me] = left
                 if self._alone is not None:
                     self._changed.notify_all()
 
@@ -80,10 +81,9 @@ class Gate:
 
     def renew(self) -> None:
         """Begin again in a forked process, which has none of the other threads."""
-        mine = threading.get_ident()
-        count = self._inside[mine]
+        me = threading.get_ident()
         self._changed = threading.Condition()
-        self._inside = Counter({mine: count}) if count else Counter()
+        self._inside = {me: self._inside[me]} if me in self._inside else {}
         self._alone = None
 
 

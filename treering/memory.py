@@ -30,7 +30,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger, listing, supersession
+from treering.journal import check, entries, ledger, listing, sources, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -419,11 +419,12 @@ class Memory:
         With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
         relevant the context is empty, and ``context.surest`` says how sure the best was.
 
-        With ``compress`` (the share of tokens to keep, such as 0.5) passages of ``budget /
-        compress`` tokens are found, and shortened to ``budget``. ``compressor`` leaves out what is
-        easily guessed: ``words`` by how often they stand there, ``model`` by the probabilities of a
-        local model (raises LLMNotConfigured, LLMUnavailable). Citations, speakers, numbers and code
-        stay.
+        With ``compress`` (the least share of tokens to keep, such as 0.5) passages of up to
+        ``budget / compress`` tokens are found, and shortened as far as ``budget`` needs; what fits
+        is not cut. ``compressor`` leaves out what is easily guessed: ``words`` by how often they
+        stand there, ``model`` by the probabilities of a local model (raises LLMNotConfigured,
+        LLMUnavailable). Citations, speakers, code, and numbers with what they count stay; what
+        denies or bounds a clause stays or goes with it.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")
@@ -725,10 +726,10 @@ class Memory:
         self._views.erase_expired()
         with self._reading() as reader:
             settings = ledger.settings(reader, reader.id)
-            sources = list(entries.file_sources(reader, reader.id))
+            files = list(sources.file_sources(reader, reader.id))
             superseded = list(supersession.ids(reader, reader.id))
         yield exchange.header(settings)
-        yield from (exchange.source_line(source) for source in sources)
+        yield from (exchange.source_line(file) for file in files)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)

@@ -12,10 +12,12 @@ from treering.cli.main import app
 
 def test_candidates_are_compared_with_ranking_everything() -> None:
     options = ["--fragments", "150", "--questions", "3", "--json"]
-    done = CliRunner().invoke(app, ["bench", "candidates", new_schema(), *options])
-    assert done.exit_code == 0, done.output
-    figures = json.loads(done.stdout)
-    assert figures["fragments"] == 150
-    for compared in figures["filters"].values():
-        assert compared["found"] == 1.0
-        assert compared["found_p50_ms"] > 0
+    command = ["bench", "candidates", new_schema(), *options]
+    for _ in range(2):  # what the schema has is not stored again
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+        figures = json.loads(done.stdout)
+        assert figures["fragments"] == 150
+        for compared in figures["filters"].values():
+            assert compared["found"] == 1.0
+            assert compared["found_p50_ms"] > 0

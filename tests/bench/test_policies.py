@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.conftest import SAID, BagOfWords, remembered
 from treering.arrays import Floats
-from treering.bench.metrics.evidence import RetrievedPassage, ranked_units
+from treering.bench.metrics.evidence import RetrievedPassage, ranked_units, reached
 from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.policy.peering import searching_with
 from treering.bench.policy.raptor import build
@@ -195,6 +195,14 @@ def test_plain_fusions_order_by_the_formulas(space: TaskSpace) -> None:
     )
 
 
+def test_a_compressed_context_holds_more_passages_in_the_same_budget(space: TaskSpace) -> None:
+    asked = space.task.questions[0]
+    [plain] = named("context").within(space, asked, (), 150)
+    [shorter] = named("compressed@0.4").within(space, asked, (), 150)
+    assert max(plain.tokens, shorter.tokens) <= 150
+    assert len(plain.units) < len(shorter.units)
+
+
 def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: TaskSpace) -> None:
     asked, policy = space.task.questions[0], named("context")
     assert policy.pick is None
@@ -371,6 +379,23 @@ def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space:
     assert set(root.units) == {unit for unit, text in said.items() if text in root.text}
 
 
+def test_a_summary_leads_to_all_that_it_was_made_of_and_a_text_to_nothing_more(
+    space: TaskSpace,
+) -> None:
+    space._memory.tree.replant(base=-1.0)  # everything below one topic
+    for name in ("raptor", "tree"):
+        policy = named(name)
+        assert policy.pick is not None
+        picked = policy.pick(space, space.task.questions[0])
+        summaries = [passage for passage in picked if passage.sources]
+        assert summaries, name
+        for passage in summaries:
+            assert set(passage.units) <= set(passage.sources)
+            assert len(passage.sources) > 1
+        assert set(reached(summaries)) == {u for passage in summaries for u in passage.sources}
+        assert set(reached(picked)) == set(ALL_UNITS)
+
+
 def test_a_raptor_tree_shrinks_to_one_node_over_all_texts() -> None:
     texts = [f"text {n}" for n in range(30)]
     vectors = BagOfWords().embed(texts)
@@ -397,6 +422,8 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
         ("with:default(tau=1)", InputError, "default takes w, not tau"),
         ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
         ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),
+        ("compressed@half", InputError, "policy 'compressed@half': 'half' is no rate"),
+        ("compressed@0", InputError, "compress is 0.0"),
         ("with:friendship", UnknownName, "no relation 'friendship'"),
         ("with:context(w=)", InputError, "not of the form"),
         ("with:context(w=1.5)", InputError, re.escape("1.5")),

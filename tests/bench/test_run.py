@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench.conftest import BagOfWords, chat_task, remembered
+from tests.bench.test_postgres import schemas as bench_schemas
+from tests.postgres_server import server_url
 from treering.bench.answer import AnswerSettings
 from treering.bench.embedding import QuestionCache
 from treering.bench.metrics.evidence import RetrievedPassage
@@ -50,6 +52,7 @@ def measure(
     limit: int | None = None,
     loader: Callable[[Path], Iterator[Task]] | None = None,
     embedder: BagOfWords | None = None,
+    database: str | None = None,
 ) -> Scores:
     level = level or evidence_level()
     bench = Benchmark("locomo", "ours", loader or Loader(), DataSource("https://x", "ours", "none"))
@@ -63,6 +66,7 @@ def measure(
             results,
             QuestionCache(embedder or BagOfWords()),
             limit=limit,
+            database=database,
         )
         return Scores.of(results.run, results.measured.values())
 
@@ -112,6 +116,19 @@ def test_two_runs_measure_the_same(tmp_path: Path) -> None:
     first = measure(tmp_path / "a.jsonl", *names)
     second = measure(tmp_path / "b.jsonl", *names)
     assert first.by_policy == second.by_policy
+
+
+def test_what_a_database_finds_of_a_space_above_its_limit_is_measured_like_a_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_file = measure(tmp_path / "file.jsonl", "treering", "context")
+    url = server_url()
+    limited_to_one = f"{url}{'&' if '?' in url else '?'}limit=1"
+    found = measure(tmp_path / "found.jsonl", "treering", "context", database=limited_to_one)
+    assert found.by_policy == in_file.by_policy
+    assert "has more than 1 fragments" not in caplog.text  # which is said where all are held
+    assert settings(evidence_level(), "x", None, None, database=limited_to_one)["held"] == 1
+    assert bench_schemas() == []
 
 
 def test_a_limit_counts_questions_and_takes_no_task_beyond_it(tmp_path: Path) -> None:

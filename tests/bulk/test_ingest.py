@@ -15,12 +15,15 @@ from tests.bulk.texts import is_whole, journal, prose, write_folder
 from tests.bulk.workers import POISON, Counted, Deadly, Killing, Refusing
 from tests.conftest import Open
 from tests.embedders import Endpoint, HashingEmbedder, down
+from treering.bulk import processes
 from treering.bulk.ingest import IngestProgress, bulk_ingest
 from treering.bulk.processes import Processes
 from treering.bulk.worker import MAX_LOST, WorkerTask, portable
 from treering.embed.minilm import MiniLM
 from treering.errors import InputError, WorkersLost
+from treering.records import Receipt
 from treering.split import FragmentSize
+from treering.views import registry
 
 pytestmark = pytest.mark.both_engines
 
@@ -85,6 +88,35 @@ def test_workers_that_are_killed_cost_no_row(open_memory: Open, folder: Path, ne
     serial = open_memory(new / "serial.db")
     serial.add(folder)
     assert journal(memory) == journal(serial)
+
+
+def test_a_worker_that_hangs_is_replaced_as_a_lost_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    never_answers = (sys.executable, "-c", "import sys; sys.stdin.buffer.read()")
+    monkeypatch.setattr(processes, "_COMMAND", never_answers)
+    monkeypatch.setattr(processes, "HUNG_S", 0.05)
+    with Processes(MiniLM.name, 1) as pool:
+        answer = pool.submit(WorkerTask({}, FragmentSize()))
+        with pytest.raises(WorkersLost, match=f"{MAX_LOST} workers"):
+            answer.result(TIMEOUT_S)
+
+
+def test_who_adds_while_much_is_taken_in_leaves_the_index_of_that_to_others(
+    open_memory: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "BUILD_PATIENCE_S", 0.0)
+    memory, other = open_memory(), open_memory()
+    receipts: list[Receipt] = []
+
+    def add(step: IngestProgress) -> None:
+        if step.entries and not receipts:
+            receipts.append(other.add("The samovar is from Tula.", source="other"))
+
+    bulk_ingest(memory, folder, workers=1, progress=add)
+    [receipt] = receipts
+    assert receipt.pending > 1
+    assert is_whole(memory)
+    assert other.search("samovar")[0].source == "other"
+    assert other.add("The urn is from Kiev.", source="other").pending == 0
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.candidates import corpus
 from tests.embedders import HashingEmbedder
@@ -20,7 +20,9 @@ from tests.postgres_server import new_schema, server_url
 from treering import Memory
 from treering.errors import InputError, JournalError
 from treering.journal import blocks
+from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
+from treering.journal.postgres.nearest import PgConnection
 from treering.records import Hit
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
@@ -205,6 +207,35 @@ def test_what_is_forgotten_is_found_no_more_and_leaves_the_index(changing: Pair)
     assert places(found.search(question, k=10)) == places(changing.exact.search(question, k=10))
 
 
+def test_a_large_index_is_vacuumed_once_for_all_that_was_forgotten(
+    changing: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = changing.found
+    vacuumed: list[str] = []
+    run = vacuum.run
+
+    def noted(connection: PgConnection, tables: Collection[str], *args: Any, **how: Any) -> bool:
+        vacuumed.extend(tables)
+        return run(connection, tables, *args, **how)
+
+    monkeypatch.setattr(vacuum, "run", noted)
+    assert found.forget(source="text0").scrubbed
+    assert vacuumed.count("nearest") == 1
+    monkeypatch.setattr(nearest, "SMALL", 1)
+    assert not found.forget(source="text1").scrubbed
+    assert not found.forget(source="talk1").scrubbed
+    with opened(found._database.url, space="small") as small:  # which has no index
+        small.add("The harbour is old.", source="x")
+        assert small.forget(source="x").scrubbed
+    assert vacuumed.count("nearest") == 1
+    assert found.stats().pending
+    found.settle()
+    assert vacuumed.count("nearest") == 2
+    assert found.stats().pending == {}
+    question = corpus.questions(np.random.default_rng(12), 1)[0]
+    assert places(found.search(question, k=10)) == places(changing.exact.search(question, k=10))
+
+
 def _indexed(memory: Memory) -> int:
     with memory._database.read() as reader:
         row = reader.row("SELECT count(*) FROM nearest")
@@ -255,25 +286,39 @@ def test_until_the_index_is_made_all_is_held_and_a_warning_says_so(
         ]
 
 
-def test_without_the_extension_settle_says_what_to_do() -> None:
+@contextmanager
+def plain_database() -> Iterator[tuple[str, str]]:
+    """A database without the extension, and a user who owns nothing else: a URL for each of an
+    administrator and that user."""
     name = f"plain_{os.getpid()}"
+    given = conninfo_to_dict(server_url())
     with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
         connection.execute(f"CREATE DATABASE {name}")
         connection.execute(f"CREATE ROLE {name} LOGIN")
         connection.execute(f"GRANT CREATE ON DATABASE {name} TO {name}")
         connection.execute(f"REVOKE CREATE ON DATABASE {name} FROM PUBLIC")
-    given = conninfo_to_dict(server_url())
-    url = f"postgresql://{name}@/{name}?host={given['host']}&limit=2"
-    try:
-        with opened(url) as memory:
-            memory.add(corpus.text(np.random.default_rng(1), 40), source="text")
-            with pytest.raises(JournalError, match="CREATE EXTENSION vector"):
-                memory.settle()
-            assert len(memory.search("text", k=3)) == 3
-    finally:
-        with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
+        try:
+            administrator = make_conninfo(server_url(), dbname=name)
+            yield administrator, f"postgresql://{name}@/{name}?host={given['host']}&limit=2"
+        finally:
             connection.execute(f"DROP DATABASE {name} (FORCE)")
             connection.execute(f"DROP ROLE {name}")
+
+
+def test_without_the_extension_settle_says_what_to_do_and_so_with_an_old_one() -> None:
+    with plain_database() as (administrator, url), opened(url) as memory:
+        memory.add(corpus.text(np.random.default_rng(1), 40), source="text")
+        with pytest.raises(JournalError, match="CREATE EXTENSION vector"):
+            memory.settle()
+        assert len(memory.search("text", k=3)) == 3
+        with closing(psycopg.connect(administrator, autocommit=True)) as connection:
+            connection.execute("CREATE EXTENSION vector")
+            connection.execute(
+                "UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'"
+            )
+        with pytest.raises(JournalError, match=r"is 0\.7\.4, and 0\.8 or newer .* UPDATE"):
+            memory.settle()
+        assert len(memory.search("text", k=3)) == 3
 
 
 @pytest.mark.parametrize("limit", ["0", "all", "-1"])

@@ -127,9 +127,12 @@ def test_a_context_fits_its_budget_and_nothing_else_is_on_stdout(filled: Treerin
 
 def test_a_context_can_be_compressed(filled: Treering) -> None:
     whole = record(filled("context", "otter", "--json"))
-    shorter = record(filled("context", "otter", "--compress", "0.5", "--json"))
+    budget = whole["tokens"] - 4
+    command = ("context", "otter", "--compress", "0.5", "--budget", budget, "--json")
+    shorter = record(filled(*command))
     assert shorter["text"].startswith("[1] ")
-    assert shorter["tokens"] < whole["tokens"]
+    assert shorter["tokens"] <= budget
+    assert len(shorter["passages"]) == len(whole["passages"])
     for rate in ("0", "1.5", "half"):
         refused = filled("context", "otter", "--compress", rate)
         assert (refused.exit_code, refused.stdout) == (2, "")

@@ -134,6 +134,18 @@ def test_messages_are_read_from_standard_input(treering: Treering) -> None:
     assert (second["role"], second["source"]) == ("assistant", "talk")
 
 
+@pytest.mark.parametrize("command", ["add", "ingest"])
+def test_a_message_that_is_refused_names_its_file(
+    treering: Treering, tmp_path: Path, command: str
+) -> None:
+    file = tmp_path / "chat.jsonl"
+    lines = [*map(json.dumps, MESSAGES), '{"role": "user", "content": "a", "at": "soon"}']
+    file.write_text("\n".join(lines))
+    result = treering(command, str(file))
+    assert result.exit_code != 0
+    assert "chat.jsonl: message 2: time 'soon'" in result.stderr.replace("\n", "")
+
+
 def test_messages_with_a_broken_line_are_refused_as_a_whole(treering: Treering) -> None:
     result = treering("add", stdin=json.dumps(MESSAGES[0]) + "\n{broken\n")
     assert result.exit_code == 2

@@ -252,7 +252,7 @@ def test_a_compressed_context_is_that_of_a_memory_in_a_file(
     local = open_memory(tmp_path / "local.db")
     for memory in (remote, local):
         memory.add("The tax of 2024 is rounded down to the whole cent, which is what the law says.")
-    shown = [memory.context("tax", budget=90, compress=0.5) for memory in (remote, local)]
+    shown = [memory.context("tax", budget=20, compress=0.5) for memory in (remote, local)]
     assert shown[0].text == shown[1].text
     assert "2024" in shown[0].text
     assert "which" not in shown[0].text

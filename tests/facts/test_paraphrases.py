@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.facts.test_statements import entry
-from treering.views.facts.paraphrases import PARAPHRASES, Paraphrase, paraphrased
+from treering.views.facts.paraphrase import Paraphrase
+from treering.views.facts.paraphrases import PARAPHRASES, paraphrased
 from treering.views.facts.statement import statements
 
 STATED = [

@@ -270,28 +270,47 @@ def test_a_change_that_the_server_has_no_room_for_stores_nothing_and_goes_on_lat
     small_disk: tuple[PostgresServer, Path],
 ) -> None:
     own, folder = small_disk
-    with psycopg.connect(own.url, autocommit=True) as connection:
-        connection.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
-        connection.execute(
-            "CREATE TABLE public.ballast TABLESPACE small AS"
-            " SELECT gen_random_uuid() FROM generate_series(1, 60000)"
-        )
+    execute(own, f"CREATE TABLESPACE small LOCATION '{folder}'")
+    execute(own, BALLAST)
     with memory_in(f"{own.url}&options=-c%20default_tablespace%3Dsmall") as memory:
         memory.add("Ana lives in Porto.", source="first")
-        stored = 0
-        with pytest.raises(JournalFull, match="nothing of this change was stored"):
-            for number in count():
-                memory.add(noise(number), source="large")
-                stored += LINES
+        stored = fill(memory)
+        assert len(list(memory.entries())) == 1 + stored
+        with pytest.raises(JournalFull, match="nothing was forgotten, and all of it is still"):
+            memory.forget(source="large")
+        with pytest.raises(JournalFull, match="nothing was forgotten, and all of it is still"):
+            memory.forget_space("default")
         assert len(list(memory.entries())) == 1 + stored
         assert [hit.text for hit in memory.search("Porto", k=1)] == ["Ana lives in Porto."]
-        with psycopg.connect(own.url, autocommit=True) as connection:
-            connection.execute("DROP TABLE public.ballast")
+        execute(own, "DROP TABLE public.ballast")
         memory.add("Ben lives in Rome.", source="last")
         assert memory.settle().pending == {}
         assert len(list(memory.entries())) == 2 + stored
         assert [hit.text for hit in memory.search("Rome", k=1)] == ["Ben lives in Rome."]
         assert memory.check() == []
+        memory.forget(source="large")
+        assert len(list(memory.entries())) == 2
+
+
+BALLAST: Final = (
+    "CREATE TABLE public.ballast TABLESPACE small AS"
+    " SELECT gen_random_uuid() FROM generate_series(1, 60000)"
+)
+
+
+def execute(server: PostgresServer, sql: str) -> None:
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(sql)
+
+
+def fill(memory: Memory) -> int:
+    """Add to a source until there is no room, which is an error; the lines that were stored."""
+    stored = 0
+    with pytest.raises(JournalFull, match="nothing of this change was stored"):
+        for number in count():
+            memory.add(noise(number), source="large")
+            stored += LINES
+    return stored
 
 
 LINES: Final = 24

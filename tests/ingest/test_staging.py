@@ -30,8 +30,9 @@ from treering.ingest.slices import (
     to_json,
 )
 from treering.journal.contract import Writer
-from treering.journal.entries import Draft, FileSource
+from treering.journal.entries import Draft
 from treering.journal.fields import parse_time
+from treering.journal.sources import FileSource
 from treering.journal.sqlite import SqliteDatabase
 from treering.memory import intake_of
 

@@ -43,6 +43,13 @@ class Tenants:
         )
         return [str(row[0]) for row in rows]
 
+    def with_a_space(self) -> set[str]:
+        rows = self.superuser.execute(
+            "SELECT CAST(table_name AS TEXT) FROM information_schema.columns"
+            " WHERE table_schema = current_schema() AND column_name = 'space'"
+        )
+        return {str(row[0]) for row in rows}
+
     def count(self, table: str) -> int:
         row = self.superuser.execute(f"SELECT count(*) FROM {table}").fetchone()
         assert row is not None
@@ -77,6 +84,7 @@ def test_every_table_is_protected_also_from_its_owner_or_is_of_no_space(tenants:
     ).fetchall()
     assert {name for name, is_protected in rows if not is_protected} == SHARED
     assert "nearest" in dict(rows)
+    assert tenants.with_a_space() == set(tenants.tables()) - SHARED
 
 
 def test_a_query_without_a_condition_sees_the_rows_of_its_space_alone(tenants: Tenants) -> None:
@@ -165,7 +173,17 @@ def test_what_stands_in_tables_of_version_19_is_given_its_space(
             " INSERT INTO block_rows VALUES (1, decode(repeat('ab', 6800), 'hex'));"
             " INSERT INTO block_postings VALUES (3, decode(repeat('cd', 32), 'hex'));"
             " INSERT INTO vector_block VALUES (1, 5, 1, 1, 0, 2, 2, 7, 1000000);"
-            " INSERT INTO vector_data VALUES (7, ''), (1000000, ''), (8, '')"
+            " INSERT INTO vector_data VALUES (7, ''), (1000000, ''), (8, '');"
+            " INSERT INTO code_repository (id, space, root, unit) VALUES (1, 5, '/', 'file');"
+            " INSERT INTO code_file VALUES (1, 1, 'a.py', '', '', '');"
+            " INSERT INTO code_relation VALUES (1, 1, '');"
+            " INSERT INTO memo (id, space, name) VALUES (1, 5, 'boat');"
+            " INSERT INTO memo_version (id, memo, made, origin, writer, topic, claims)"
+            " VALUES (1, 1, 0, '', '', 'boat', '[]');"
+            " INSERT INTO memo_line VALUES (1, 1, 1);"
+            " INSERT INTO reply_shown VALUES (1, 1);"
+            " INSERT INTO intake (id, space, presence, attempt, plan) VALUES (1, 'ana', 1, 1, '');"
+            " INSERT INTO intake_slice (id, intake, items) VALUES (1, 1, '')"
         )
         owner.execute("INSERT INTO vector_block_data VALUES (1, %s)", (number + bytes(28),))
     monkeypatch.undo()
@@ -178,5 +196,8 @@ def test_what_stands_in_tables_of_version_19_is_given_its_space(
             assert reader.part("block_rows", "data", 1, 0, 9_999) == b"\xab" * 6_800
             assert reader.part("block_postings", "data", 3, 0, 99) == b"\xcd" * 32
             assert reader.extent("vector_block_data", 1) == 44
+            for table in ("code_file", "code_relation", "memo_version", "memo_line", "reply_shown"):
+                assert reader.row(f"SELECT space FROM {table}") == (5,)
+            assert reader.row("SELECT space FROM intake_slice") == ("ana",)
         with database.write("ana") as writer:
             assert writer.allot("block_postings", 8) == 4

@@ -275,6 +275,24 @@ def test_a_change_that_the_server_ends_for_another_one_is_done_again_once(url: s
     assert (attempts, rows) == (2, [("{}x",), ("{}y",)])
 
 
+def test_a_change_that_cannot_be_put_in_a_row_with_others_is_done_again_once(url: str) -> None:
+    attempts = 0
+
+    def change(writer: SpaceWriter) -> None:
+        nonlocal attempts
+        attempts += 1
+        writer.execute("UPDATE space SET settings = settings || 'x'")
+        if attempts == 1:
+            writer.execute("DO $$ BEGIN RAISE serialization_failure; END $$")
+
+    with closing(PostgresDatabase(url)) as database:
+        begin(database, "ana")
+        Space(database, "ana").change(change)
+        with database.read() as reader:
+            rows = list(reader.rows("SELECT settings FROM space"))
+    assert (attempts, rows) == (2, [("{}x",)])
+
+
 def test_a_newer_treering_that_changes_the_tables_meanwhile_is_noticed(
     handles: tuple[PostgresDatabase, PostgresDatabase],
 ) -> None:

@@ -292,6 +292,27 @@ def test_a_note_on_why_work_failed_does_not_keep_the_text(open_memory: Open, pat
     assert b"flowerpot" not in bytes_of(path)
 
 
+def test_a_note_on_why_work_failed_does_not_bring_back_what_went_meanwhile(
+    open_memory: Open, path: Path
+) -> None:
+    embedder = HashingEmbedder(tamper=down)
+    memory = open_memory(embedder=embedder)
+    entry = memory.add(SECRET, source="secrets").ids[0]
+    memory.add("Ben rows.", source="diary")
+    other = open_memory(embedder=HashingEmbedder(tamper=down))
+
+    def forgets_and_quotes(texts: Sequence[str], vectors: Floats) -> Floats:
+        embedder.tamper = down
+        assert other.forget(entry).scrubbed
+        raise EmbeddingError(f"400: cannot embed {texts!r}")
+
+    embedder.tamper = forgets_and_quotes
+    with pytest.raises(EmbeddingError, match="flowerpot"):
+        memory.settle()
+    assert "flowerpot" not in tables_of(path)
+    assert b"flowerpot" not in bytes_of(path)
+
+
 def test_many_entries_are_forgotten_at_once(memory: Memory, path: Path) -> None:
     memory.add(
         [{"role": "user", "content": f"Secret number {n:06}."} for n in range(1_200)], source="big"

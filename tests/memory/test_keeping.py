@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ from tests.conftest import Open
 from treering import Memory
 from treering.errors import FilterError, InputError, UnknownName
 from treering.journal import entries
+from treering.journal.supersession import MOST_STEPS, is_circle
 from treering.llm.scripted import ScriptedLLM
+from treering.memory import space_of
 
 pytestmark = pytest.mark.both_engines
 
@@ -151,6 +156,22 @@ def test_superseding_is_taken_back(memory: Memory) -> None:
         memory.supersede(old, None)
 
 
+def test_of_several_that_supersede_a_statement_the_last_then_is_named(memory: Memory) -> None:
+    said = (
+        (3, "I moved to Graz. I moved to Vienna."),
+        (15, "I don't live in Graz any more."),
+        (4, "I moved from Vienna to Graz."),
+    )
+    for day, text in said:
+        memory.add(text, speaker="Ana", kind="chat", source="talk", at=datetime(2026, 1, day))
+    then, now = (
+        [(fact.value, fact.superseded_by and fact.superseded_by.at) for fact in facts]
+        for facts in (memory.facts.all(as_of="2026-01-23"), memory.facts.all())
+    )
+    assert ("Graz", datetime(2026, 1, 15, tzinfo=UTC)) in now
+    assert then == now
+
+
 def test_superseding_goes_with_either_entry(memory: Memory) -> None:
     old, new = two(memory)
     memory.supersede(old, new)
@@ -174,6 +195,43 @@ def test_superseding_needs_two_entries_and_no_circle(memory: Memory) -> None:
     with pytest.raises(InputError, match="superseded by the older one"):
         memory.supersede(new, old)
     assert len(memory.facts.changes()) == 1
+
+
+def test_a_circle_of_several_is_found_from_either_side(memory: Memory) -> None:
+    ids = memory.add([{"role": "user", "content": f"Line {n}."} for n in range(6)]).ids
+    for old, new in pairwise(ids):
+        memory.supersede(old, new)
+    for later, earlier in ((5, 0), (5, 4), (3, 1)):
+        with pytest.raises(InputError, match="superseded by the older one"):
+            memory.supersede(ids[later], ids[earlier])
+    memory.supersede(ids[2], None)
+    memory.supersede(ids[5], ids[0])
+    with pytest.raises(InputError, match="superseded by the older one"):
+        memory.supersede(ids[2], ids[3])
+
+
+def test_looking_for_a_circle_takes_no_longer_the_longer_the_rows_are() -> None:
+    looked_at = 0
+    newer_of: dict[int, int] = {}
+
+    def newer(entry: int) -> int | None:
+        nonlocal looked_at
+        looked_at += 1
+        return newer_of.get(entry)
+
+    def older(entry: int) -> Collection[int]:
+        return [entry - 1] if entry - 1 in newer_of else []
+
+    count = 2_000
+    for entry in range(count, 0, -1):  # each supersedes what supersedes all others
+        assert not is_circle(entry, entry + 1, newer, older)
+        newer_of[entry] = entry + 1
+    assert is_circle(count + 1, 1, newer, older)
+    assert looked_at <= 3 * count
+    newer_of |= {entry: entry + 1 for entry in range(5 * MOST_STEPS, 7 * MOST_STEPS)}
+    newer_of |= {entry: entry + 1 for entry in range(2 * MOST_STEPS, 4 * MOST_STEPS)}
+    with pytest.raises(InputError, match="in one row"):
+        is_circle(4 * MOST_STEPS, 5 * MOST_STEPS, newer, older)
 
 
 # ------------------------------------------------------------------ for a while
@@ -216,6 +274,23 @@ def test_what_has_expired_is_found_no_more_and_is_erased(
     memory.settle()
     assert b"4711" not in b"".join(f.read_bytes() for f in path.parent.glob(f"{path.name}*"))
     assert memory.check() == []
+
+
+def test_searches_do_not_all_wait_for_a_writer_to_erase_what_has_expired(
+    memory: Memory, open_memory: Open, later: Callable[[timedelta], None]
+) -> None:
+    memory.add("The door code is 4711 harbour.", expires=datetime.now(UTC) + HOUR)
+    memory.add("The door is green.")
+    later(2 * HOUR)
+    with ThreadPoolExecutor(2) as threads:
+        with space_of(open_memory()).database.write():
+            waiting = threads.submit(memory.search, "door")
+            with suppress(TimeoutError):
+                waiting.result(0.2)  # time enough to begin
+            meanwhile = threads.submit(memory.search, "door").result(30)
+        for hits in (meanwhile, waiting.result(30)):
+            assert [hit.text for hit in hits] == ["The door is green."]
+    assert memory.stats().entries == 1
 
 
 def test_what_has_expired_takes_what_rests_on_it_along(

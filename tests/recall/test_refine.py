@@ -108,7 +108,7 @@ def test_the_floats_of_few_rows_are_read(open_memory: Open) -> None:
     eight = Searcher(memory._space, table, lambda: memory._views.embedder)
     eight.search(QUERIES[:1], 1, Filter(), "hybrid", DEFAULTS)
     assert len(asked) <= 2  # for the best, and for those that come to be among them
-    assert 25 <= sum(asked) < memory.stats().fragments
+    assert 0 < sum(asked) < memory.stats().fragments // 2
 
 
 def test_the_order_of_a_context_begins_with_the_best(open_memory: Open) -> None:

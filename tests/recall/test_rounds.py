@@ -113,9 +113,8 @@ def test_bm25_of_a_round_is_that_of_its_messages_as_one_text() -> None:
     query = terms("boats and cats")
     assert rounds.score(query) == pytest.approx(joined.score(query))
     assert len(rounds) == 2
-    assert [rounds.coverage(query, row) for row in (0, 1)] == [
-        joined.coverage(query, row) for row in (0, 1)
-    ]
+    both = np.array([0, 1])
+    assert rounds.coverage(query, both).tolist() == joined.coverage(query, both).tolist()
 
 
 def counted(texts: Sequence[str]) -> tuple[Terms, NDArray[np.int64]]:

@@ -5,9 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
+from sqlite3 import connect
+from typing import Any
 
+import httpx2
+import pytest
+
+from tests.conftest import Open
 from tests.serve.conftest import Serve
+from tests.serve.live import serving
+from treering.journal import entries
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.serve.threads import THREADS, Threads
 from treering.serve.traces import Traces
@@ -60,3 +71,53 @@ def test_a_space_whose_model_hangs_leaves_threads_to_the_others(serve: Serve) ->
         assert not any(one.done() for one in waiting)
         go.set()
         assert {one.result(WAIT_S) for one in waiting} == {200}
+
+
+def test_what_has_expired_is_not_erased_where_all_requests_wait(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Tomorrow(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) + timedelta(days=1)
+
+    with (
+        serving(url=path) as url,
+        ThreadPoolExecutor(1) as threads,
+        closing(connect(path)) as other,
+    ):
+        soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        added = httpx2.post(f"{url}/v1/entries", json={"text": "For an hour.", "expires": soon})
+        assert added.status_code == 201
+        monkeypatch.setattr(entries, "datetime", Tomorrow)
+        other.execute("BEGIN IMMEDIATE")
+        asked = threads.submit(httpx2.get, f"{url}/v1/memos", timeout=WAIT_S)
+        with suppress(TimeoutError):
+            asked.result(0.2)  # time enough to reach the server
+        health = httpx2.get(f"{url}/healthz", timeout=WAIT_S / 3)
+        other.rollback()
+        assert health.status_code == 200
+        assert asked.result(WAIT_S).status_code == 200
+
+
+def test_a_space_that_is_long_in_opening_keeps_no_other_closed(
+    path: Path, open_memory: Open
+) -> None:
+    for space in ("ana", "ben"):
+        open_memory(space=space).add("The boiler is old.")
+    writing = closing(connect(path))
+    with serving(url=path) as url, ThreadPoolExecutor(1) as threads, writing as other:
+        # What a process that was killed has left of an import is to be removed first.
+        left = "INSERT INTO intake (space, presence, attempt, plan) VALUES ('ana', 7, 7, '{}')"
+        other.execute(left)
+        other.commit()
+        other.execute("BEGIN IMMEDIATE")
+        ana, ben = ({"X-Treering-Space": space} for space in ("ana", "ben"))
+        ask = partial(httpx2.get, f"{url}/v1/entries")
+        waiting = threads.submit(ask, headers=ana, timeout=WAIT_S)
+        with suppress(TimeoutError):
+            waiting.result(0.2)  # time enough to reach the server
+        answer = ask(headers=ben, timeout=WAIT_S / 3)
+        other.rollback()
+        assert answer.json()["entries"][0]["text"] == "The boiler is old."
+        assert waiting.result(WAIT_S).status_code == 200

@@ -6,10 +6,10 @@ import json
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import unquote
 
 import httpx2
@@ -34,8 +34,16 @@ from tests.llm.chat_server import (
 from tests.serve.conftest import MakeKey, Serve
 from tests.serve.live import serving
 from treering import Memory
+from treering.errors import UnknownName
+from treering.ingest.where import Where
+from treering.memory import conversations, space_of
 from treering.records import Entry, Spent
-from treering.serve.proxy.conversation import CLOSING, OPENING
+from treering.serve.proxy.conversation import CLOSING, OPENING, CompletionRequest, UpstreamReply
+from treering.serve.proxy.route import Proxy, ProxyTurn
+from treering.serve.settings import ServerSettings
+from treering.serve.tenant import Tenant
+from treering.serve.threads import Threads
+from treering.serve.traces import Traces
 
 
 @contextmanager
@@ -152,6 +160,36 @@ def test_a_reply_from_what_was_forgotten_meanwhile_is_not_remembered(
         left = [(None, "The cat is called Mephistopheles.")]
     assert held(open_memory) == left
     assert "a reply was not kept" in caplog.text
+
+
+class ForgettingMemory(Memory):
+    """A memory in which something is forgotten by somebody else whenever entries are listed."""
+
+    gone = "diary"
+
+    def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
+        with suppress(UnknownName):
+            self.forget(source=self.gone)
+        return super().entries(**where)
+
+
+def test_a_reply_from_what_is_forgotten_while_it_is_stored_does_not_stay(
+    path: Path, open_memory: Open
+) -> None:
+    open_memory().add("The cat is called Mephistopheles.", source="diary")
+    with ForgettingMemory.open(path, embedder=HashingEmbedder()) as memory:
+        asked = CompletionRequest({"messages": [user("What is the cat's name?")]})
+        shown = conversations(memory).digests([entries(open_memory)[0].id])
+        database = space_of(memory).database
+        tenant = Tenant("default", memory, database, Threads(Traces(None)), lambda _: None)
+        turn = ProxyTurn(tenant, asked, "talk", tuple(asked.history()), shown)
+        proxy = Proxy(ServerSettings(path))
+        reply = UpstreamReply(streams=False, max_bytes=1_000)
+        choice = {"message": {"content": "It is Mephistopheles."}}
+        reply.feed(json.dumps({"choices": [choice]}).encode())
+        proxy._remember_reply(turn, reply)
+    assert "Mephistopheles" not in str(held(open_memory))
+    assert all(b"Mephisto" not in file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
 
 
 def test_what_was_said_before_the_client_hung_up_is_remembered(

@@ -18,6 +18,7 @@ from treering.arrays import Floats
 from treering.errors import InputError
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
+from treering.views.tree import planting
 from treering.views.tree.settings import Settings
 from treering.views.tree.shape import Tree
 from treering.views.tree.threshold import Threshold
@@ -125,12 +126,24 @@ def test_without_a_model_a_summary_without_a_limit_is_as_long_as_the_papers(
     [
         ({"receiver": "both"}, "receiver is 'both'"),
         ({"summary_tokens": -1}, "summaries have -1 tokens"),
+        ({"summary_tokens": 2.5}, "summaries have 2.5 tokens"),
         ({"deeper_tokens": -1}, "-1 more a level"),
+        ({"deeper_tokens": 10**30}, "whole numbers from 0 to 1000000"),
+        ({"base": 7}, "the base threshold is 7; it is a cosine from -1 to 1"),
+        ({"rate": 1e308}, "the threshold's rate is 1e.308; it is from 0"),
         ({"form": "deep"}, "the threshold's form is 'deep'; use scaled, current, printed"),
     ],
 )
-def test_bad_settings_of_the_tree_are_refused(
-    memory: Memory, settings: dict[str, str], said: str
+def test_bad_settings_of_the_tree_are_refused_and_change_nothing(
+    memory: Memory, settings: dict[str, object], said: str
 ) -> None:
+    before = memory.tree.replant(base=0.3)
     with pytest.raises(InputError, match=said):
         memory.tree.replant(**settings)  # type: ignore[arg-type]
+    assert memory.tree.settings() == before
+
+
+def test_a_file_in_which_an_earlier_version_took_more_is_still_read() -> None:
+    stored = planting.updated({}, Settings())
+    stored["tree"]["threshold"] |= {"base": 7, "rate": -2, "max_depth": 10**9}
+    assert planting.load(stored).threshold == Threshold(base=1.0, rate=0.0, max_depth=1000)

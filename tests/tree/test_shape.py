@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.tree.growing import grown, random_vectors, restored, settings, state,
 from treering.errors import DimensionMismatch, InputError, UnknownName
 from treering.views.tree.settings import Settings
 from treering.views.tree.shape import ROOT, Tree
-from treering.views.tree.threshold import Threshold
+from treering.views.tree.threshold import Form, Threshold
 
 SEEDS = st.integers(0, 10_000)
 COUNTS = st.integers(1, 60)
@@ -196,8 +197,19 @@ def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary()
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"base": math.nan}, {"rate": math.inf}, {"max_depth": 0}, {"form": "linear"}],
+    [
+        *({"base": base} for base in (math.nan, 7, 1.01, -1.01, True, "0.4")),
+        *({"rate": rate} for rate in (math.inf, 1e308, 11, -0.1, "0.5")),
+        *({"max_depth": depth} for depth in (0, 2.5, True, "3", 10**9)),
+        {"form": "linear"},
+    ],
 )
-def test_thresholds_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(InputError):
+def test_thresholds_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=re.escape(repr(*wrong.values()))):
         Threshold(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", ["scaled", "current", "printed"])
+def test_the_strictest_threshold_that_is_allowed_can_be_computed(form: Form) -> None:
+    steep = Threshold(base=1, rate=10, max_depth=1000, form=form)
+    assert steep.at(1000, deepest=1000) > 1

@@ -573,6 +573,8 @@ def test_quality_and_figures_can_be_read_off(memory: Memory) -> None:
     assert sum(level.leaves for level in stats.shape.levels) == len(SENTENCES)
     assert quality.revenue > 0
     assert 0 < quality.separation.low <= 1
+    assert quality.bound == quality.separation.low / 3
+    assert quality.beta == pytest.approx(0.6065, abs=1e-4)  # e^-λ with the paper's λ of 0.5
 
 
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
@@ -599,6 +601,8 @@ def test_what_is_not_there_is_said(memory: Memory) -> None:
         memory.tree.draw("pdf")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="traversal"):
         memory.tree.search("Ana", method="guess")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="least is nan; it is a cosine"):
+        memory.tree.search("Ana", method="collapsed", least=float("nan"))
 
 
 def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(

@@ -264,7 +264,9 @@ def test_settings_stay_with_the_space_and_go_with_an_export(
         ({"noto": "last"}, InputError, "noto is 'last'"),
         ({"alike": "2"}, InputError, "alike is '2'"),
         ({"block_alpha": -1}, InputError, "block_alpha is -1"),
+        ({"block_alpha": True}, InputError, "block_alpha is True"),
         ({"fragment": "0 words"}, InputError, "the size of fragments is '0 words'"),
+        ({"fragment": f"{'9' * 5000} words"}, InputError, "from 1 to 999999999"),
     ],
 )
 def test_bad_settings_are_refused_and_change_nothing(

@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.errors import InputError
 
 FILE_BYTES: Final = 1 << 20
@@ -45,7 +44,9 @@ class IngestWay:
         return ["ingest", "--workers", str(self.workers), *ray]
 
 
-def measure(data: Path, megabytes: float, ways: Sequence[IngestWay]) -> Iterator[dict[str, Any]]:
+def measure(
+    data: Path, megabytes: float, ways: Sequence[IngestWay], embedder: str
+) -> Iterator[dict[str, Any]]:
     """Take the same texts in by each way, each time into a new file; the figures of each.
 
     ``seconds`` are of the whole process, with all that has to start; ``peak_mb`` is the main memory
@@ -56,7 +57,7 @@ def measure(data: Path, megabytes: float, ways: Sequence[IngestWay]) -> Iterator
         texts = Path(folder, "texts")
         size = write_texts(data, texts, int(megabytes * _MEBI))
         for number, way in enumerate(ways):
-            yield _measured(way, texts, size, Path(folder, f"{number}.db"))
+            yield _measured(way, texts, size, Path(folder, f"{number}.db"), embedder)
 
 
 def write_texts(data: Path, folder: Path, size: int) -> int:
@@ -79,8 +80,8 @@ def write_texts(data: Path, folder: Path, size: int) -> int:
     return written
 
 
-def _measured(way: IngestWay, texts: Path, size: int, file: Path) -> dict[str, Any]:
-    options = ["--json", "--memory", str(file), "--embedder", EMBEDDER, "--llm", "none"]
+def _measured(way: IngestWay, texts: Path, size: int, file: Path, embedder: str) -> dict[str, Any]:
+    options = ["--json", "--memory", str(file), "--embedder", embedder, "--llm", "none"]
     began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "treering", *way.arguments, str(texts), *options],

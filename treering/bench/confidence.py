@@ -199,9 +199,10 @@ class _Asker:
         lexical = self._mode == "lexical"
         vector = None if lexical else self._embedder.embed([text], query=True)
         ranking = rank(snapshot, relations, self._plan, [text], vector, self._mode)
+        rows = ranking.best(0, DEPTH)
         return tuple(
-            AskedHit(ranking.features(row, 0), int(sizes[row]), bool(relevant[row]))
-            for row in ranking.best(0, DEPTH).tolist()
+            AskedHit(features, int(sizes[row]), bool(relevant[row]))
+            for row, features in zip(rows.tolist(), ranking.features(rows, 0), strict=True)
         )
 
 

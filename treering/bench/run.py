@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from pathlib import Path
@@ -17,12 +17,14 @@ from treering.bench.metrics.evidence import (
     by_rank,
     overall,
     ranked_units,
+    reached,
     recall,
 )
 from treering.bench.policy.contract import RetrievalPolicy
 from treering.bench.read import read_as
 from treering.bench.registry import Benchmark
 from treering.bench.results import QuestionResult, Results
+from treering.bench.scratch_schema import held_limit, scratch_schema
 from treering.bench.space import TaskSpace
 from treering.bench.task import Task, TaskQuestion
 from treering.embed.contract import Embedder
@@ -101,6 +103,7 @@ def run_benchmark(
     sample: int | None = None,
     summaries: LLM | None = None,
     preset: str | None = None,
+    database: str | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Measure every question with every policy, and add each line to ``results`` as it is known.
@@ -109,7 +112,8 @@ def run_benchmark(
     already holds is not done again; a task with nothing left to do is not even remembered.
     ``summaries`` writes those of the policies that draw on the tree, and memos; without it the
     former are extracted. ``preset`` is that of ``Memory.configure``: policies that do not say
-    otherwise, such as ``treering``, search as it says, and so many hits as it says.
+    otherwise, such as ``treering``, search as it says, and so many hits as it says. Each task is
+    remembered in a file, or in a schema of its own of ``database``, a PostgreSQL.
 
     Raises:
         InputError: the data are not this benchmark's, or hold no question that counts.
@@ -122,7 +126,9 @@ def run_benchmark(
         total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with remembered(task, embedder, summaries, preset, progress, done, total) as space:
+            with remembered(
+                task, embedder, summaries, preset, progress, done, total, database
+            ) as space:
                 for question, due in left:
                     for policy in due:
                         results.add(level.measure(policy, space, question))
@@ -181,6 +187,7 @@ def settings(
     how: AnswerSettings | None,
     summaries: LLM | None = None,
     preset: str | None = None,
+    database: str | None = None,
 ) -> dict[str, object]:
     """What decides the figures besides code and data, for a results file's header."""
     chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
@@ -188,6 +195,7 @@ def settings(
         chosen |= {"model": how.llm.model, "temperature": how.temperature, "budget": budget}
         chosen |= {"judge": how.judge.model} if how.judge else {}
     chosen |= {"preset": preset} if preset else {}
+    chosen |= {"held": held_limit(database)} if database else {}
     return chosen | ({"summaries": summaries.model} if summaries else {})
 
 
@@ -200,18 +208,25 @@ def remembered(
     progress: Progress | None,
     done: int,
     total: int,
+    database: str | None = None,
 ) -> Iterator[TaskSpace]:
-    """A task in a memory of its own, in a folder that goes with it."""
+    """A task in a memory of its own, in a folder or a schema that goes with it."""
     if progress:
         progress(done, total, f"adding {task.space}")
-    with (
-        TemporaryDirectory(prefix="treering-bench-") as folder,
-        Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries or NONE) as memory,
-        TaskSpace(memory, task, embedder) as space,
-    ):
+    with ExitStack() as opened:
+        place: str | Path
+        if database is None:
+            folder = opened.enter_context(TemporaryDirectory(prefix="treering-bench-"))
+            place = Path(folder) / "bench.db"
+        else:
+            place = opened.enter_context(scratch_schema(database))
+        memory = opened.enter_context(Memory.open(place, embedder=embedder, llm=summaries or NONE))
+        space = opened.enter_context(TaskSpace(memory, task, embedder))
         if preset is not None:
             space.configure(preset)
         space.remember()
+        if database is not None:
+            memory.settle()  # a space above the limit is searched by an index only then
         yield space
 
 
@@ -238,6 +253,7 @@ def _evidence(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion)
     for budget in BUDGETS:
         filled = policy.within(space, question, picked, budget)
         metrics[f"recall@{budget}tokens"] = recall(ranked_units(filled), question.evidence)
+        metrics[f"reach@{budget}tokens"] = recall(reached(filled), question.evidence)
     return _measured(policy, space, question, metrics, {})
 
 

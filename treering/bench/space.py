@@ -60,7 +60,7 @@ class TaskSpace:
         self._memory = memory
         self._last: tuple[TaskQuestion, list[ScoredPassage]] | None = None
         self._values: dict[str, Any] = {}
-        self._quoted: dict[int, tuple[str, ...]] = {}
+        self._summarised: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._opened = ExitStack()
         self._depth = DEPTH
 
@@ -137,10 +137,10 @@ class TaskSpace:
         if "altitude" in how:
             self._summarise()
         context = self._memory.context(question.text, budget=budget, count_tokens=self.count, **how)
-        units = (
-            unit for shown in context.passages for hit in shown.hits for unit in self._units(hit)
-        )
-        return RetrievedPassage(tuple(dict.fromkeys(units)), context.tokens, str(context))
+        hits = [hit for shown in context.passages for hit in shown.hits]
+        units = dict.fromkeys(unit for hit in hits for unit in self._units(hit))
+        sources = dict.fromkeys(unit for hit in hits for unit in self._sources(hit))
+        return RetrievedPassage(tuple(units), context.tokens, str(context), (), tuple(sources))
 
     @property
     def kind(self) -> Kind:
@@ -159,12 +159,27 @@ class TaskSpace:
         """The evidence units of a hit; a summary covers those of the texts that it quotes whole."""
         if hit.node is None:
             return (str(hit.metadata[UNIT]),)
-        if hit.node not in self._quoted:
-            leaves = self._memory.tree.leaves(hit.node)
-            quoted = [entry for leaf in leaves if leaf.text in hit.text for entry in leaf.entry_ids]
-            units = (str(self._memory.get(entry).metadata[UNIT]) for entry in quoted)
-            self._quoted[hit.node] = tuple(dict.fromkeys(units))
-        return self._quoted[hit.node]
+        return self._below(hit.node, hit.text)[0]
+
+    def _sources(self, hit: Hit) -> tuple[str, ...]:
+        """The evidence units of all texts that a summary was made of; none for a text."""
+        return () if hit.node is None else self._below(hit.node, hit.text)[1]
+
+    def _below(self, node: int, text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The units that a summary quotes whole, and all that it was made of."""
+        if node not in self._summarised:
+            leaves = self._memory.tree.leaves(node)
+            units = {
+                entry: str(self._memory.get(entry).metadata[UNIT])
+                for leaf in leaves
+                for entry in leaf.entry_ids
+            }
+            quoted = (units[e] for leaf in leaves if leaf.text in text for e in leaf.entry_ids)
+            self._summarised[node] = (
+                tuple(dict.fromkeys(quoted)),
+                tuple(dict.fromkeys(units.values())),
+            )
+        return self._summarised[node]
 
     @cached_property
     def _fragments(self) -> int:
@@ -199,7 +214,8 @@ class TaskSpace:
     def _passage(self, hit: Hit) -> RetrievedPassage:
         text = _shown(hit.text, hit.speaker, hit.at)
         place = (self._order[hit.source], hit.position, hit.start)
-        return RetrievedPassage(self._units(hit), self.count(text), text, place)
+        units, sources = self._units(hit), self._sources(hit)
+        return RetrievedPassage(units, self.count(text), text, place, sources)
 
 
 def _message(piece: DocumentPiece, document: Document) -> dict[str, Any]:

@@ -56,6 +56,7 @@ class RunOptions:
     sources: Path | None = None
     temperature: float | None = None
     preset: str | None = None
+    database: str | None = None
     seed: int = 0
 
 
@@ -104,7 +105,7 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
         writer = _writer(opened, options, replies)
         rater = writer or (KeptReplies(how.llm, replies) if how else None)
         picking = policies(options.policies, options.seed, rater, writer)
-        decided = settings(level, model.name, budget, how, writer, options.preset)
+        decided = settings(level, model.name, budget, how, writer, options.preset, options.database)
         path, results = _results(opened, chosen, options, level.name, decided)
         held = len(results.measured)
         run_benchmark(
@@ -118,6 +119,7 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
             sample=options.sample,
             summaries=writer,
             preset=options.preset,
+            database=options.database,
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
@@ -134,7 +136,7 @@ def _writer(opened: ExitStack, options: RunOptions, replies: Path) -> LLM | None
 def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown) -> RunReport:
     asked = {"judge": options.judge, "summaries": options.summaries, "sources": options.sources}
     policy = None if options.policies == (DEFAULT,) else options.policies
-    asked |= {"preset": options.preset}
+    asked |= {"preset": options.preset, "database": options.database}
     _refuse(f"{chosen.name} with --llm", sample=options.sample, policy=policy, **asked)
     rows = list(read_as(chosen.name, options.data, instructions(options.data, options.limit)))
     if not rows:
@@ -158,7 +160,8 @@ def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown
 
 def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     asked = {"llm": options.llm, "judge": options.judge, "summaries": options.summaries}
-    _refuse(chosen.name, sample=options.sample, preset=options.preset, **asked)
+    asked |= {"preset": options.preset, "database": options.database}
+    _refuse(chosen.name, sample=options.sample, **asked)
     picking = code_policies(options.policies)
     beside = options.data if options.data.is_dir() else options.data.parent
     sources = options.sources or beside / SOURCES
@@ -187,6 +190,7 @@ def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport
 def _replay(chosen: Replay, options: RunOptions) -> RunReport:
     unused = {"llm": options.llm, "judge": options.judge, "sources": options.sources}
     unused |= {"summaries": options.summaries, "preset": options.preset}
+    unused |= {"database": options.database}
     _refuse(chosen.name, sample=options.sample, **unused)
     header = this_run(chosen.name, sha256_of(options.data), options.seed, {"level": REPLAY})
     figures = chosen.replay(options.data, options.policies, options.limit)

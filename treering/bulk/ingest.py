@@ -131,7 +131,7 @@ def bulk_ingest(
     _check_workers(workers)
     intake_of(memory).recover()  # what an earlier call left must not come after what is new
     run = _Run(memory, envelope, source, progress)
-    with _pool(portable(model), workers, ray) as pool:
+    with _pool(portable(model), workers, ray) as pool, intake_of(memory).under_way():
         ahead = ReadAhead(space_of(memory), pool, run.embedded)
         with views.deriving_with(ahead):
             for place in given:

@@ -6,7 +6,10 @@ import pickle
 import queue
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
@@ -18,6 +21,10 @@ _COMMAND: Final = (sys.executable, "-B", "-P", "-m", "treering.bulk.process")
 # -P: no module is imported from the folder that treering was called in. -B: no file is written.
 
 _END_TIMEOUT_S: Final = 10.0
+
+HUNG_S: Final = 900.0
+"""A worker that has not answered for so long is taken for lost. A task is a fraction of a second of
+work; loading a model, and an endpoint's time-outs with all repetitions, take some minutes."""
 
 
 class Processes:
@@ -92,14 +99,27 @@ class _Process:
         return None if process is None else process.pid
 
     def ask(self, task: WorkerTask) -> Derived:
-        """Do a task. Raises what the worker raised, and EOFError or OSError if it was killed."""
+        """Do a task. Raises what the worker raised, and EOFError or OSError if it was killed, as
+        one is that hangs."""
         requests, answers = self._pipes()
-        pickle.dump(task, requests)
-        requests.flush()
-        answer: Any = pickle.load(answers)
+        with self._killed_if_hung():
+            pickle.dump(task, requests)
+            requests.flush()
+            answer: Any = pickle.load(answers)
         if isinstance(answer, Derived):
             return answer
         raise answer
+
+    @contextmanager
+    def _killed_if_hung(self) -> Iterator[None]:
+        assert self._process is not None  # it was started to be asked
+        watch = threading.Timer(HUNG_S, self._process.kill)
+        watch.daemon = True
+        watch.start()
+        try:
+            yield
+        finally:
+            watch.cancel()
 
     def end(self) -> None:
         process, self._process = self._process, None

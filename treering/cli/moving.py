@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -41,8 +41,9 @@ def copy(
 ) -> None:
     """Copy a memory, or spaces of it, between files, servers and PostgreSQL; compare both sides.
 
-    Entries keep their ids, places, times and metadata, spaces their settings. Called again, it goes
-    on with what was cut short. Exits with 6 if the source has changed meanwhile. Not copied are
+    Entries keep their ids, places, times and metadata, spaces their settings. Nothing is copied if
+    a space of the target holds anything else: all such spaces are named. Called again, it goes on
+    with what was cut short. Exits with 6 if the source has changed meanwhile. Not copied are
     the keys of a server, what models have cost, and all that is derived: it is made anew, with the
     embedding model of the target.
     """
@@ -51,7 +52,9 @@ def copy(
     if target.is_served:  # it has its own
         target = replace(target, embedder=None)
     _refuse_itself(source, target)
-    for name in space or _spaces(source, run.named_space):
+    names = space or _spaces(source, run.named_space)
+    _refuse_clashes(source, target, names)
+    for name in names:
         with _told(name):
             _copy(run, source.in_space(name), target.in_space(name))
 
@@ -99,6 +102,21 @@ def _copy(run: Run, source: Run, target: Run) -> None:
     )
     if done.pending:
         note(f"{done.pending} wait to be indexed; `treering settle` goes on")
+
+
+def _refuse_clashes(source: Run, target: Run, names: Sequence[str]) -> None:
+    """Raise InputError, before anything is copied, if spaces of the target hold anything else."""
+    from treering.copying import clashes, refuse_clashes
+
+    counts = {}
+    for name in names:
+        with source.in_space(name).memory() as here:
+            try:
+                with target.in_space(name).memory() as there:
+                    counts[name] = clashes(here, there)
+            except UnknownName:  # copying makes it
+                continue
+    refuse_clashes(counts)
 
 
 def _spaces(source: Run, named: str | None) -> list[str]:

@@ -85,7 +85,8 @@ def context(
             min=LEAST_RATE,
             max=1.0,
             metavar="SHARE",
-            help="Shorten the passages to this share of their tokens, so that more of them fit.",
+            help="Shorten the passages where they do not fit, to this share of their tokens at "
+            "least, so that more of them do.",
         ),
     ] = None,
     compressor: Annotated[

@@ -33,6 +33,7 @@ SUB_APPS: dict[str, SubApp] = {
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
     "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
     "hook": SubApp("treering.cli.hook", "What agents run at their events; look at it, stop it."),
+    "tune": SubApp("treering.cli.tune", "Teach a small model to write memos."),
     "bench": SubApp("treering.cli.bench", "Measure quality, speed and cost; repeat our figures."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""

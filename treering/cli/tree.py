@@ -105,7 +105,9 @@ def stats(
         rows = [
             f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}; "
             f"{judged.apart:.1%} of all similarity is between topics, which earns nothing",
-            f"β {beta.least:.3f}, its 5 % quantile {beta.low:.3f}",
+            f"{_share_of(judged.revenue, judged.otd_revenue)} of OTD's, where the paper's β/3 "
+            f"promises {judged.bound:.1%} of the best, if all texts meet below one topic",
+            f"β {beta.least:.3f}, its 5 % quantile {beta.low:.3f}; e^−rate is {judged.beta:.3f}",
             f"odd one out: easy {_share(odd.easy)} of {odd.easy_asked},"
             f" hard {_share(odd.hard)} of {odd.hard_asked}",
         ]
@@ -147,6 +149,12 @@ def replant(
         Literal["messages", "rounds"] | None,
         typer.Option(help="What a leaf of a chat is: a message, or one with the replies to it."),
     ] = None,
+    gap_hours: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, help="In order of time: nothing joins what is older by these; 0: no limit."
+        ),
+    ] = None,
 ) -> None:
     """Grow the tree anew by other settings, which the space keeps."""
     with run.memory() as memory:
@@ -160,9 +168,14 @@ def replant(
             summary_tokens=summary_tokens,
             deeper_tokens=deeper_tokens,
             chat_unit=chat_unit,
+            gap_hours=gap_hours,
         )
         pending = memory.tree.stats().pending
     run.out.emit(settings, f"{pending} summaries are pending; `treering settle` makes them")
+
+
+def _share_of(part: float, whole: float) -> str:
+    return _share(part / whole if whole else float("nan"))
 
 
 def _share(share: float) -> str:

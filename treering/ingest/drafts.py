@@ -111,16 +111,19 @@ def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterato
         raise EmptyText(f"{what} has no text; give at least one character that is not white space")
 
 
-def message_drafts(messages: Iterable[Mapping[str, Any]], envelope: Envelope) -> Iterator[Draft]:
+def message_drafts(
+    messages: Iterable[Mapping[str, Any]], envelope: Envelope, origin: str = ""
+) -> Iterator[Draft]:
     """OpenAI-style messages as drafts, one a message (a very long one becomes several).
 
     Keys: ``role``, ``content`` (a text or a list of text parts), and optionally ``name``, ``at``
     (ISO 8601, a datetime or seconds since the epoch), ``session`` and ``metadata``. Other keys,
-    such as ``tool_calls``, are kept in the metadata. Raises InputError naming the message.
+    such as ``tool_calls``, are kept in the metadata. Raises InputError naming the message, and the
+    ``origin`` that they are of, such as a file.
     """
     number = -1
     for number, message in enumerate(messages):
-        what = f"message {number}"
+        what = f"{origin}: message {number}" if origin else f"message {number}"
         if not isinstance(message, Mapping):
             raise InputError(f"{what} is a {type(message).__name__}; give a mapping with 'content'")
         draft = _message(message, envelope, what)
@@ -130,7 +133,7 @@ def message_drafts(messages: Iterable[Mapping[str, Any]], envelope: Envelope) ->
         for piece in pieces([draft.text]):
             yield replace(draft, text=piece)
     if number < 0:
-        raise EmptyText("there are no messages; give at least one")
+        raise EmptyText(f"{origin or 'the list'} has no messages; give at least one")
 
 
 def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:

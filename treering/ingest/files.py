@@ -159,7 +159,7 @@ def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson") and envelope.kind in (None, "chat"):
         messages = _messages(path)
         if messages is not None:
-            return message_drafts(messages, envelope)
+            return message_drafts(messages, envelope, str(path))
     if envelope.kind is None:
         envelope = replace(envelope, kind=kind_of(path))
     return text_drafts(read_text(path), _dated(path, envelope), str(path))

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from treering.journal import entries
+from treering.journal import sources
 from treering.journal.contract import Reader
-from treering.journal.entries import FileSource
+from treering.journal.sources import FileSource
 
 
 @dataclass(slots=True)
@@ -30,8 +30,8 @@ class KnownFolder:
     def read(cls, reader: Reader, space: int, folder: Path, source: str | None) -> KnownFolder:
         """What is known before the folder is read; ``source`` is what a user calls it."""
         root = folder.resolve()
-        sources = [file for file in entries.file_sources(reader, space) if file.path is not None]
-        known = cls(root, source, sources)
+        files = [file for file in sources.file_sources(reader, space) if file.path is not None]
+        known = cls(root, source, files)
         known.roots.add(PurePath(root))
         known._base = source or _base(root, known.sources)
         for file in sorted(known.sources, key=lambda file: -len(file.whole)):
@@ -79,7 +79,7 @@ class KnownFolder:
         """The sources that were read from the folder and whose files are there no more."""
         return [
             file
-            for file in entries.file_sources(reader, space)
+            for file in sources.file_sources(reader, space)
             if file.path is not None
             and any(PurePath(file.path).is_relative_to(root) for root in self.roots)
             and not _is_there(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -18,10 +19,11 @@ from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
 from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, sliced, supersede
 from treering.ingest.staging import Staging
-from treering.journal import entries
+from treering.journal import entries, sources
 from treering.journal.contract import Reader
-from treering.journal.entries import Draft, FileSource
+from treering.journal.entries import Draft
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
+from treering.journal.sources import FileSource
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Receipt, Skipped
 from treering.text import check_text
@@ -53,6 +55,11 @@ class Intake:
             self.recover()
         except (JournalBusy, JournalFull) as error:
             log.warning("what was cut short is not taken in yet; settle() retries: %s", error)
+
+    def under_way(self) -> AbstractContextManager[None]:
+        """The time in which much is taken in, file by file: who adds meanwhile leaves it to this
+        process to index that."""
+        return self._staging.under_way()
 
     def add(
         self,
@@ -179,8 +186,8 @@ class Intake:
     def _name_of(self, path: Path) -> str:
         """What the source of a file is called: as when its folder was read, else its path."""
         with self._space.read() as reader:
-            sources = entries.file_sources(reader, reader.id)
-            names = [file.whole for file in sources if file.path == str(path)]
+            files = sources.file_sources(reader, reader.id)
+            names = [file.whole for file in files if file.path == str(path)]
         return min(names, key=len, default=str(path))
 
     def _each_of_folder(
@@ -221,10 +228,10 @@ class Intake:
     def _rename(self, old: str, new: str, path: Path) -> bool:
         """Give the source of a file another name and path, unless that name is taken."""
         with self._space.write() as writer:
-            if entries.parts_of(writer, writer.id, new):
+            if sources.parts_of(writer, writer.id, new):
                 return False
             seqs = entries.of_source(writer, writer.id, old)
-            entries.rename_file(writer, writer.id, old, new, str(path))
+            sources.rename_file(writer, writer.id, old, new, str(path))
             facts.rename(writer, writer.id, old, new, seqs)
         return True
 
@@ -254,7 +261,7 @@ class Intake:
         checked_name(source, "source")
         resolved = place or str(path.resolve())
         with self._space.read() as reader:
-            before = entries.parts_of(reader, reader.id, source)
+            before = sources.parts_of(reader, reader.id, source)
             _refuse_another_file(before, source, resolved)
             is_unchanged = bool(before) and all(part.digest == digest for part in before)
             unchanged = sum(entries.size(reader, reader.id, part.name) for part in before)
@@ -276,7 +283,7 @@ class Intake:
             self._eraser.remove(writer, gone)
             receipts = [slices.store(writer, items, Plan()) for items in chain(first, lists)]
             if gone:
-                entries.drop_empty_sources(writer, writer.id)
+                sources.drop_empty_sources(writer, writer.id)
                 self._eraser.queue_scrub(writer)
         yield replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
@@ -361,9 +368,9 @@ def _outdated(
 ) -> list[int]:
     """The entries of a file's sources that the file holds no longer, or in another place."""
     part_by_name = {part.source: part for part in content.parts}
-    before = {part.name: part for part in entries.parts_of(reader, space, source)}
+    before = {part.name: part for part in sources.parts_of(reader, space, source)}
     for name in part_by_name.keys() - before.keys():
-        if (other := entries.file_source(reader, space, name)) is not None:
+        if (other := sources.file_source(reader, space, name)) is not None:
             before[name] = other
     gone: list[int] = []
     for name, old in before.items():

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from treering.errors import InputError, UnknownName
 from treering.ingest.exchange import SupersededLine
-from treering.journal import entries, ledger, supersession
-from treering.journal.entries import Draft, FileSource
+from treering.journal import entries, ledger, sources, supersession
+from treering.journal.entries import Draft
+from treering.journal.sources import FileSource
 from treering.journal.space import SpaceWriter
 from treering.records import Receipt
 from treering.views.memos import changes
@@ -97,12 +98,12 @@ def store(
     for (source, _), group in groupby(items, key=_kind_of):
         members = [item for _, item in group]
         if drafts := [item for item in members if isinstance(item, Draft)]:
-            place = entries.source_id(writer, writer.id, source)
+            place = sources.source_id(writer, writer.id, source)
             receipts.append(_append(writer, source, place, drafts, plan, same))
         for item in members:
             if isinstance(item, FileSource):
-                entries.source_id(writer, writer.id, source)
-                entries.set_file(writer, writer.id, item)
+                sources.source_id(writer, writer.id, source)
+                sources.set_file(writer, writer.id, item)
             elif isinstance(item, SupersededLine):
                 _say(writer, item, plan, same)
     return Receipt.total(receipts)
@@ -144,7 +145,7 @@ def _append(
     queue = changes.VIEW if source == changes.SOURCE else None
     done = entries.append(writer, writer.id, place, new, queue)
     if plan.appends and done.ids:
-        entries.set_source_digest(writer, writer.id, source, None)
+        sources.set_source_digest(writer, writer.id, source, None)
     same.update(_same_text(writer, place, new, done.ids))
     return Receipt(ids=tuple(done.ids), unchanged=done.unchanged + len(drafts) - len(new))
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 import logging
 import time
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -60,6 +62,16 @@ class Staging:
                 self._discard(intake)
                 raise
             yield from self._move(intake, plan)
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """The time in which much is taken in otherwise, and indexed in the end by who does it."""
+        with attempts.begun() as attempt:
+            intake = self._begin(attempt, Plan())
+            try:
+                yield
+            finally:
+                self._discard(intake)
 
     def recover(self) -> None:
         """Finish what processes that are gone had staged as a whole; remove what they had not."""
@@ -253,17 +265,25 @@ class _Identities:
 
 def _refuse_circles(here: Iterable[tuple[str, str]], superseded: Sequence[SupersededLine]) -> None:
     """Raise InputError if lines would let an entry hold instead of itself, by way of others."""
-    newer_of = dict(here)
+    newer_of: dict[str, str] = {}
+    older_of: dict[str, dict[str, None]] = defaultdict(dict)
+
+    def note(older: str, newer: str) -> None:
+        older_of[newer_of.get(older, newer)].pop(older, None)
+        newer_of[older] = newer
+        older_of[newer][older] = None
+
+    for pair in here:
+        note(*pair)
     for line in superseded:
-        holds: str | None = line.newer
-        while holds is not None and holds != line.older:
-            holds = newer_of.get(holds)
-        if holds is not None:
+        if supersession.is_circle(
+            line.older, line.newer, newer_of.get, lambda entry: older_of.get(entry, ())
+        ):
             raise InputError(
                 f"{line.older!r} is superseded by {line.newer!r}, which it supersedes itself; "
                 "take one of the two back"
             )
-        newer_of[line.older] = line.newer
+        note(line.older, line.newer)
 
 
 def _give_way(began: float) -> None:

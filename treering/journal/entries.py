@@ -14,6 +14,7 @@ from treering.journal import damage, labels, stored, supersession
 from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.dialect import Dialect
+from treering.journal.sources import named, source_clause
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
@@ -61,127 +62,12 @@ class AppendResult:
     unchanged: int
 
 
-def source_id(writer: Writer, space: int, name: str) -> int:
-    """The number of a source within a space, made on first use."""
-    row = writer.row("SELECT id FROM source WHERE space = ? AND hash = ?", _named(space, name))
-    if row is not None:
-        return int(row[0])
-    return writer.insert(
-        "INSERT INTO source (space, hash, family, name) VALUES (?, ?, ?, ?)",
-        (*_named(space, name), labels.family_of(name), labels.put(writer, name)),
-    )
-
-
-def _named(space: int, name: str) -> tuple[int, bytes]:
-    """The parameters that a source of a space is looked up by."""
-    return space, labels.hash_of(name)
-
-
-def sources_named(reader: Reader, space: int, name: str) -> list[int]:
-    """The numbers of the sources that a filter's ``source`` stands for; see ``Filter``."""
-    clause, params = _source_clause(name)
-    rows = reader.rows(
-        f"SELECT s.id FROM source s WHERE s.space = ? AND {clause}", (space, *params)
-    )
-    return [int(row[0]) for row in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class FileSource:
-    """A source that was read from a file: the digest of that, which changes with its content.
-
-    ``path`` is None where it is not known. A page and the like is a source of its own, and
-    ``document`` is the name of the whole.
-    """
-
-    name: str
-    digest: bytes | None
-    path: str | None = None
-    document: str | None = None
-
-    @property
-    def whole(self) -> str:
-        """What the whole file is called, of which this may be a part."""
-        return self.document or self.name
-
-
-_FILE_SOURCE = (
-    "SELECT n.text, s.digest, p.text, d.text FROM source s JOIN label n ON n.id = s.name"
-    " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
-)
-
-
-def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
-    """The sources that hold nothing but what was read from files."""
-    rows = reader.rows(
-        f"{_FILE_SOURCE} WHERE s.space = ? AND s.digest IS NOT NULL ORDER BY s.id",
-        (space,),
-    )
-    return (FileSource(*row) for row in rows)
-
-
-def parts_of(reader: Reader, space: int, name: str) -> list[FileSource]:
-    """The source of a name, if there is one, and the parts of the document of that name."""
-    identity = labels.hash_of(name)
-    rows = reader.rows(
-        f"{_FILE_SOURCE} WHERE s.space = ? AND (s.hash = ? OR s.whole = ?) ORDER BY s.id",
-        (space, identity, identity),
-    )
-    return [FileSource(*row) for row in rows]
-
-
-def file_source(reader: Reader, space: int, name: str) -> FileSource | None:
-    """The source of a name, if there is one."""
-    row = reader.row(f"{_FILE_SOURCE} WHERE s.space = ? AND s.hash = ?", _named(space, name))
-    return FileSource(*row) if row else None
-
-
-def set_file(writer: Writer, space: int, file: FileSource) -> None:
-    """Note which file a source was read from; a path that is not known leaves the one there is."""
-    row = writer.row(
-        "SELECT s.id, s.path, p.text, s.document, d.text FROM source s"
-        " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
-        " WHERE s.space = ? AND s.hash = ?",
-        _named(space, file.name),
-    )
-    if row is None:
-        return
-    path, document = row[1], row[3]
-    if file.path is not None and file.path != row[2]:
-        path = labels.replace(writer, path, file.path)
-    if file.document != row[4]:
-        document = labels.replace(writer, document, file.document)
-    path_hash = None if file.path is None else labels.hash_of(file.path)
-    whole = None if file.document is None else labels.hash_of(file.document)
-    writer.execute(
-        "UPDATE source SET digest = ?, path = ?, path_hash = coalesce(?, path_hash), document = ?,"
-        " whole = ? WHERE id = ?",
-        (file.digest, path, path_hash, document, whole, row[0]),
-    )
-
-
-def source_names(reader: Reader, space: int) -> list[str]:
-    """The names of the sources of a space, in the order they were made."""
-    rows = reader.rows(
-        "SELECT n.text FROM source s JOIN label n ON n.id = s.name WHERE s.space = ? ORDER BY s.id",
-        (space,),
-    )
-    return [str(row[0]) for row in rows]
-
-
-def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
-    """Note the digest of the file that a source holds; None if it holds anything else."""
-    writer.execute(
-        "UPDATE source SET digest = ? WHERE space = ? AND hash = ?", (digest, *_named(space, name))
-    )
-
-
 def size(reader: Reader, space: int, name: str) -> int:
     """How many entries a source holds."""
     row = reader.row(
         "SELECT count(*) FROM entry e JOIN source s ON s.id = e.source"
         " WHERE s.space = ? AND s.hash = ?",
-        _named(space, name),
+        named(space, name),
     )
     return int(row[0]) if row else 0
 
@@ -191,35 +77,9 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
     rows = reader.rows(
         "SELECT e.position, e.digest, e.seq FROM entry e JOIN source s ON s.id = e.source"
         " WHERE s.space = ? AND s.hash = ?",
-        _named(space, name),
+        named(space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
-
-
-def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> None:
-    """Give the source of a file, or the parts of a document, another name and path."""
-    identity = labels.hash_of(name)
-    rows = list(
-        writer.rows(
-            "SELECT s.id, s.name, n.text, s.path, s.document FROM source s"
-            " JOIN label n ON n.id = s.name WHERE s.space = ? AND (s.hash = ? OR s.whole = ?)",
-            (space, identity, identity),
-        )
-    )
-    for source, label, old, old_path, document in rows:
-        renamed = new + str(old)[len(name) :]
-        whole = None if document is None else new
-        writer.execute(
-            "UPDATE source SET hash = ?, family = ?, name = ?, path = ?, path_hash = ?,"
-            " document = ?, whole = ? WHERE id = ?",
-            (
-                *(labels.hash_of(renamed), labels.family_of(renamed)),
-                labels.replace(writer, label, renamed),
-                *(labels.replace(writer, old_path, path), labels.hash_of(path)),
-                labels.replace(writer, document, whole),
-                *(None if whole is None else labels.hash_of(whole), source),
-            ),
-        )
 
 
 def of_source(reader: Reader, space: int, name: str) -> list[int]:
@@ -427,22 +287,18 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
 
 
 def metadata_values(
-    reader: Reader, space: int, key: str, seqs: Collection[int] | None
+    reader: Reader, space: int, key: str, first: int, last: int
 ) -> Iterator[tuple[int, str, Value]]:
     """Sequence number, kind and value of the entries that have a key in their metadata, ascending.
 
-    They are those of ``seqs``, or all. The database says what a value is, as it does in a filter.
+    They are those from one number to another. The database says what a value is, as in a filter.
     """
-    sql = (
+    rows = reader.rows(
         f"SELECT e.seq, {reader.dialect.kind_and_value('m')} FROM entry e"
         f" JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
-        " WHERE e.space = ? AND m.key = ?"
+        " WHERE e.space = ? AND m.key = ? AND e.seq BETWEEN ? AND ? ORDER BY e.seq",
+        (space, key, first, last),
     )
-    params: list[Value] = [space, key]
-    if seqs is not None:
-        sql += " AND e.seq IN (SELECT value FROM json_each(?))"
-        params.append(json.dumps(list(seqs)))
-    rows = reader.rows(f"{sql} ORDER BY e.seq", params)
     return ((int(row[0]), str(row[1]), row[2]) for row in rows)
 
 
@@ -460,7 +316,7 @@ def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     rows = read(
         reader,
         "s.space = ? AND s.hash = ? AND b.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
-        (*_named(space, source), limit),
+        (*named(space, source), limit),
     )
     return [entry for _, entry in rows][::-1]
 
@@ -474,7 +330,7 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
         "SELECT e.seq, b.role, e.position FROM source s JOIN entry e ON e.source = s.id"
         " JOIN body b ON b.id = e.body"
         " WHERE s.space = ? AND s.hash = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
-        (*_named(space, source), position - limit, position + limit),
+        (*named(space, source), position - limit, position + limit),
     )
     # Each user message before the position begins the round anew, so the last one before it stays.
     round_: list[int] = []
@@ -620,21 +476,6 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
     writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (pinned, seq))
 
 
-def drop_empty_sources(writer: Writer, space: int) -> list[str]:
-    """Delete the sources of a space that hold no entry any more; return their names."""
-    rows = list(
-        writer.rows(
-            "SELECT s.id, n.text, s.name, s.path, s.document FROM source s"
-            " LEFT JOIN label n ON n.id = s.name"
-            " WHERE s.space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = s.id)",
-            (space,),
-        )
-    )
-    labels.blank(writer, [label for row in rows for label in row[2:]])
-    writer.many("DELETE FROM source WHERE id = ?", ((row[0],) for row in rows))
-    return [str(row[1]) for row in rows]
-
-
 def compile_filter(condition: Filter, dialect: Dialect) -> tuple[str, list[Value]]:
     """A filter as SQL conditions on the tables of ``stored.FROM``, each starting with AND.
 
@@ -659,22 +500,10 @@ def compile_filter(condition: Filter, dialect: Dialect) -> tuple[str, list[Value
         (clause, [value]) for clause, value in columns if value is not None
     ]
     if condition.source is not None:
-        clauses.append(_source_clause(condition.source))
+        clauses.append(source_clause(condition.source))
     clauses += [metadata_clause(dialect, key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
         clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))
     sql = "".join(f" AND {clause}" for clause, _ in clauses)
     return sql, [param for _, params in clauses for param in params]
-
-
-def _source_clause(source: str) -> tuple[str, list[Value]]:
-    """The condition for the name of a source or the file it was read from.
-
-    One that ends in ``/`` stands for all below it; the name of a document stands for its parts,
-    such as pages.
-    """
-    if source.endswith("/"):
-        begins = "instr((SELECT text FROM label WHERE id = {}), ?) = 1"
-        return f"({begins.format('s.name')} OR {begins.format('s.path')})", [source, source]
-    return "? IN (s.hash, s.whole, s.path_hash)", [labels.hash_of(source)]

@@ -7,7 +7,6 @@ import os
 import sqlite3
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
@@ -181,7 +180,7 @@ class SqliteDatabase:
         self._local = threading.local()
         self._connections: dict[threading.Thread, sqlite3.Connection] = {}
         self._idle = threading.Condition()  # protects _connections, _closed and _inside
-        self._inside: Counter[int] = Counter()  # transactions under way, by thread
+        self._inside: dict[int, int] = {}  # transactions under way, by thread
         self._closed = False
         self._why_closed = f"{path} has been closed; open it again"
         self._inode: opened.Inode | None = None
@@ -350,16 +349,19 @@ class SqliteDatabase:
 
     @contextmanager
     def _entered(self) -> Iterator[None]:
+        me = threading.get_ident()
         with forks.gate.inside():
             with self._idle:
                 if self._closed:
                     raise JournalError(self._why_closed)
-                self._inside[threading.get_ident()] += 1
+                self._inside[me] = self._inside.get(me, 0) + 1
             try:
                 yield
             finally:
                 with self._idle:
-                    self._inside -= Counter({threading.get_ident(): 1})  # drops what reaches zero
+                    left = self._inside.pop(me, 1) - 1
+                    if left:
+                        self._inside[me] = left
                     self._idle.notify_all()
 
     def _ensure_in_place(self) -> None:

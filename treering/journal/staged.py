@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treering.journal import storage
-from treering.journal.contract import Reader, Writer
+from treering.journal import attempts, storage
+from treering.journal.contract import Database, Reader, Writer
 
 _WAITING_ANYWHERE = "SELECT 1 FROM intake_slice WHERE NOT taken LIMIT 1"
+
+
+def is_under_way(database: Database, space: str) -> bool:
+    """Whether somebody is taking much into the space of that name at this moment."""
+    with database.read(space) as reader:
+        rows = list(reader.rows("SELECT presence, attempt FROM intake WHERE space = ?", (space,)))
+    return any(attempts.is_at_work(database, int(row[0]), int(row[1])) for row in rows)
 
 
 def put(writer: Writer, intake: int, items: bytes) -> bool:

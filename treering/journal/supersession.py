@@ -7,15 +7,24 @@ either entry.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from treering.errors import InputError
 from treering.journal.contract import Reader, Writer
 
+K = TypeVar("K", bound=Hashable)
+
+MOST_STEPS: Final = 5_000
+"""Entries looked at on either side of a new pair, to tell whether it closes a circle."""
+
 
 def put(writer: Writer, space: int, older: int, newer: int) -> None:
-    """Note that an entry holds instead of another. Raises InputError if that goes in a circle."""
-    if older in _chain(writer, newer):
+    """Note that an entry holds instead of another.
+
+    Raises InputError if that goes in a circle, or joins two very long rows of entries.
+    """
+    if is_circle(older, newer, lambda seq: _newer(writer, seq), lambda seq: _older(writer, seq)):
         raise InputError(
             "the newer entry is superseded by the older one already; take that back first, with "
             "supersede(old, None)"
@@ -66,9 +75,40 @@ def ids(reader: Reader, space: int) -> Iterator[tuple[str, str]]:
     return ((str(row[0]), str(row[1])) for row in rows)
 
 
-def _chain(reader: Reader, seq: int) -> Iterator[int]:
-    """An entry, what supersedes it, and so on."""
-    row: Sequence[int] | None = (seq,)
-    while row is not None:
-        yield int(row[0])
-        row = reader.row("SELECT newer FROM supersession WHERE older = ?", (int(row[0]),))
+def is_circle(
+    older: K,
+    newer: K,
+    newer_of: Callable[[K], K | None],
+    older_of: Callable[[K], Collection[K]],
+) -> bool:
+    """Whether what supersedes ``newer``, step by step, is ``older`` in the end.
+
+    Both sides are looked at in turn, and the one that ends first tells: mostly nothing supersedes
+    the newer one, or the older one supersedes nothing, however long the other side is.
+
+    Raises InputError if both go on for very long.
+    """
+    ahead: K | None = newer
+    behind = [older]
+    for _ in range(MOST_STEPS):
+        if ahead is None or not behind:
+            return False
+        earlier = behind.pop()
+        if ahead == older or earlier == newer:
+            return True
+        ahead = newer_of(ahead)
+        behind += older_of(earlier)
+    raise InputError(
+        f"over {MOST_STEPS:,} entries would supersede each other in one row; take one back that "
+        "does not matter any more, with supersede(old, None)"
+    )
+
+
+def _newer(reader: Reader, seq: int) -> int | None:
+    row = reader.row("SELECT newer FROM supersession WHERE older = ?", (seq,))
+    return None if row is None else int(row[0])
+
+
+def _older(reader: Reader, seq: int) -> list[int]:
+    rows = reader.rows(f"SELECT older FROM supersession WHERE newer = ? LIMIT {MOST_STEPS}", (seq,))
+    return [int(row[0]) for row in rows]

@@ -179,5 +179,20 @@ class ReadingLLM(LLM, Protocol):
         ...
 
 
+@runtime_checkable
+class AdaptedLLM(LLM, Protocol):
+    """A language model that has an adapter for prompts about memos."""
+
+    @property
+    def for_memos(self) -> LLM:
+        """The same model with the adapter; closing it closes nothing."""
+        ...
+
+
+def memo_model(llm: LLM) -> LLM:
+    """The model that is asked about memos: with its adapter, where it has one."""
+    return llm.for_memos if isinstance(llm, AdaptedLLM) else llm
+
+
 LLMFactory = Callable[[str], LLM]
 """What the entry point group ``treering.llms`` names: from the text after ``#``, or from ``""``."""

@@ -11,12 +11,13 @@ import secrets
 import signal
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from treering.errors import LLMNotConfigured, LLMUnavailable, MissingExtra
 from treering.llm import processors
-from treering.llm.contract import Message, Reply, ReplyStream, TokenSurprisal
+from treering.llm.contract import LLM, Message, Reply, ReplyStream, TokenSurprisal
 from treering.llm.gguf import existing_gguf
 from treering.llm.surprisal import surprisals
 from treering.llm.wire import defuse
@@ -53,24 +54,41 @@ class LocalLLM:
         *,
         context_window: int = DEFAULT_CONTEXT_WINDOW,
         threads: int | None = None,
+        memo_adapter: str | Path | None = None,
     ) -> None:
-        """``threads`` compute; by default as many as there are processors that may be kept busy."""
+        """``threads`` compute; by default as many as there are processors that may be kept busy.
+
+        ``memo_adapter`` is a LoRA adapter of this model in a GGUF file (``treering tune memos``).
+        It serves prompts about memos only: see ``for_memos``.
+        """
         self._path = existing_gguf(Path(path))
+        self._adapter = None if memo_adapter is None else existing_gguf(Path(memo_adapter))
         self._window = context_window
         key = secrets.token_urlsafe()
-        self._server = _serve(self._path, context_window, key, threads or processors.usable())
+        self._server = _serve(
+            self._path, self._adapter, context_window, key, threads or processors.usable()
+        )
         self._address = self._server.listening_address
         self._tokenizer = httpx2.Client(
             base_url=self._address, headers={"Authorization": f"Bearer {key}"}, trust_env=False
         )
-        self._chat = OpenAICompatible(
+        self._chat = self._client(key, self._path.stem)
+        # The server has the adapter's scale at 0 and applies it where a request asks for it. A
+        # tuned model has forgotten how to do anything else.
+        self._memos = self._chat
+        if self._adapter is not None:
+            name = f"{self._path.stem}+{self._adapter.stem}"
+            self._memos = self._client(key, name, lora=[{"id": 0, "scale": 1.0}])
+
+    def _client(self, key: str, name: str, **body: object) -> OpenAICompatible:
+        return OpenAICompatible(
             f"{self._address}/v1",
-            self._path.stem,
+            name,
             api_key=key,
-            context_window=context_window,
+            context_window=self._window,
             timeout_s=_TIMEOUT_S,
             attempts=1,  # within one process, asking again changes nothing
-            extra_body={"cache_prompt": False},
+            extra_body={"cache_prompt": False, **body},
             trust_proxies=False,
         )
 
@@ -86,6 +104,11 @@ class LocalLLM:
     def context_window(self) -> int:
         """Tokens that prompt and reply share."""
         return self._window
+
+    @property
+    def for_memos(self) -> LLM:
+        """The model with its adapter for memos; the model itself if it has none."""
+        return self if self._adapter is None else _MemoWriter(self, self._memos)
 
     def complete(
         self,
@@ -136,11 +159,34 @@ class LocalLLM:
     def close(self) -> None:
         """Stop the server and free the model's memory."""
         self._chat.close()
+        self._memos.close()
         self._tokenizer.close()
         self._server = None
 
 
-def _serve(path: Path, context_window: int, key: str, threads: int) -> Any:
+class _MemoWriter:
+    """A model with its adapter applied: asked by another client, else the model itself."""
+
+    def __init__(self, llm: LocalLLM, chat: OpenAICompatible) -> None:
+        self._llm = llm
+        self._chat = chat
+        self.model = chat.model
+        self.context_window = llm.context_window
+        self.stream = chat.stream
+        self.count_tokens = llm.count_tokens
+
+    def __repr__(self) -> str:
+        return f"{self._llm!r}.for_memos"
+
+    def complete(self, messages: Sequence[Message], **sampling: Any) -> Reply:
+        """The reply with the adapter; the server names only the model itself."""
+        return replace(self._chat.complete(messages, **sampling), model=self.model)
+
+    def close(self) -> None:
+        """The model closes itself; whoever asks it about memos has only borrowed it."""
+
+
+def _serve(path: Path, adapter: Path | None, context_window: int, key: str, threads: int) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.model_alias = {path.stem}
@@ -151,9 +197,16 @@ def _serve(path: Path, context_window: int, key: str, threads: int) -> Any:
     params.ui = False
     params.warmup = False
     params.verbosity = _QUIET
+    if adapter is not None:
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(adapter), 0.0)]
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
+        if adapter is not None:
+            raise LLMNotConfigured(
+                f"{str(path)!r} cannot be loaded with the adapter {str(adapter)!r}; give one that "
+                "was tuned on this model, or none, and see whether the model alone can be loaded"
+            ) from error
         raise LLMNotConfigured(
             f"{str(path)!r} cannot be loaded; it may be cut off, of a newer format, or too large "
             f"for this machine's memory with a context window of {context_window} tokens"

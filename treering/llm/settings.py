@@ -24,6 +24,7 @@ MODEL = "TREERING_LLM_MODEL"
 API_KEY = "TREERING_LLM_API_KEY"
 CONTEXT_WINDOW = "TREERING_LLM_CONTEXT_WINDOW"
 THREADS = "TREERING_LLM_THREADS"
+MEMO_ADAPTER = "TREERING_MEMO_ADAPTER"
 OPENAI_BASE_URL = "OPENAI_BASE_URL"
 OPENAI_API_KEY = "OPENAI_API_KEY"
 
@@ -109,11 +110,19 @@ def _from_environment(environ: Mapping[str, str]) -> LLM:
 
 def _local(path: str, environ: Mapping[str, str]) -> LLM:
     file = existing_gguf(Path(path).expanduser())  # before a package is asked for that loads it
+    adapter = environ.get(MEMO_ADAPTER)
+    if adapter:
+        existing_gguf(Path(adapter).expanduser())
     threads = _count(environ, THREADS, "threads; set one such as 4")
     from treering.llm.local import DEFAULT_CONTEXT_WINDOW, LocalLLM
 
     window = _context_window(environ) or DEFAULT_CONTEXT_WINDOW
-    return LocalLLM(file, context_window=window, threads=threads)
+    return LocalLLM(
+        file,
+        context_window=window,
+        threads=threads,
+        memo_adapter=Path(adapter).expanduser() if adapter else None,
+    )
 
 
 def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes
-from treering.journal import entries
+from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.records import KINDS, Filter
@@ -21,7 +21,7 @@ from treering.search.snapshot import Snapshot
 
 Mask = NDArray[np.bool_]
 
-LOOKED_AT: Final = (256, 1_024, 2_048)
+LOOKED_AT: Final = (256, 512, 1_024, 2_048)
 MOST_LOOKED_AT: Final = 4_096
 """Of so many of the best rows the database is asked whether they meet a filter, a part after the
 other, before it is asked of all rows."""
@@ -72,24 +72,30 @@ class RowFilter:
         if self.rest == Filter():
             return ranking.best(query, k, self.mask)
         if isinstance(ranking, Ranking):
-            allowed = self._among_best(ranking, query, ranking.depth(k))
+            allowed = self._among_best(ranking, query, k)
             if allowed is not None:
                 return ranking.best(query, k, allowed)
         self._ask_for_all()
         return ranking.best(query, k, self.mask)
 
-    def _among_best(self, ranking: Ranking, query: int, enough: int) -> Mask | None:
-        """So many of the best rows that meet the filter; None if they are hard to find."""
-        rows = top_rows(ranking.scores[:, query], MOST_LOOKED_AT, self.mask)
+    def _among_best(self, ranking: Ranking, query: int, k: int) -> Mask | None:
+        """Of the best rows those that meet the filter, so many that the k best of all are among
+        them; None if they are hard to find.
+        """
+        scores = ranking.scores[:, query]
+        rows = top_rows(scores, MOST_LOOKED_AT, self.mask)
         is_all = len(rows) < MOST_LOOKED_AT
         allowed = np.zeros(len(self.snapshot), dtype=np.bool_)
         for start, stop in pairwise((0, *LOOKED_AT, MOST_LOOKED_AT)):
             allowed[self._met(rows[start:stop])] = True
-            met = np.count_nonzero(allowed)
-            # Rows further down come after all of these, whatever they meet.
-            if met >= enough or (is_all and stop >= len(rows)):
+            if is_all and stop >= len(rows):
                 return allowed
-            if SLACK * met * MOST_LOOKED_AT < enough * stop:
+            met = rows[:stop][allowed[rows[:stop]]]
+            # Rows further down come after these, whatever they meet, if scores are not so far off.
+            least = scores[met[k - 1]] - ranking.margin(query) if len(met) >= k else -np.inf
+            if scores[rows[stop - 1]] <= least:
+                return allowed
+            if SLACK * len(met) * MOST_LOOKED_AT < k * stop:
                 return None  # too few, even if they are more frequent among the others
         return None
 
@@ -141,8 +147,8 @@ def _by_columns(
     rest = condition
     masks: list[Mask] = []
     if condition.source is not None:
-        sources = entries.sources_named(reader, space, condition.source)
-        masks.append(_among(items.document, sources))
+        numbers = sources.sources_named(reader, space, condition.source)
+        masks.append(_among(items.document, numbers))
         rest = replace(rest, source=None)
     if condition.speaker is not None:
         code = snapshot.names.speakers.get(condition.speaker)

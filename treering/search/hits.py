@@ -31,12 +31,13 @@ def hits(
     """
     quotes = quotes_of(reader, ranking.snapshot, rows, spans)
     return [
-        _hit(ranking, query, row, quote, spans[fragment], mark)
-        for row, quote, fragment, mark in zip(
+        _hit(ranking, query, row, quote, spans[fragment], mark, confidence)
+        for row, quote, fragment, mark, confidence in zip(
             rows.tolist(),
             quotes,
             ranking.snapshot.fragment[rows].tolist(),
             marks(reader, quotes),
+            ranking.confidence(rows, query),
             strict=True,
         )
     ]
@@ -54,7 +55,15 @@ def quotes_of(
     ]
 
 
-def _hit(ranking: RankedRows, query: int, row: int, quote: Quote, span: Span, mark: Mark) -> Hit:
+def _hit(
+    ranking: RankedRows,
+    query: int,
+    row: int,
+    quote: Quote,
+    span: Span,
+    mark: Mark,
+    confidence: float,
+) -> Hit:
     entry = quote.entry
     return Hit(
         score=float(ranking.scores[row, query]),
@@ -74,5 +83,5 @@ def _hit(ranking: RankedRows, query: int, row: int, quote: Quote, span: Span, ma
         superseded_by=mark.superseded_by,
         stale=mark.stale,
         level=mark.level,
-        confidence=ranking.confidence(row, query),
+        confidence=confidence,
     )

@@ -25,8 +25,8 @@ SEALED = 1 << 17
 
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
-TERMS_SEEN = 4_096
-"""Terms of queries whose rows are kept at hand; more are looked up again."""
+TERMS_SEEN = 1_024
+"""Terms of queries whose postings are kept at hand; more are looked up again."""
 
 Slots = NDArray[np.int32]
 
@@ -83,6 +83,15 @@ class PostingRun:
         return self.in_order(self.flat_terms()[keep], rows, self.counts[keep])
 
 
+@dataclass(frozen=True, slots=True)
+class TermPostings:
+    """The slots that hold a term, and how often: as the runs have them. No slot is in two."""
+
+    idf: np.float32
+    slots: list[Slots]
+    counts: list[NDArray[np.uint16]]
+
+
 def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
     """Postings and lengths of ``len(sizes)`` rows; row i has the next ``sizes[i]`` of ``flat``."""
     rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -131,7 +140,8 @@ class Lexical:
         self._is_gone: NDArray[np.bool_] | None = None  # by slot, if there are any
         self._total = 0  # terms of all rows
         self._end = threading.Lock()  # taken by the first index that is made by extending this
-        self._terms_seen: dict[int, tuple[float, list[Slots]]] = {}
+        self._norm: Floats | None = None  # made by the first search
+        self._terms_seen: dict[int, TermPostings] = {}
         self._read: ReadPostings | None = None  # the postings that are not here
         self._read_terms = np.zeros(0, dtype=np.uint32)
 
@@ -231,6 +241,8 @@ class Lexical:
 
     def _slots(self, rows: Codes) -> Codes:
         """The slots of rows: each is as far on as there are slots without a row before it."""
+        if not len(self._gone):
+            return rows
         before = self._gone - np.arange(len(self._gone))
         slots: Codes = rows + np.searchsorted(before, rows, side="right")
         return slots
@@ -241,45 +253,37 @@ class Lexical:
         Or as much as ``shares`` say, one for each term of the query.
         """
         scores = np.zeros(self._lengths.size, dtype=np.float32)
-        average = np.float32(self._average())
-        lengths = self._lengths.values
-        for place, (rows, counts) in enumerate(self._found(query[:, 0])):
-            idf = self._idf(self._frequency(rows))
-            if shares is not None:
-                idf = idf * shares[place]
-            weights = counts.astype(np.float32)
-            norm = K1 * (1 - B) + (K1 * B / average) * lengths[rows].astype(np.float32)
+        norms = self._norms()
+        for place, postings in enumerate(self._looked_up(query[:, 0])):
+            if not postings.slots:
+                continue
+            idf = postings.idf if shares is None else postings.idf * shares[place]
+            # As numpy indexes with them: else each of the uses would make them so.
+            slots = np.concatenate(postings.slots, dtype=np.intp)
+            weights = np.concatenate(postings.counts, dtype=np.float32)
+            norm = norms[slots]
             norm += weights
             weights *= idf * np.float32(K1 + 1)
             weights /= norm
             # A row occurs once in the postings of a term, so += loses nothing.
-            scores[rows] += weights
+            scores[slots] += weights
         return without(scores, self._gone)
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
         """The idf of terms."""
         asked = list(terms)
         looked_up = self._looked_up(np.array(asked, dtype=np.uint32))
-        return {term: idf for term, (idf, _) in zip(asked, looked_up, strict=True)}
-
-    def _found(self, terms: NDArray[np.uint32]) -> list[tuple[Slots, NDArray[np.uint16]]]:
-        """Slots, ascending, and counts of the postings of each term, of all runs together."""
-        parts: list[tuple[list[Slots], list[NDArray[np.uint16]]]] = [([], []) for _ in terms]
-        for run in self._runs_of(terms):
-            for (rows, counts), where in zip(parts, run.postings(terms), strict=True):
-                if where.stop > where.start:
-                    rows.append(run.rows[where])
-                    counts.append(run.counts[where])
-        nothing = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
-        return [
-            (np.concatenate(rows), np.concatenate(counts)) if rows else nothing
-            for rows, counts in parts
-        ]
+        return {term: float(postings.idf) for term, postings in zip(asked, looked_up, strict=True)}
 
     def _frequency(self, rows: Slots) -> int:
         """How many of the slots that hold a term have a row."""
-        gone = 0 if self._is_gone is None else int(np.count_nonzero(self._is_gone[rows]))
-        return len(rows) - gone
+        if self._is_gone is None:
+            return len(rows)
+        # Whichever are fewer are looked up among the others.
+        is_gone = (
+            self._is_gone[rows] if len(rows) < len(self._gone) else _are_among(rows, self._gone)
+        )
+        return len(rows) - int(np.count_nonzero(is_gone))
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
@@ -287,8 +291,8 @@ class Lexical:
         norm = K1 * (1 - B + B * sum(counts.values()) / self._average())
         shared = query[np.isin(query[:, 0], text[:, 0]), 0]
         return sum(
-            idf * counts[term] * (K1 + 1) / (counts[term] + norm)
-            for term, (idf, _) in zip(shared.tolist(), self._looked_up(shared), strict=True)
+            float(postings.idf) * counts[term] * (K1 + 1) / (counts[term] + norm)
+            for term, postings in zip(shared.tolist(), self._looked_up(shared), strict=True)
         )
 
     def holders(
@@ -302,58 +306,70 @@ class Lexical:
         if not phrases:
             return []
         terms = np.unique(np.concatenate(phrases))
-        postings = dict(zip(terms.tolist(), self._found(terms), strict=True))
+        postings = dict(zip(terms.tolist(), self._looked_up(terms), strict=True))
         return [self._holding([postings[term] for term in of.tolist()], most) for of in phrases]
 
-    def _holding(
-        self, postings: list[tuple[Slots, NDArray[np.uint16]]], most: int
-    ) -> tuple[Codes, Floats]:
-        slots, _ = min(postings, key=lambda posting: len(posting[0]))
+    def _holding(self, postings: list[TermPostings], most: int) -> tuple[Codes, Floats]:
+        flat = [_flat(of_term) for of_term in postings]
+        slots, _ = min(flat, key=lambda of_term: len(of_term[0]))
         if len(slots) > most:
             slots = slots[:0]
         elif self._is_gone is not None:
             slots = slots[~self._is_gone[slots]]
         places: list[NDArray[np.intp]] = []
-        for rows, _ in postings:
+        for rows, _ in flat:
             at = np.minimum(rows.searchsorted(slots), max(len(rows) - 1, 0))
             there = rows[at] == slots
             slots, places = slots[there], [*(place[there] for place in places), at[there]]
-        lengths = self._lengths.values[slots].astype(np.float32)
-        norm = K1 * (1 - B) + (K1 * B / self._average()) * lengths
+        norm = self._norms()[slots]
         held = np.zeros(len(slots), dtype=np.float32)
-        total = 0.0
-        for (rows, counts), at in zip(postings, places, strict=True):
-            idf = float(self._idf(self._frequency(rows)))
-            total += idf
-            held += idf * counts[at] / (counts[at] + norm)
+        for of_term, (_, counts), at in zip(postings, flat, places, strict=True):
+            held += of_term.idf * counts[at] / (counts[at] + norm)
+        total = sum(float(of_term.idf) for of_term in postings)
         return slots - np.searchsorted(self._gone, slots), held / max(total, 1e-9)
+
+    def _norms(self) -> Floats:
+        """What the length of each slot adds to the count of a term, in the formula of BM25."""
+        if self._norm is None:
+            average = np.float32(self._average())
+            self._norm = K1 * (1 - B) + (K1 * B / average) * self._lengths.values.astype(np.float32)
+        return self._norm
 
     def _average(self) -> float:
         """The mean length of a row in terms."""
         return max(self._total / max(len(self), 1), 1e-9)
 
-    def coverage(self, query: Terms, row: int) -> float:
-        """The share of the query's idf mass that a row holds, 0 to 1; unknown terms count too."""
-        slot = int(self._slots(np.array([row]))[0])
-        held = total = 0.0
-        for idf, places in self._looked_up(query[:, 0]):
+    def coverage(self, query: Terms, rows: Codes) -> NDArray[np.float64]:
+        """The share of the query's idf mass that each of some rows holds, 0 to 1; unknown terms
+        count too.
+        """
+        slots = self._slots(rows)
+        held = np.zeros(len(rows))
+        total = 0.0
+        for postings in self._looked_up(query[:, 0]):
+            idf = float(postings.idf)
             total += idf
-            held += idf * any(_holds(rows, slot) for rows in places)
-        return held / total if total else 0.0
+            for holders in postings.slots:
+                held += idf * _are_among(holders, slots)
+        return held / total if total else held
 
-    def _looked_up(self, terms: NDArray[np.uint32]) -> list[tuple[float, list[Slots]]]:
-        """The idf of terms and the slots that hold them, kept for the other hits of a search."""
+    def _looked_up(self, terms: NDArray[np.uint32]) -> list[TermPostings]:
+        """The postings of terms, kept for whatever else asks for them."""
         looked_for = terms.tolist()
         seen = [self._terms_seen.get(term) for term in looked_for]
         entries = [entry for entry in seen if entry is not None]
         if len(entries) == len(looked_for):
             return entries
-        places: list[list[Slots]] = [[] for _ in looked_for]
+        parts: list[tuple[list[Slots], list[NDArray[np.uint16]]]] = [([], []) for _ in looked_for]
         for run in self._runs_of(terms):
-            for of_term, where in zip(places, run.postings(terms), strict=True):
+            for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
                 if where.stop > where.start:
-                    of_term.append(run.rows[where])
-        entries = [(float(self._idf(sum(map(self._frequency, rows)))), rows) for rows in places]
+                    slots.append(run.rows[where])
+                    counts.append(run.counts[where])
+        entries = [
+            TermPostings(self._idf(sum(map(self._frequency, slots))), slots, counts)
+            for slots, counts in parts
+        ]
         if len(self._terms_seen) >= TERMS_SEEN:
             self._terms_seen.clear()
         self._terms_seen.update(zip(looked_for, entries, strict=True))
@@ -365,21 +381,32 @@ class Lexical:
         return idf
 
 
-def _holds(rows: Slots, row: int) -> bool:
-    """Whether a row is among those of a term, which ascend."""
-    at = int(rows.searchsorted(row))
-    return at < len(rows) and int(rows[at]) == row
+def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
+    """All slots of a term, ascending, and their counts."""
+    if not postings.slots:
+        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
+    return np.concatenate(postings.slots), np.concatenate(postings.counts)
+
+
+def _are_among(rows: Slots, slots: Slots | Codes) -> NDArray[np.bool_]:
+    """Which slots are among those of a term, which ascend."""
+    at = np.minimum(rows.searchsorted(slots), len(rows) - 1)
+    among: NDArray[np.bool_] = rows[at] == slots
+    return among
 
 
 def _merged(runs: list[PostingRun]) -> list[PostingRun]:
     """Merge runs of similar size from the end, so that few remain."""
     while len(runs) > 1 and len(runs[-2].rows) <= min(MERGE_RATIO * len(runs[-1].rows), SEALED):
         last, before = runs.pop(), runs.pop()
-        runs.append(
-            PostingRun.of(
-                np.concatenate([before.flat_terms(), last.flat_terms()]),
-                np.concatenate([before.rows, last.rows]),
-                np.concatenate([before.counts, last.counts]),
-            )
-        )
+        runs.append(_joined(before, last))
     return runs
+
+
+def _joined(first: PostingRun, second: PostingRun) -> PostingRun:
+    """Two runs as one; the rows of the second come after those of the first."""
+    terms = np.concatenate([first.flat_terms(), second.flat_terms()])
+    order = np.argsort(terms, kind="stable")  # finds what is in order, and merges that: no sorting
+    rows = np.concatenate([first.rows, second.rows])[order]
+    counts = np.concatenate([first.counts, second.counts])[order]
+    return PostingRun.in_order(terms[order], rows, counts)

@@ -144,12 +144,12 @@ def fuse(
         terms["lexical"] = scaled(raw.bm25)
         if raw.cosine is not None:
             # How much BM25 has to say is seen at its best hit: the share of the query it covers.
-            best = raw.bm25.argmax(axis=0).tolist()
+            best = raw.bm25.argmax(axis=0)[:, None]
             coverage = [
                 snapshot.lexical.coverage(query, row)
                 for query, row in zip(queries, best, strict=True)
             ]
-            weights = np.minimum(1, np.array(coverage, dtype=np.float32) / FULL_COVERAGE)
+            weights = np.minimum(1, np.concatenate(coverage).astype(np.float32) / FULL_COVERAGE)
             lexical = terms["lexical"]
             terms["lexical"] = replace(lexical, scale=lexical.scale * weights)
     if raw.cosine is not None:

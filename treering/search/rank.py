@@ -29,7 +29,7 @@ from treering.search.terms import Terms, terms, words
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
 
 EXTRA = 24
-"""Rows behind the k best that are scored exactly as well, as they may belong before them."""
+"""Rows behind the k best that are scored exactly as well where they may belong before them."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
@@ -74,8 +74,8 @@ class RankedRows(Protocol):
         """The score of every fragment for every query, shape (N, Q)."""
         ...
 
-    def confidence(self, row: int, query: int) -> float:
-        """The probability that a fragment answers a query."""
+    def confidence(self, rows: Codes, query: int) -> list[float]:
+        """The probability of each of some fragments that it answers a query."""
         ...
 
     def why(self, row: int, query: int) -> Why:
@@ -94,7 +94,7 @@ class Ranking:
     ``share``, shape (N,), is what every term is multiplied by, if it is given. ``mentions`` is what
     comes to that, by row and query, of the relation of that name. With a ``refinement`` the scores
     are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact,
-    and of ``extra`` more.
+    and of those that come as near to them as scores may be off.
     """
 
     snapshot: Snapshot
@@ -106,27 +106,36 @@ class Ranking:
     share: Floats | None = None
     refinement: Refinement | None = None
     mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    extra: int = EXTRA
 
-    def features(self, row: int, query: int) -> dict[str, float]:
-        """What is known of how well a fragment answers a query (see ``FEATURES``)."""
-        bm25, cosine = self.raw.bm25, self.raw.cosine
+    def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
+        """What is known of how well each of some fragments answers a query (see ``FEATURES``)."""
+        features: list[dict[str, float]] = [
+            {"standing": self.standings.standing(self._unsupported(row, query), query)}
+            for row in rows.tolist()
+        ]
+        if self.raw.bm25 is not None:
+            coverage = self.snapshot.lexical.coverage(self.queries[query], rows)
+            for values, share in zip(features, coverage.tolist(), strict=True):
+                values["coverage"] = share
+        model, cosine = self.snapshot.state.model, self.raw.cosine
+        if cosine is not None and model is not None and model.name == BUNDLED:
+            for values, row in zip(features, rows.tolist(), strict=True):
+                if self.snapshot.embedded[row]:
+                    values["cosine"] = float(cosine[row, query])
+        return features
+
+    def _unsupported(self, row: int, query: int) -> float:
+        """The score of a fragment but for what hits give each other: that makes none surer."""
         score = float(self.scores[row, query])
-        if Feedback().name in self.terms:  # what hits give each other makes none of them surer
-            share = 1.0 if self.share is None else float(self.share[row])
-            score -= share * self.terms[Feedback().name].at(row, query)
-        values = {"standing": self.standings.standing(score, query)}
-        if bm25 is not None:
-            values["coverage"] = self.snapshot.lexical.coverage(self.queries[query], row)
-        model = self.snapshot.state.model
-        bundled = model is not None and model.name == BUNDLED
-        if cosine is not None and bundled and self.snapshot.embedded[row]:
-            values["cosine"] = float(cosine[row, query])
-        return values
+        feedback = self.terms.get(Feedback().name)
+        if feedback is None:
+            return score
+        share = 1.0 if self.share is None else float(self.share[row])
+        return score - share * feedback.at(row, query)
 
-    def confidence(self, row: int, query: int) -> float:
-        """The probability that a fragment answers a query."""
-        return confidence(self.features(row, query))
+    def confidence(self, rows: Codes, query: int) -> list[float]:
+        """The probability of each of some fragments that it answers a query."""
+        return list(map(confidence, self.features(rows, query)))
 
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
@@ -141,15 +150,20 @@ class Ranking:
             cosine=None if cosine is None else float(cosine[row, query]),
         )
 
-    def depth(self, k: int) -> int:
-        """How many rows ``best`` looks at to give k."""
-        return k if self.refinement is None else max(k, min(k + self.extra, MOST_REFINED))
+    def margin(self, query: int) -> float:
+        """How much two scores for a query may be nearer to each other, or further, than they are
+        here, until ``best`` makes them exact.
+        """
+        return 0.0 if self.refinement is None else self.refinement.margin(query)
 
     def best(self, query: int, k: int, allowed: NDArray[np.bool_] | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
-        rows = top_rows(self.scores[:, query], self.depth(k), allowed)
         if self.refinement is None:
-            return rows
+            return top_rows(self.scores[:, query], k, allowed)
+        depth = max(k, min(k + EXTRA, MOST_REFINED))
+        rows = top_rows(self.scores[:, query], depth, allowed)
+        scores = self.scores[rows, query]
+        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
         self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
         rows = np.sort(rows)  # an exact score may also fall below one that is not
         order = np.argsort(-self.scores[rows, query], kind="stable")
@@ -210,8 +224,9 @@ def rank(
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
         operators = [part for term in related.values() for part in term.parts]
+        alpha = max(_alphas(plan, related))
         refinement = Refinement(
-            snapshot, raw.cosine, own.terms["dense"], vectors, operators, share, exact
+            snapshot, raw.cosine, own.terms["dense"], vectors, operators, alpha, share, exact
         )
     standings = Standings.of(scores, raw.found)
     return Ranking(snapshot, scores, parts, raw, counted, standings, share, refinement)
@@ -234,13 +249,17 @@ def _share(snapshot: Snapshot, plan: Plan, related: Mapping[str, RelatedTerm]) -
     The more relations a kind has the larger are its scores; where several kinds compete, each
     score becomes a weighted mean of own and environment scores. The order within a kind stays.
     """
-    alphas = [
-        [weighted.alpha for weighted in plan.get(kind, ()) if weighted.relation.name in related]
-        for kind in KINDS
-    ]
-    weights = [1 + sum(of_kind) for of_kind in alphas]
+    weights = [1 + alpha for alpha in _alphas(plan, related)]
     share: Floats = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind]
     return share
+
+
+def _alphas(plan: Plan, related: Mapping[str, RelatedTerm]) -> list[float]:
+    """``Σα`` of each kind of content, of the relations that have something to say."""
+    return [
+        sum(weighted.alpha for weighted in plan.get(kind, ()) if weighted.relation.name in related)
+        for kind in KINDS
+    ]
 
 
 def _named(snapshot: Snapshot, queries: Sequence[str]) -> NamedTerm | None:

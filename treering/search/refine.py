@@ -9,10 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from treering.arrays import Codes, Floats
+from treering.embed.quantised import LARGEST
 from treering.search.own import ScaledScores
 from treering.search.related import LEAST_SHARE
 from treering.search.relations.contract import LocalOperator, Operator
 from treering.search.snapshot import Snapshot
+
+MARGIN = 3.0
+"""Steps between two codes of a unit vector by which cosines count as off. Rounding row and query
+leaves a cosine off by .4 of a step (the standard deviation), and what relations add by less, as
+that is a mean of many: of two scores ten such deviations."""
 
 
 class WeightedScores(Protocol):
@@ -33,7 +39,7 @@ class Refinement:
     """What is needed to make scores exact: it changes raw cosines, relations' scores and totals.
 
     A relation that mixes many rows is left as it is: the errors of many cancel out. One that mixes
-    a few neighbours gets the exact scores of those.
+    a few neighbours gets the exact scores of those. ``alpha`` is what relations count together.
     """
 
     snapshot: Snapshot
@@ -41,10 +47,16 @@ class Refinement:
     dense: ScaledScores
     vectors: Floats
     related: Sequence[WeightedScores]
+    alpha: float
     share: Floats | None
     exact: Callable[[Codes], Floats]
     refined: dict[int, Codes] = field(default_factory=dict)
     """The rows whose cosines are exact already, by query, ascending."""
+
+    def margin(self, query: int) -> float:
+        """What the exact scores of two rows may differ by more or less than those they have."""
+        step = float(np.abs(self.vectors[query]).max(initial=0)) / LARGEST
+        return MARGIN * step * float(self.dense.scale[query]) * (1 + self.alpha)
 
     def refine(self, scores: Floats, rows: Codes, query: int) -> None:
         """Make the scores of some rows, given ascending, exact for a query."""

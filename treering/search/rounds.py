@@ -46,9 +46,9 @@ class RoundRanking:
     rounds: Ranking
     round_of: Codes
 
-    def confidence(self, row: int, query: int) -> float:
-        """The probability that the round of a row answers a query."""
-        return self.rounds.confidence(int(self.round_of[row]), query)
+    def confidence(self, rows: Codes, query: int) -> list[float]:
+        """The probability of the round of each of some rows that it answers a query."""
+        return self.rounds.confidence(self.round_of[rows], query)
 
     def why(self, row: int, query: int) -> Why:
         """Why the round of a row has its score for a query."""

@@ -43,9 +43,9 @@ T = TypeVar("T")
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
 SURE_CANDIDATES = 256  # looked at for a context of a least confidence
-FEW_MORE = 3
-"""Rows behind the best hits that are scored exactly with them, where relations are told of these:
-the vectors of each, and of its neighbours, are read from the database."""
+MOST_SCORES = 1 << 24
+"""Fragments times queries that are scored at once: a few hundred megabytes for all terms."""
+
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 
 
@@ -98,13 +98,21 @@ class Searcher:
             allowed = RowFilter.of(reader, snapshot, condition)
             if snapshot.outside is not None:
                 allowed.complete()  # what the database looks for depends on it
-            ranking = self._rank(
-                reader, snapshot, queries, vectors, mode, plan, chat_unit, allowed.mask
-            )
-            ranking = self._related(reader, ranking, queries, plan, allowed)
             reader.as_of = known_until(condition)
-            best_rows = [allowed.best(ranking, at, k) for at in range(len(queries))]
-            return [self.hits(reader, ranking, at, rows) for at, rows in enumerate(best_rows)]
+            best: list[list[Hit]] = []
+            size = max(MOST_SCORES // len(snapshot), 1)
+            for start in range(0, len(queries), size):
+                part = slice(start, start + size)
+                asked, of_asked = queries[part], None if vectors is None else vectors[part]
+                ranking = self._rank(
+                    reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed.mask
+                )
+                ranking = self._related(reader, ranking, asked, plan, allowed)
+                best += [
+                    self.hits(reader, ranking, at, allowed.best(ranking, at, k))
+                    for at in range(len(asked))
+                ]
+            return best
 
     def candidates(
         self,
@@ -233,12 +241,8 @@ class Searcher:
         """A ranking with the relations that are told of its best hits."""
         if not isinstance(ranking, Ranking):
             return ranking
-
-        def best(ranking: Ranking, query: int, size: int) -> NDArray[np.int64]:
-            return allowed.best(replace(ranking, extra=FEW_MORE), query, size)
-
-        ranking = with_feedback(reader, self._corpus, ranking, plan, queries, best)
-        return with_mentions(reader, self._corpus, ranking, plan, queries, best)
+        ranking = with_feedback(reader, self._corpus, ranking, plan, queries, allowed.best)
+        return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
 
     def exact(
         self, reader: SpaceReader, snapshot: Snapshot

@@ -10,8 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
+from types import ModuleType
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -240,11 +241,16 @@ def _eight_bits(block: Block, out: Floats, digits: Sequence[Digit]) -> None:
             column *= block.scale
 
 
-def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
-    """``rows @ others.T`` of eight-bit rows, shape (n, m), as numbers that are whole and exact."""
+@cache
+def _numkong() -> ModuleType:
     with forks.importing():
         import numkong  # here, as it is over 40 MB on Linux, and small spaces do not need it
+    return numkong
 
+
+def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
+    """``rows @ others.T`` of eight-bit rows, shape (n, m), as numbers that are whole and exact."""
+    numkong = _numkong()
     if not len(rows):
         return np.zeros((0, len(others)), dtype=np.int32)
     if len(others) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections import OrderedDict
 from functools import partial
 
@@ -47,20 +48,28 @@ class Spaces:
         self.database: Database = open_database(settings.url)
         self._tenants: OrderedDict[str, Tenant] = OrderedDict()
         self._embedders: dict[str, Embedder] = {}
-        self._opening = asyncio.Lock()
+        self._embedders_lock = threading.Lock()
+        self._opening: dict[str, asyncio.Task[None]] = {}
         self._threads = Threads(traces)
 
     async def tenant(self, space: str) -> Tenant:
         """The tenant of a space. Raises ModelMismatch, UnknownName, JournalError."""
-        if space not in self._tenants:
-            async with self._opening:
-                if space not in self._tenants:
-                    opening = partial(self._open, space)
-                    self._tenants[space] = await self._threads.run("read", opening)
-                    while len(self._tenants) > MAX_OPEN:
-                        self._tenants.popitem(last=False)
+        while space not in self._tenants:
+            # Each space is opened by itself: one that has an import to finish first takes long.
+            opening = self._opening.get(space)
+            if opening is None:
+                opening = self._opening[space] = asyncio.create_task(self._keep_open(space))
+            await asyncio.shield(opening)  # whoever hangs up leaves it to the others
         self._tenants.move_to_end(space)
         return self._tenants[space]
+
+    async def _keep_open(self, space: str) -> None:
+        try:
+            self._tenants[space] = await self._threads.run("write", partial(self._open, space))
+        finally:
+            del self._opening[space]
+        while len(self._tenants) > MAX_OPEN:
+            self._tenants.popitem(last=False)
 
     async def keep_scrubbed(self) -> None:
         """Remove erased text from the file where a reader prevented it, and replies whose time has
@@ -103,9 +112,10 @@ class Spaces:
         """The embedder of a specification, opened once for all spaces."""
         if not isinstance(spec, str):
             return open_embedder(spec)
-        if spec not in self._embedders:
-            self._embedders[spec] = open_embedder(spec)
-        return self._embedders[spec]
+        with self._embedders_lock:
+            if spec not in self._embedders:
+                self._embedders[spec] = open_embedder(spec)
+            return self._embedders[spec]
 
 
 def _upkeep(database: Database) -> None:

@@ -17,7 +17,7 @@ UNITS: Final[tuple[LengthUnit, ...]] = get_args(LengthUnit)
 Lengths = Callable[[str], Sequence[float]]
 """The length of a text up to each of its characters: ascending, one number more than characters."""
 
-_FORM: Final = re.compile(r"([0-9]+) ([a-z]+)")
+_FORM: Final = re.compile(r"([0-9]{1,9}) ([a-z]+)")
 _WORD: Final = re.compile(r"\S+")
 
 
@@ -35,7 +35,7 @@ class FragmentSize:
         unit = next((unit for unit in UNITS if match and unit == match[2]), None)
         if match is None or unit is None or int(match[1]) < 1:
             raise InputError(
-                f"the size of fragments is {text!r}; it is a number of at least 1 and one of "
+                f"the size of fragments is {text!r}; it is a number from 1 to 999999999 and one of "
                 f"{', '.join(UNITS)}, such as '500 words'"
             )
         return cls(int(match[1]), unit)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
-from treering.journal import claims, entries, removal, replies, storage, unanswered, work
+from treering.journal import claims, entries, removal, replies, sources, storage, unanswered, work
 from treering.journal.contract import Database
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -84,11 +85,12 @@ class Eraser:
 
         def change(writer: SpaceWriter) -> Forgotten:
             erased = entries.identities(writer, seqs)
-            rows, sources = self.erase(writer, seqs)
-            return Forgotten(tuple(erased), tuple(sources), rows, scrubbed=False)
+            rows, names = self.erase(writer, seqs)
+            return Forgotten(tuple(erased), tuple(names), rows, scrubbed=False)
 
         with self._space.database.erasing():
-            forgotten = self._space.write_together(change)
+            with _told_if_full():
+                forgotten = self._space.write_together(change)
             return replace(forgotten, scrubbed=self.scrub())
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> tuple[dict[str, int], list[str]]:
@@ -97,9 +99,9 @@ class Eraser:
         Returns the derived rows by kind, and the names of the sources.
         """
         rows = self.remove(writer, seqs)
-        sources = entries.drop_empty_sources(writer, writer.id)
+        names = sources.drop_empty_sources(writer, writer.id)
         self.queue_scrub(writer)
-        return rows, sources
+        return rows, names
 
     def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
         """Delete entries and everything derived from them; return the derived rows by kind."""
@@ -134,26 +136,19 @@ class Eraser:
         """Erase a space of the file with all that it has. Raises UnknownName."""
         database = self._space.database
         with database.erasing():
-            with Space(database, name).write() as writer:
-                if not writer.is_there and not writer.is_keyed:
-                    writer.ensure_there()
-                    raise UnknownName(f"there is no space {name!r}: the file has none")
-                # A space that only a key opens gets its number here: the row keeps the scrubbing
-                # of its name queued.
-                seqs = list(entries.matching(writer, writer.id, Filter()))
-                erased = entries.identities(writer, seqs)
-                sources = entries.source_names(writer, writer.id)
-                rows = removal.remove(writer, writer.id, name)
-            scrubbed = self.scrub()
-        counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
-        return Forgotten(tuple(erased), tuple(sources), counts, scrubbed)
+            with _told_if_full():
+                forgotten = _removed(database, name)
+            return replace(forgotten, scrubbed=self.scrub())
 
     def scrub(self, *, patient: bool = False) -> bool:
         """Remove what was erased from the file's bytes, as ``Database.scrub`` does.
 
-        False if that has to wait; it stays pending then.
+        False if that has to wait for what was erased here; it stays pending then.
         """
-        return _scrub(self._space.database, WAIT_S, patient=patient)
+        if _scrub(self._space.database, WAIT_S, patient=patient):
+            return True
+        with self._space.read() as reader:  # it may have to wait for what others erased alone
+            return not self.is_scrub_due(reader)
 
     def scrub_code(self) -> None:
         """Remove what was erased of repositories; if that has to wait, ``settle`` does it."""
@@ -226,6 +221,36 @@ class Eraser:
         return dict(rows), further
 
 
+@contextmanager
+def _told_if_full() -> Iterator[None]:
+    """Say of a change that erases what it means that there is no room for it.
+
+    Rows that are deleted or changed take room themselves, for the log at least.
+    """
+    try:
+        yield
+    except JournalFull as error:
+        raise JournalFull(
+            f"nothing was forgotten, and all of it is still there: {error}"
+        ) from error
+
+
+def _removed(database: Database, name: str) -> Forgotten:
+    """Delete the rows of a space. Raises UnknownName."""
+    with Space(database, name).write() as writer:
+        if not writer.is_there and not writer.is_keyed:
+            writer.ensure_there()
+            raise UnknownName(f"there is no space {name!r}: the file has none")
+        # A space that only a key opens gets its number here: the row keeps the scrubbing of its
+        # name queued.
+        seqs = list(entries.matching(writer, writer.id, Filter()))
+        erased = entries.identities(writer, seqs)
+        names = sources.source_names(writer, writer.id)
+        rows = removal.remove(writer, writer.id, name)
+    counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
+    return Forgotten(tuple(erased), tuple(names), counts, scrubbed=False)
+
+
 def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
     """Scrub the file if that is due, of whatever space. False if it has to wait once more."""
     with database.read() as reader:
@@ -238,7 +263,11 @@ def retry(database: Database) -> None:
     """Scrub the file if that is due, almost without waiting; else it stays due, and is logged."""
     try:
         if not scrub_pending(database, RETRY_WAIT_S):
-            log.warning("%s is being used: erased text may still be in its bytes", database.url)
+            log.warning(
+                "erased text may still be in the bytes of %s, which is being used or large; "
+                "settle() removes it",
+                database.url,
+            )
     except JournalError as error:
         log.warning("erased text may still be in the file's bytes: %s", error)
 

@@ -87,6 +87,7 @@ class Follower:
         *,
         retry: bool = False,
         patience_s: float = SETTLE_PATIENCE_S,
+        limit_s: float | None = None,
     ) -> None:
         """Let every view read the entries that it has not read.
 
@@ -94,13 +95,15 @@ class Follower:
         error is raised once they are done: as ViewError, if it comes from another package. An entry
         that is damaged is passed over and stays queued. ``retry`` reads such entries again, and
         raises JournalCorrupt if they are still damaged. What another process reads is waited for,
-        ``patience_s`` seconds altogether, and left to it then.
+        ``patience_s`` seconds altogether, and left to it then. After ``limit_s`` seconds no further
+        batch is begun.
         """
         run = _Run(retry)
         done = 0
         total = self._behind() if progress else 0
-        until = time.monotonic() + patience_s
-        while True:
+        began = time.monotonic()
+        until = began + patience_s
+        while limit_s is None or time.monotonic() <= began + limit_s:
             with self._space.task(_READING) as is_ours:
                 batch = self._next(run)
                 if batch is None:

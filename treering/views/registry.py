@@ -26,7 +26,7 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.journal import entries, ledger, storage
+from treering.journal import entries, ledger, staged, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.plugins import plugins
@@ -89,6 +89,7 @@ class Views:
         self._space = space
         self.embedder = embedder
         self._building = threading.Lock()
+        self._erasing = threading.Lock()
         self._opening_code = threading.Lock()
         self._code: CodeMemory | None = None
         self._views: list[View] = []
@@ -171,13 +172,21 @@ class Views:
         """Let all views read the journal. Work that the embedder or the disk fails stays queued.
 
         One thread builds until nothing is left, so that threads adding at the same time find their
-        entries indexed, many in one batch. Failures are logged, not raised: the entries are durable
-        already, and an error would suggest that they are not. Raises JournalCorrupt.
+        entries indexed, many in one batch. While somebody takes in much, who indexes it in the end,
+        others build for a few seconds and leave the rest to that one. Failures are logged, not
+        raised: the entries are durable already, and an error would suggest that they are not.
+        Raises JournalCorrupt.
         """
         if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
             return
         try:
-            self._follow(progress, patience_s=BUILD_PATIENCE_S if wait else 0)
+            is_mine = self._fragments.deriver is not None
+            leaves = not is_mine and staged.is_under_way(self._space.database, self._space.name)
+            self._follow(
+                progress,
+                patience_s=BUILD_PATIENCE_S if wait else 0,
+                limit_s=BUILD_PATIENCE_S if leaves else None,
+            )
         except JournalCorrupt:
             raise
         except (EmbeddingError, JournalError, MissingExtra, ViewError) as error:
@@ -226,18 +235,27 @@ class Views:
             fresh, defaults = self._fresh(reader), fitted.load(stored)
             expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
-        if expired:
-            self.erase_expired()
-        self._index(fresh)
         now = settings.choices_of(stored)
         tree = mixed or (level or now.level) != "texts"
+        if expired:
+            self.erase_expired(alone=not tree)  # a search among texts leaves it out anyway
+        self._index(fresh)
         return self._plan(defaults, relations, alpha, tree=tree), now
 
-    def erase_expired(self) -> None:
+    def erase_expired(self, *, alone: bool = False) -> None:
         """Erase the entries whose time has passed. Their bytes go with the next ``settle``.
 
-        What the disk cannot do now is done by the next use.
+        What the disk cannot do now is done by the next use. With ``alone``, nothing is done while
+        another thread does it, which may have to wait for who is writing.
         """
+        if not self._erasing.acquire(blocking=not alone):
+            return
+        try:
+            self._erase_expired()
+        finally:
+            self._erasing.release()
+
+    def _erase_expired(self) -> None:
         with self._space.read() as reader:
             expired = entries.expired(reader, reader.id)
         if not expired:
@@ -447,12 +465,13 @@ class Views:
         *,
         retry: bool = False,
         patience_s: float = SETTLE_PATIENCE_S,
+        limit_s: float | None = None,
     ) -> None:
         """Read new entries, then do the queued work. The first failure is raised last."""
         self._fragments.begin()
         failures: list[TreeringError] = []
         with _collected(failures):
-            self._follower.follow(progress, retry=retry, patience_s=patience_s)
+            self._follower.follow(progress, retry=retry, patience_s=patience_s, limit_s=limit_s)
         for view in self._views:
             with _collected(failures), attributed(view):
                 view.catch_up(progress)

@@ -85,7 +85,8 @@ class SpaceSettings:
         check_choice("context", self.context, CONTEXTS)
         check_choice("unit", self.unit, UNITS)
         Likeness.of(self.alike)
-        if not isinstance(self.block_alpha, int | float) or not 0 <= self.block_alpha <= MOST_ALPHA:
+        weighs = isinstance(self.block_alpha, int | float) and self.block_alpha is not True
+        if not weighs or not 0 <= self.block_alpha <= MOST_ALPHA:
             raise InputError(
                 f"block_alpha is {self.block_alpha!r}; it must be from 0, for none, to {MOST_ALPHA}"
             )

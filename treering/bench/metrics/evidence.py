@@ -21,18 +21,29 @@ BUDGETS = (250, 500, 1000, 2000)
 class RetrievedPassage:
     """A retrieved text: the evidence units it covers, its length, and its place in what was read.
 
-    ``place`` orders the passages of one task as they were said or written.
+    ``place`` orders the passages of one task as they were said or written. ``sources`` are the
+    units that a summary in it was made of, quoted or not.
     """
 
     units: tuple[str, ...]
     tokens: int
     text: str = ""
     place: tuple[int, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 def ranked_units(passages: Iterable[RetrievedPassage]) -> list[str]:
     """Units in the order in which the passages first reach them."""
     return list(dict.fromkeys(unit for passage in passages for unit in passage.units))
+
+
+def reached(passages: Iterable[RetrievedPassage]) -> list[str]:
+    """The units that passages show or were made of: what a reader of them is led to.
+
+    Recall of these is an upper end for summaries, as that of what they quote is a lower one.
+    """
+    units = (unit for passage in passages for unit in (*passage.units, *passage.sources))
+    return list(dict.fromkeys(units))
 
 
 def within_budget(passages: Iterable[RetrievedPassage], budget: int) -> list[RetrievedPassage]:

@@ -8,7 +8,7 @@ stands in for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,10 +85,11 @@ def _nodes(
     passages = [fragment.passage for fragment in fragments]
     for level in tree[1:]:
         for summary, leaves in zip(level.texts, level.leaves, strict=True):
+            below = [fragments[n].passage for n in leaves]
             quoted = [fragments[n].passage for n in leaves if texts[n] in summary]
-            units = tuple(dict.fromkeys(unit for passage in quoted for unit in passage.units))
-            place = min(fragments[n].passage.place for n in leaves)
-            passages.append(RetrievedPassage(units, space.count(summary), summary, place))
+            place = min(passage.place for passage in below)
+            cost = space.count(summary)
+            passages.append(RetrievedPassage(_units(quoted), cost, summary, place, _units(below)))
     vectors = np.concatenate([level.vectors for level in tree])
     return passages, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -98,3 +99,7 @@ def _clusters(vectors: Floats) -> list[list[int]]:
     _, label = kmeans2(vectors.astype(np.float64), count, minit="++", seed=0)
     groups = (np.flatnonzero(label == cluster).tolist() for cluster in np.unique(label))
     return list(groups)
+
+
+def _units(passages: Iterable[RetrievedPassage]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(unit for passage in passages for unit in passage.units))

@@ -19,10 +19,12 @@ from treering.bench.policy.peering import peer_policy
 from treering.bench.policy.persona import mpc
 from treering.bench.policy.raptor import raptor
 from treering.bench.policy.searching import (
+    COMPRESSED_PREFIX,
     PARTIAL,
     PREFIX,
     SEARCHING,
     SUMMARISED,
+    compressed_policy,
     draws_on_memos,
     with_relations,
 )
@@ -59,8 +61,9 @@ def policies(
     every piece once; ``writer`` is the model that the memory itself has, for memos.
 
     Raises:
-        UnknownName: a name is neither known nor of the form ``with:RELATION…`` or ``peer:NAME``.
-        InputError: a policy that a model writes for, without one.
+        UnknownName: a name is neither known nor of the form ``with:RELATION…``,
+            ``compressed@RATE`` or ``peer:NAME``.
+        InputError: a policy that a model writes for, without one; or a rate that is none.
     """
     fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
     wholes = mpc(), raptor(), *UNRANKED
@@ -75,6 +78,8 @@ def policies(
             if draws_on_memos(name) and writer is None:
                 raise InputError(f"policy {name!r} needs memos; name a model with --summaries")
             chosen[name] = with_relations(name)
+        elif name.startswith(COMPRESSED_PREFIX):
+            chosen[name] = compressed_policy(name)
         elif name.startswith(PEER_PREFIX):
             chosen[name] = peer_policy(name)
         elif name in by_name:
@@ -85,6 +90,6 @@ def policies(
             there = ", ".join([DEFAULT, *by_name, *GROUPS])
             raise UnknownName(
                 f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
-                f"and {PEER_PREFIX}{'|'.join(PEERS)}"
+                f"{COMPRESSED_PREFIX}0.5, and {PEER_PREFIX}{'|'.join(PEERS)}"
             )
     return list(chosen.values())

@@ -14,11 +14,13 @@ from treering.bench.space import TaskSpace
 from treering.bench.task import TaskQuestion
 from treering.errors import InputError, UnknownName
 from treering.records import Kind
+from treering.search.compression.contract import check_rate
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.defaults import DEFAULTS, Weighted
 from treering.search.relations.registry import ALPHA, BUILT_IN
 
 PREFIX = "with:"
+COMPRESSED_PREFIX = "compressed@"
 DEFAULT_RELATIONS = "default"
 OF_A_SPACE = ("tree", "topic")
 """Relations that a memory makes itself, of its summaries and of its memos."""
@@ -39,6 +41,24 @@ def search_policy(name: str, **how: Any) -> RetrievalPolicy:
 
 def _context(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
     return [space.context(question, budget)]
+
+
+def compressed_policy(name: str) -> RetrievalPolicy:
+    """The policy that ``name`` spells: ``compressed@0.5`` is a context with ``compress=0.5``.
+
+    A budget then holds more passages, each shortened. Raises InputError for what is no rate.
+    """
+    given = name.removeprefix(COMPRESSED_PREFIX)
+    try:
+        rate = float(given)
+    except ValueError:
+        raise InputError(f"policy {name!r}: {given!r} is no rate, such as 0.5") from None
+    check_rate(rate)
+
+    def fill(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
+        return [space.context(question, budget, compress=rate)]
+
+    return RetrievalPolicy(name, fill=fill)
 
 
 SEARCHING = (

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from treering.bench.bulk_ingest import IngestWay, measure
-from treering.cli.bench.options import DataPath, FigureOptions, log
+from treering.cli.bench.options import DataPath, EmbedderName, FigureOptions, log
 from treering.cli.options import command
+from treering.embed.registry import DEFAULT as EMBEDDER
 
 app = typer.Typer(add_completion=False)
 
@@ -27,17 +28,19 @@ def ingest(
         typer.Option(metavar="ADDRESS", help="Also with as many actors of Ray: auto, local, …."),
     ] = None,
     serial: Annotated[bool, typer.Option(help="Also by `treering add`.")] = True,
+    embedder: EmbedderName = EMBEDDER,
 ) -> None:
     """Texts a second and main memory of `treering add` and `treering ingest`, on the same texts.
 
-    Where the data are too few they are repeated.
+    Where the data are too few they are repeated. With an embedder that costs nothing, what the rest
+    takes is seen: of main memory, most is the model's else.
     """
     counts = workers or [1, 2]
     ways = [IngestWay()] if serial else []
     ways += [IngestWay(count) for count in counts]
     ways += [IngestWay(count, ray) for count in counts if ray is not None]
     rows = []
-    for row in measure(data, megabytes, ways):
+    for row in measure(data, megabytes, ways, embedder):
         rows.append(row)
         log.print(f"{row['way']}: {row['texts_per_second']:,.0f} texts/s")
     lines = ["| way | texts/s | MB/s | seconds | peak MB |", "|---|---|---|---|---|"]
@@ -46,5 +49,5 @@ def ingest(
         f"| {row['seconds']:,.1f} | {row['peak_mb']:,.0f} |"
         for row in rows
     ]
-    settings = {"megabytes": megabytes, "workers": counts, "ray": ray}
+    settings = {"megabytes": megabytes, "workers": counts, "ray": ray, "embedder": embedder}
     figures.show("ingest", {"ways": rows}, data, settings, "\n".join(lines))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import ExitStack, closing
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from treering.bench.kept_replies import kept_model
+from treering.bench.memo_tuning import TUNED, measure_tuning
 from treering.bench.memo_writing import (
     DIALOGUES,
     WINDOW,
@@ -29,7 +34,8 @@ from treering.embed.minilm import MiniLM
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering.llm.settings import CONTEXT_WINDOW
+from treering.llm.contract import LLM, memo_model
+from treering.llm.settings import CONTEXT_WINDOW, MEMO_ADAPTER, open_llm
 from treering.views.memos.claims import Check
 from treering.views.memos.write import Wording
 
@@ -79,6 +85,39 @@ def partition(
         measured = partition_whole(data, llm, wording, limit, similarity, progress)
     settings = {"model": llm.model, "wording": wording}
     figures.show("memos partition", measured, data, settings)
+
+
+@command(app)
+def tuned(
+    data: DataPath,
+    model: ModelOptions,
+    figures: FigureOptions,
+    adapter: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What `treering tune memos` wrote for the model."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Rows of each task, at most.")] = 30,
+    wording: PromptWording = "plain",
+    embedder: EmbedderName = EMBEDDER,
+) -> None:
+    """A model with and without its adapter, beside answers that need no model.
+
+    The data are MemoChat's test rows. Ranges, borders and topics are those of whole conversations.
+    """
+    environ = {**os.environ, **_ENVIRONMENT}
+    if adapter is not None:
+        environ[MEMO_ADAPTER] = str(adapter)
+    with ExitStack() as stack:
+        llm = stack.enter_context(closing(open_llm(model.llm, environ=environ)))
+        asked = {"untuned": llm} | ({TUNED: memo_model(llm)} if adapter else {})
+        models: dict[str, LLM] = {
+            who: stack.enter_context(kept_model(asked_model, model.replies, model.minutes))
+            for who, asked_model in asked.items()
+        }
+        progress = stack.enter_context(progress_bar("memos tuned"))
+        measured = measure_tuning(data, models, open_embedder(embedder), limit, wording, progress)
+        settings = {"model": llm.model, "adapter": adapter and adapter.stem, "wording": wording}
+    figures.show("memos tuned", measured.figures(), data, settings, table=measured.table())
 
 
 @command(app)

@@ -70,6 +70,14 @@ Preset = Annotated[
     str | None,
     typer.Option(help="Let the memory search and write as a paper prints it: `configure`."),
 ]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Remember in schemas of this PostgreSQL, which are removed, not in files; with "
+        "?limit=1 it finds candidates, as of a space that does not fit in main memory.",
+    ),
+]
 Temperature = Annotated[
     float | None,
     typer.Option(
@@ -93,6 +101,7 @@ def run(
     sources: Sources = None,
     temperature: Temperature = None,
     preset: Preset = None,
+    database: Database = None,
     seed: Seed = 0,
     embedder: EmbedderName = EMBEDDER,
     as_json: AsJson = False,
@@ -112,6 +121,7 @@ def run(
         sources=sources,
         temperature=temperature,
         preset=preset,
+        database=database,
         seed=seed,
     )
     try:

@@ -29,7 +29,7 @@ from treering.errors import JournalBusy, JournalError
 from treering.journal import scrub, storage
 from treering.journal.conflicts import retried
 from treering.journal.contract import Reader, Writer
-from treering.journal.postgres import locks, presence, schema, scope, tasks, vacuum
+from treering.journal.postgres import locks, nearest, presence, schema, scope, tasks, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.queues import WriterQueues
@@ -172,11 +172,18 @@ class PostgresDatabase:
                 names = there & {*tables, *vacuum.HEAPS}
                 if not vacuum.run(connection, names, wait_s, rewrites=rewrites):
                     return False
+                sizes = nearest.index_sizes(connection)
+                erased = {space: sizes[space] for space, _ in pending if space in sizes}
+                is_left = sum(erased.values()) > nearest.SMALL and not patient
+                if erased and not is_left:
+                    is_left = not vacuum.run(connection, [nearest.TABLE], wait_s, rewrites=False)
+            left = erased if is_left else {}
+            done = [(space, target) for space, target in pending if space not in left]
             with self.write(UNNAMED) as writer:  # of no space, and in nobody's way
-                storage.end_scrubs(writer, pending, rewritten=rewrites)
+                storage.end_scrubs(writer, done, rewritten=rewrites)
         except JournalBusy:
             return False
-        return True
+        return not left
 
     def presence(self) -> int:
         """The number of a lock that a connection of this process holds."""

@@ -24,9 +24,10 @@ PAUSE_S: Final = 0.05
 
 HEAPS: Final = (
     *("body", "label", "intake_slice", "vector_data"),
-    *("block_rows", "block_postings", "vector_block_data", "nearest"),
+    *("block_rows", "block_postings", "vector_block_data"),
 )
-"""Tables whose rows are deleted or changed where SQLite overwrites them."""
+"""Tables whose rows are deleted or changed where SQLite overwrites them. That of the neighbours is
+not among them: see ``nearest.index_sizes``."""
 
 _OLDER: Final = """
     SELECT 1 FROM (

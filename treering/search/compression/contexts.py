@@ -17,8 +17,13 @@ from treering.search.compression.contract import (
 )
 from treering.search.context import CountTokens, against, cited
 
-LOWER = (0.85, 0.7)
-"""Shares of a rate that are tried where a context stays too long."""
+TRIES = 3
+"""How often a context is shortened anew, and how often less is found, until it fits."""
+
+LEAST_FIT = 0.7
+"""A context is not cut to less than this share of the rate: then less is found."""
+
+CLOSE = 0.98  # of what seems to fit: a next try should not be too long by a token
 
 
 def compressed(
@@ -28,27 +33,46 @@ def compressed(
     budget: int,
     count: CountTokens,
 ) -> Context:
-    """A context of ``budget / rate`` tokens, which ``find`` finds, shortened to ``budget``.
+    """The widest context that ``find`` finds and that fits ``budget`` in ``rate`` of its tokens.
 
-    Code stays as it is: half of a program is none. Passages of which nothing is left are dropped.
-    Where numbers and code need so much that the whole stays too long, less is found.
+    It is shortened as far as it must be, not to ``rate``: what fits whole stays whole. Citations
+    and code stay as they are, since half of a program is none. Passages of which nothing is left
+    are dropped. Where citations, numbers and code need so much that the rest would have to go far
+    below ``rate``, less is found.
     """
-    widest = ceil(budget / rate)
-    for room in (widest, (widest + budget) // 2, budget):
+    room = ceil(budget / rate)
+    for _ in range(TRIES):
         context = find(room)
-        for share in (1.0, *LOWER):
-            shown = _shortened(context, compressor, share * _rate(context, rate, budget), count)
-            if shown.tokens <= budget:
-                return replace(shown, budget=budget)
-    return context  # only a counter that counts more for less text comes here
+        if context.tokens <= budget:
+            return replace(context, budget=budget)
+        shown = _fitted(context, compressor, rate, budget, count)
+        if shown is not None:
+            return replace(shown, budget=budget)
+        # The room in which the texts would need just this rate, if that is less than half way.
+        just = budget / (rate + (1 - rate) * _cites(context) / context.tokens)
+        room = min(ceil(just), (room + budget) // 2)
+    return find(budget)
 
 
-def _rate(context: Context, rate: float, budget: int) -> float:
-    """The rate for the passages themselves; their citations take their part of the budget."""
-    texts = sum(passage.tokens for passage in context.passages)
-    cites = context.tokens - texts
-    fitting = (budget - cites) / texts if texts else rate
-    return min(rate, max(fitting, LEAST_RATE))
+def _fitted(
+    context: Context, compressor: Compressor, rate: float, budget: int, count: CountTokens
+) -> Context | None:
+    """The context shortened to the budget, or None where it cannot be without losing too much."""
+    room = budget - _cites(context)
+    share = room / max(context.tokens - _cites(context), 1)
+    for _ in range(TRIES):
+        if share < LEAST_FIT * rate:
+            return None
+        shown = _shortened(context, compressor, max(share, LEAST_RATE), count)
+        if shown.tokens <= budget:
+            return shown if shown.passages else None
+        share *= CLOSE * room / (shown.tokens - _cites(shown))
+    return None
+
+
+def _cites(context: Context) -> int:
+    """The tokens of a context that are no passage's."""
+    return context.tokens - sum(passage.tokens for passage in context.passages)
 
 
 def _shortened(

@@ -2,8 +2,8 @@
 
 As in Selective Context (Li et al. 2023) and LLMLingua (Jiang et al. 2023), a word's information is
 how hard it is to guess. Words go in the order of theirs until the rate is met. A word of a sentence
-that shares words with the question is worth more. A number stays, with what it counts; a word that
-denies stays or goes with what it denies, or the rest would say the opposite.
+that shares words with the question is worth more. A number stays, with what it counts. Words of
+which one turns what the others say stay or go together (``bonds``).
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 
-from treering.llm.tokens import estimate_tokens
+from treering.llm.tokens import tokens_upto
+from treering.search.compression.bonds import IsContent, bare, bonds, has_number, turns
 from treering.search.compression.contract import CompressibleText, Span
 from treering.search.terms import terms
 
@@ -34,12 +36,6 @@ ALWAYS = math.inf  # what must stay is worth
 # Scripts without spaces are cut into clauses, since their characters say little by themselves.
 _WORD = re.compile(r"[^\s。！？，、；]+[。！？，、；]*|[。！？，、；]+")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
-_PAUSE = re.compile(r"[,;:.!?…)\]。！？，、；]$")
-_DIGIT = re.compile(r"\d")
-_DENIES = re.compile(
-    r"(?i)\W*(?:no|not|never|nor|neither|without|cannot|\w+n['’]t"
-    r"|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca|sin|jamás)\W*"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +53,13 @@ class _Unit:
 class _Layout:
     """The words of a passage: where they stand, in which line, and which must stay or are labels.
 
-    ``labels`` are the tokens of the label of each line that has one.
+    ``labels`` are the tokens of the label of each line that has one. ``upto`` are the tokens of the
+    text up to each of its characters.
     """
 
     text: str
     places: list[Span]
+    upto: Sequence[float]
     line: list[int]
     is_fixed: list[bool]
     is_label: list[bool]
@@ -70,19 +68,25 @@ class _Layout:
     @classmethod
     def of(cls, passage: CompressibleText) -> _Layout:
         text, places = passage.text, words(passage.text)
+        upto = tokens_upto(text)
         behind = [0, *(stop for _, stop in places)]
         breaks = [text.count("\n", behind[at], start) for at, (start, _) in enumerate(places)]
         line = list(accumulate(breaks))
         is_label = _covered(places, passage.labels)
         labels: dict[int, float] = {}
-        for at, place in enumerate(places):
+        for at, (start, stop) in enumerate(places):
             if is_label[at]:
-                labels[line[at]] = labels.get(line[at], 0) + estimate_tokens(text[slice(*place)])
-        return cls(text, places, line, _covered(places, passage.fixed), is_label, labels)
+                labels[line[at]] = labels.get(line[at], 0) + upto[stop] - upto[start]
+        return cls(text, places, upto, line, _covered(places, passage.fixed), is_label, labels)
 
     def words(self, first: int, last: int) -> str:
         """The text from one word to before another."""
         return self.text[self.places[first][0] : self.places[last - 1][1]]
+
+    def tokens(self, first: int, last: int) -> float:
+        """The tokens of the text from one word to before another, line breaks before it too."""
+        behind = self.places[first - 1][1] if first else 0
+        return self.upto[self.places[last - 1][1]] - self.upto[behind]
 
 
 def _covered(places: Sequence[Span], spans: Sequence[Span]) -> list[bool]:
@@ -109,10 +113,11 @@ class WordCompressor:
         bits = self._information([passage.text for passage in passages])
         layouts = [_Layout.of(passage) for passage in passages]
         asked = _terms(query)
+        is_content = cache(lambda word: len(_terms(word)) > 0)
         units = [
             (place, unit)
             for place, layout in enumerate(layouts)
-            for unit in _units(layout, bits[place], asked)
+            for unit in _units(layout, bits[place], asked, is_content)
         ]
         chosen: list[set[int]] = [set() for _ in passages]
         unpaid = [dict(layout.labels) for layout in layouts]  # of lines that show nothing yet
@@ -132,15 +137,13 @@ def word_information(texts: Sequence[str]) -> list[list[float]]:
     """The bits of words by how often they stand in the texts themselves, without a model.
 
     A word at n of N places has log2(N / n) bits; what every text has, such as "the", next to none,
-    unless it denies something.
+    unless it turns what is said, as "not" does.
     """
-    named = [[_name(text[start:stop]) for start, stop in words(text)] for text in texts]
+    named = [[bare(text[start:stop]) for start, stop in words(text)] for text in texts]
     counts = Counter(name for names in named for name in names)
     total = counts.total()
     bits = {
-        name: math.log2(total / count)
-        if _terms(name) or _DENIES.fullmatch(name)
-        else STOP_WORD_BITS
+        name: math.log2(total / count) if _terms(name) or turns(name) else STOP_WORD_BITS
         for name, count in counts.items()
     }
     return [[bits[name] for name in names] for names in named]
@@ -151,39 +154,36 @@ def _terms(text: str) -> frozenset[int]:
     return frozenset(terms(text)[:, 0].tolist())
 
 
-def _name(word: str) -> str:
-    return word.strip(".,;:!?…\"'”’()[]。！？，、；").lower()
-
-
-def _units(layout: _Layout, bits: Sequence[float], asked: frozenset[int]) -> Iterator[_Unit]:
+def _units(
+    layout: _Layout, bits: Sequence[float], asked: frozenset[int], is_content: IsContent
+) -> Iterator[_Unit]:
     for first, last in _sentences(layout):
         held = _terms(layout.words(first, last))
         weight = 1 + QUESTION_WEIGHT * len(held & asked) / max(len(asked), 1)
+        sentence = [layout.words(at, at + 1) for at in range(first, last)]
+        bonded = bonds(sentence, is_content)
         at = first
         while at < last:
             if layout.is_label[at]:
                 at += 1  # it stays where anything of its line does
                 continue
-            stop = _end_of_unit(layout, at, last)
+            stop = at + 1
+            while stop < last and bonded[stop - 1 - first] and _alike(layout, stop):
+                stop += 1
             yield _unit(layout, bits, weight, at, stop)
             at = stop
 
 
+def _alike(layout: _Layout, at: int) -> bool:
+    """Whether a word is fixed if the one before it is: what is fixed is no part of a sentence."""
+    return layout.is_fixed[at - 1] == layout.is_fixed[at]
+
+
 def _unit(layout: _Layout, bits: Sequence[float], weight: float, first: int, last: int) -> _Unit:
-    shown = layout.words(first, last)
-    tokens = max(estimate_tokens(shown), 1)
-    stays = any(layout.is_fixed[first:last]) or _DIGIT.search(shown) is not None
-    worth = ALWAYS if stays else weight * sum(bits[first:last]) / tokens
+    tokens = layout.tokens(first, last)
+    stays = any(layout.is_fixed[first:last]) or has_number(layout.words(first, last))
+    worth = ALWAYS if stays else weight * sum(bits[first:last]) / max(tokens, 1)
     return _Unit(layout.line[first], first, last, tokens, worth)
-
-
-def _end_of_unit(layout: _Layout, first: int, last: int) -> int:
-    """Behind a number and what it counts, a denial and what it denies; else behind the word."""
-    word = layout.words(first, first + 1)
-    binds = _DIGIT.search(word) or _DENIES.fullmatch(word)
-    if binds and first + 1 < last and not _PAUSE.search(word):
-        return first + 2
-    return first + 1
 
 
 def _sentences(layout: _Layout) -> Iterator[Span]:

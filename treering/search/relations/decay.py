@@ -2,32 +2,28 @@
 
 Along a chain of items with the factor f_i between item i - 1 and i, W[i, j] is the product of the
 factors between i and j. ``W·s`` is then two first-order recursions, ``F_i = s_i + f_i·F_{i-1}``
-forward and the mirror image backward, minus s, counted twice. Each recursion is a bidiagonal
-triangular solve, exact and O(N); a factor of zero is a border that nothing crosses.
+forward and the mirror image backward, minus s, counted twice (``chains.py``). A factor of zero is a
+border that nothing crosses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering import forks
 from treering.arrays import Codes, Floats, without
 from treering.errors import InputError
 from treering.search.reading import ReadingOrder, RowChange
+from treering.search.relations.chains import FAINT, Chains
 from treering.search.relations.columns import by_column
 from treering.search.relations.contract import MISSING, Items, Labels, Operator
 
 DAY_S = 86_400.0
 
-
-FAINT = 1e-9
-"""A share of a score that float32 does not tell from none."""
 
 FAR = 64
 """Places between two items beyond which one's score is not looked for at the other."""
@@ -57,7 +53,7 @@ class DecayOperator:
         self._places_of = places
         self._size = size
         self._length = len(order)
-        self._chains = _Chains(factors)
+        self._chains = Chains(factors)
         self._mass = mass
 
     def propagate(self, scores: Floats) -> Floats:
@@ -100,12 +96,12 @@ class DecayOperator:
         order = np.argsort(places, kind="stable")
         order = order[places[order] < self._length]  # the others are related to nothing
         places = places[order]
-        factors = np.zeros(len(places), dtype=np.float32)
-        for at, (before, place) in enumerate(pairwise(places.tolist()), start=1):
-            if place - before <= FAR:
-                factors[at] = self._chains.factors[before + 1 : place + 1].prod()
+        steps = np.diff(places, prepend=places[:1])
+        factors = np.where(steps == 1, self._chains.factors[places], np.float32(0))
+        for at in np.flatnonzero((steps > 1) & (steps <= FAR)).tolist():
+            factors[at] = self._chains.factors[places[at - 1] + 1 : places[at] + 1].prod()
         sums = np.zeros(len(items), dtype=np.float32)
-        sums[order] = _Chains(factors).sums(scores[order])
+        sums[order] = Chains(factors).sums(scores[order])
         return sums
 
     def _places(self, items: Codes) -> Codes:
@@ -130,42 +126,6 @@ class DecayOperator:
         scattered = np.zeros(self._size, dtype=np.float32)
         scattered[slice(0, self._length) if self._order is None else self._order] = result
         return scattered
-
-
-class _Chains:
-    """Items in a line, each linked by a factor to the one before; 0 links nothing."""
-
-    def __init__(self, factors: Floats) -> None:
-        # I - shift(f) and its transpose, both in LAPACK's banded storage, column by column: the
-        # diagonal is 1 and not read, so the two share one buffer, shifted by an element.
-        self.factors = factors
-        self._buffer = np.ones(2 * len(factors) + 1, dtype=np.float32)
-        np.negative(factors, out=self._buffer[0:-1:2])
-        self._buffer[-1] = 0
-
-    def sums(self, scores: Floats) -> Floats:
-        """``Σ_j (product of the factors between i and j) · scores[j]`` for every i; a new array."""
-        size = len(scores)
-        if not size:
-            return np.zeros(0, dtype=np.float32)
-        with forks.importing():
-            from scipy.linalg import blas  # here, as it takes a quarter of a second to import
-
-        below = self._buffer[1:].reshape(size, 2).T
-        above = self._buffer[:-1].reshape(size, 2).T
-        # Solving (I - shift(f))·x = s is the recursion x_i = s_i + f_i·x_{i-1}; the transposed
-        # matrix runs it from the end. Both count an item's own score, so one of them is taken off.
-        forward: Floats = blas.stbsv(1, below, scores, lower=1, diag=1)
-        forward += blas.stbsv(1, above, scores, lower=0, diag=1)
-        forward -= scores
-        return forward
-
-    def mass(self, first: int, stop: int, margin: int) -> Floats:
-        """The sums of ones for the items from ``first`` to ``stop``, found within a margin."""
-        low, high = max(first - margin, 0), min(stop + margin, len(self.factors))
-        near = _Chains(self.factors[low:high])
-        sums = near.sums(np.ones(high - low, dtype=np.float32))
-        return sums[first - low : stop - low]
 
 
 def _is_plain(order: Labels) -> bool:

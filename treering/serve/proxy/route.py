@@ -202,12 +202,17 @@ class Proxy:
                 "a reply was not kept: it has more than %d bytes (--max-reply-bytes)",
                 self._settings.max_reply_bytes,
             )
-        changed = conversations(turn.tenant.memory).changed(turn.shown)
+        talks = conversations(turn.tenant.memory)
+        changed = talks.changed(turn.shown)
+        if not changed and utterance is not None:
+            stored = self._remember(turn, [*turn.history, utterance], reply.model)
+            talks.note_shown(stored.added, turn.shown.keys())
+            # Whoever forgets something from now on sees the note; who did so before is seen here.
+            changed = talks.changed(turn.shown)
+            if changed and stored.added:
+                turn.tenant.memory.forget(*stored.added)
         if changed:
             log.warning("a reply was not kept: %d entries it may quote are gone", len(changed))
-        elif utterance is not None:
-            stored = self._remember(turn, [*turn.history, utterance], reply.model)
-            conversations(turn.tenant.memory).note_shown(stored.added, turn.shown.keys())
         if reply.tokens is not None:
             turn.tenant.spend(Spent("proxy", reply.model or "", 1, *reply.tokens))
 

@@ -1,4 +1,7 @@
-"""Code: repositories below the folders that the server was started with."""
+"""Code: repositories below the folders that the server was started with.
+
+``memory.code`` imports its parsers when it is first asked for: in a thread, not in the event loop.
+"""
 
 from __future__ import annotations
 
@@ -125,20 +128,22 @@ class CodeCheckRequest(Body):
 @router.get("/repositories")
 async def repositories(tenant: Asking) -> list[str]:
     """The roots of the repositories that are indexed."""
-    return await tenant.call(tenant.memory.code.repositories)
+    return await tenant.call(lambda: tenant.memory.code.repositories())
 
 
 @router.post("/repositories")
 async def index(tree: CodeIndexRequest, request: Request, tenant: Asking) -> CodeReceipt:
     """Take in a working tree below a folder that is served; only what has changed is read anew."""
     root = await tenant.call(served, _settings(request), tree.root)
-    return await tenant.call_slow(tenant.memory.code.index, root, unit=tree.unit, embed=tree.embed)
+    return await tenant.call_slow(
+        lambda: tenant.memory.code.index(root, unit=tree.unit, embed=tree.embed)
+    )
 
 
 @router.delete("/repositories")
 async def forget(root: Annotated[PathText, QueryParameter()], tenant: Asking) -> int:
     """Erase a repository's index; the number of files it had."""
-    return await tenant.change(tenant.memory.code.forget, root)
+    return await tenant.change(lambda: tenant.memory.code.forget(root))
 
 
 @router.post("/search")
@@ -163,7 +168,7 @@ async def record(
         given["root"] = await tenant.call(served_git, _settings(request), worked.root)
     elif worked.after is None:
         raise InputError("give root, or the files as they are after the round")
-    return await tenant.change(tenant.memory.code.record, **given)
+    return await tenant.change(lambda: tenant.memory.code.record(**given))
 
 
 @router.post("/generate")
@@ -175,7 +180,7 @@ async def generate(body: CodeGenerateRequest, tenant: Asking) -> GeneratedCode:
 @router.post("/rounds/forget")
 async def forget_rounds(which: ForgetRoundsRequest, tenant: Asking) -> Forgotten:
     """Erase the recorded rounds of a definition, also from the file's bytes."""
-    return await tenant.change(tenant.memory.code.forget_rounds, which.definition)
+    return await tenant.change(lambda: tenant.memory.code.forget_rounds(which.definition))
 
 
 @router.post("/about")
@@ -192,14 +197,14 @@ async def neighbours(
     root: Annotated[PathText | None, QueryParameter()] = None,
 ) -> Neighbourhood:
     """A definition of indexed code: who calls it, whom it calls, its members."""
-    return await tenant.call(tenant.memory.code.neighbours, path, definition, root=root)
+    return await tenant.call(lambda: tenant.memory.code.neighbours(path, definition, root=root))
 
 
 @router.post("/note")
 async def note(noted: CodeNoteRequest, tenant: Asking) -> SessionBlock:
     """Write the note of a definition's last block, now that its reception is known."""
     return await tenant.change(
-        tenant.memory.code.note, noted.definition, noted.note, outcome=noted.outcome
+        lambda: tenant.memory.code.note(noted.definition, noted.note, outcome=noted.outcome)
     )
 
 
@@ -212,7 +217,7 @@ async def log(
 ) -> tuple[SessionBlock, ...]:
     """The story of a definition: what was asked for, changed and noted; with root, its commits."""
     where = None if root is None else await tenant.call(served_git, _settings(request), root)
-    return await tenant.call_slow(tenant.memory.code.log, definition, root=where)
+    return await tenant.call_slow(lambda: tenant.memory.code.log(definition, root=where))
 
 
 @router.post("/check")

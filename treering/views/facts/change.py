@@ -40,6 +40,11 @@ OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
 """People of whom one may have two. Another value for them needs a word of change."""
 
 
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_TITLE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Miss|Prof|Professor)\b\.? (?=\w)")
+"""What two names may share though they are two people's."""
+
+
 @dataclass(frozen=True, slots=True)
 class DatedStatement:
     """A statement, its entry's sequence number, and ``at``, the time of saying it as a number."""
@@ -60,6 +65,11 @@ class _ComparedStatement:
 
     dated: DatedStatement
     words: frozenset[object]
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The numbers of the value: two amounts differ though both are "a month"."""
+        return frozenset(_NUMBER.findall(self.dated.statement.value))
 
     @property
     def habit(self) -> bool:
@@ -103,7 +113,7 @@ def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
         return False
     if newer.ends or older.ends:
         return newer.ends != older.ends and bool(new & old)
-    if new & old:
+    if _share(newer, older):
         return False
     statement, before = newer.dated.statement, older.dated.statement
     if statement.slot == "age" and int(statement.value) < int(before.value):
@@ -119,6 +129,13 @@ def _agrees(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
         return False
     if newer.habit:
         return newer.words <= older.words or older.words <= newer.words
+    return _share(newer, older)
+
+
+def _share(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
+    """Whether two values may be one: they share words, or numbers where both have some."""
+    if newer.numbers and older.numbers and newer.dated.statement.slot not in WHOLE:
+        return bool(newer.numbers & older.numbers)
     return bool(newer.words & older.words)
 
 
@@ -130,4 +147,4 @@ def _words(statement: Statement) -> frozenset[object]:
         value = value.partition(",")[0]
     if statement.slot.startswith(DOES):
         value = value.removeprefix("a ").removeprefix("an ").partition(" ")[2]
-    return frozenset(terms(value)[:, 0].tolist())
+    return frozenset(terms(_TITLE.sub("", value))[:, 0].tolist())

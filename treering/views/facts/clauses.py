@@ -62,7 +62,27 @@ _FINITE = (
     | THING_VERBS
     | CHANGED
 )
-_STARTS = ENDED | TAKEN | SWITCHED | SWAPPED | {"gave", "given", "became", "become", "got", "no"}
+_STARTS = (
+    ENDED
+    | TAKEN
+    | SWITCHED
+    | SWAPPED
+    | {
+        "took",
+        "cut",
+        "put",
+        "set",
+        "hit",
+        "won",
+        "chose",
+        "built",
+        "made",
+        "passed",
+        "booked",
+        "turned",
+    }
+    | {"gave", "given", "became", "become", "got", "no"}
+)
 _BASES = word_set(
     "am have do live work teach drive ride play use take go get run swim cycle walk eat drink "
     "keep attend study learn volunteer practise practice sing shoot write read watch wear speak "
@@ -366,4 +386,4 @@ def _with_tail(clause: Clause, link: str, tokens: Sequence[str]) -> Clause:
     """A clause with what follows it without a verb: "me" with "and my brother"."""
     joined = (link, *tokens) if link in ("and", "or") else (",", *tokens)
     whole = " ".join((clause.whole, *joined))
-    return Clause(clause.subject, (*clause.words, *joined), clause.link, whole)
+    return Clause(clause.subject, (*clause.words, *joined), clause.link, whole, clause.goes_on)

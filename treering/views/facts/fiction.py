@@ -30,7 +30,8 @@ _PLAYED = re.compile(
     r"|(?:say|assume|picture) (?:that )?(?:I|we|you|my|this|a|someone|somebody)\b"
     r"|(?:I'll|I will|I’ll|let me) (?:be|play) (?:the|an?|your) [^.!?\n]*\byou\b|knock,? knock|"
     r"once upon a time|april fools?"
-    r"|rumou?r has it|what if|hypothetically|in an? (?:alternate|alternative|parallel|different|"
+    r"|rumou?r has it|what if|hypothetically|theoretically|for (?:the sake of argument|argument's "
+    r"sake)|in an? (?:alternate|alternative|parallel|different|"
     r"other) (?:timeline|universe|world|life|dimension|"
     r"reality|galaxy)|in (?:another|my next|my previous|my past|my dream) (?:life|timeline|"
     r"universe|world)s?|plot idea|story idea"
@@ -45,13 +46,19 @@ _PLAYED = re.compile(
 """From where on a message is a game, a story or a supposition."""
 
 _TOO_MUCH = re.compile(
-    r"\b(?:lol|haha\w*|lmao|rofl|jk|kidding|joking)\b.*\b(?:basically|literally|practically|virtually|"
+    r"\b(?:lol|haha\w*|lmao|rofl|jk|kidding|joking)\b.*\b(?:basically|literally|practically|"
+    r"virtually|"
     r"totally|officially|legally|technically|emotionally|spiritually)\b"
     r"|\b(?:basically|literally|practically|virtually|spiritually|emotionally) (?:\d{3,}|dead|"
     r"dying|"
     r"married to (?:my|the)|in love with (?:my|the)|an? (?:ghost|zombie|robot|vampire|hermit|"
     r"goblin))\b"
-    r"|\bI(?:'m| am) [^.!?\n]*\b\d{3,} years old\b",
+    r"|\bI(?:'m| am) [^.!?\n]*\b\d{3,} years old\b"
+    r"|^\W*(?:lol|haha\w*|lmao|rofl)\b[^.!?\n]*\b(?:is|are|am|'m|'s) (?:now |basically |"
+    r"officially )?"
+    r"(?:just )?an? (?:[a-z]+ ){0,2}(?:of|zone|scene|disaster|joke|meme|museum|graveyard|jungle|"
+    r"swamp|"
+    r"comedy|tragedy|legend|potato|raccoon|goblin|zombie)\b",
     re.IGNORECASE,
 )
 """What is said for a laugh: "lol I'm basically 900 years old"."""
@@ -70,7 +77,8 @@ _WHOSE_LINE = re.compile(
 _OF_PLAY: Final = word_set(
     "pretend imagine suppose supposing role roleplay role-play act play playing let's lets say "
     "assume picture knock once april rumour rumor hypothetically plot idea character protagonist "
-    "narrator heroine hero avatar villain timeline universe dream dreams dimension reality skit "
+    "theoretically sake narrator heroine hero avatar villain timeline universe dream dreams "
+    "dimension reality skit "
     "demo mockup mock-up tutorial "
     "sketch scene novel story stories script screenplay poem song lyrics monologue dialogue fanfic "
     "fiction film movie musical panto pantomime game campaign d&d dnd larp improv sitcom comic ad "
@@ -80,7 +88,7 @@ _OF_PLAY: Final = word_set(
 
 _LAUGHED: Final = word_set(
     "basically literally practically virtually totally officially legally technically emotionally "
-    "spiritually old"
+    "spiritually old lol haha hahaha lmao rofl"
 )
 """Words of which each match of ``_TOO_MUCH`` has one."""
 

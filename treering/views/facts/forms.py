@@ -20,6 +20,7 @@ from treering.views.facts.phrases import (
     DIET,
     END,
     EVENT,
+    FIRMS,
     HABITS,
     MONTH,
     NO_HOME,
@@ -187,7 +188,34 @@ _JOB = (
     r"(?: (?:a|the|my|his|her|their)(?: [a-z]+){0,2}? "
     r"(?:job|position|role|offer|post|internship|work))"
 )
+_MONEY = r"[£$€]? ?\d[\d.,]*k?(?: ?(?:euros?|pounds?|dollars?|quid|EUR|GBP|USD|CHF|kr))?"
+_RATE = r"(?: (?:an?|per|each|every) (?:hour|week|month|year|annum)| pcm| pa| p/m)"
 _WORK = (
+    form(
+        "employer",
+        "begins",
+        "moved",
+        rf"{TENSE}\s+moved(?: over)? from (?=[^,.;]*\b{FIRMS}){PROPER} to {AT_WORK}",
+        "I moved from Siemens to Bosch.",
+        "Bosch",
+    ),
+    form(
+        "rent",
+        "holds",
+        "pay pays paying",
+        rf"{TENSE}\s+(?:pay|pays|paying)(?: now)? (?P<value>{_MONEY}{_RATE}?) (?:in |for |of )?"
+        r"(?:my |our |the )?rent",
+        "I pay £700 rent.",
+        "£700",
+    ),
+    form(
+        "salary",
+        "holds",
+        "earn earns earning make makes making",
+        rf"{TENSE}\s+(?:earn|earns|earning|make|makes|making)(?: now)? (?P<value>{_MONEY}{_RATE})",
+        "I earn 40000 a year.",
+        "40000 a year",
+    ),
     form(
         "employer",
         "begins",
@@ -555,7 +583,7 @@ _HABIT = (
         DOES,
         "ends",
         "longer",
-        rf"\s+(?:can |do |does )?no longer {_NOT_MIND}(?P<value>\w+(?:[ -]\w+){{0,4}})",
+        rf"\s+(?:can |do |does )?no longer {_NOT_MIND}(?P<value>\w+(?:[ -]\w+){{0,6}})",
         "I no longer drive to work.",
         "drive to work",
     ),

@@ -25,6 +25,7 @@ _SAID_FIRST = _phrases("""
     ha / well / right / also / and / but / lol / haha / hehe / fyi / tbh / ngl / btw
     by the way / yeah / yes / yep / yup / aye / hey / hi / hiya / hello / heya / hi there
     hello there / hey there / hi all / hi everyone / hi again / hello again / hey again / anyway
+    and anyway / anyway so / so anyway
     anyways / anyhow / honestly / actually / incidentally / apparently / finally / remember
     don't forget / as it happens / believe it or not / joking aside / no joke / not kidding
     fun fact / true story / in other news / long story short / turns out / it turns out
@@ -78,7 +79,13 @@ _HEADING = (
     r"couple of|some|change|contact|account|life) )*"
     r"(?:updates?|notes?|changes?|heads[- ]?up|corrections?|reminder|clarification|amendment|fyi|"
     r"announcement|addition|notice|newsflash|news flash|alert|details?|point|aside|confession)"
-    r"(?: (?:for|from|to|on|about|of|re|regarding)(?: [a-z'-]+){1,5}?)?"
+    r"(?: (?:for|from|to|on|about|of|re|regarding|before|after|while|in)(?: [a-z'-]+){1,6}?)?"
+    r"|(?:an? |the |my |small |ok )*(?:typo|error|mistake|slip)(?: (?:in|from|of|on|with|"
+    r"about)(?: [a-z'-]+){1,6}?)?"
+    r"|(?:an? |the )?(?:funny|true|long|short|sad|weird|quick|crazy|small) (?:story|thing)(?: "
+    r"short)?"
+    r"|(?:just )?(?:an? )?(?:quick|small|little|last|final|other) (?:one|thing|word|question) "
+    r"(?:before|while|since|as|for|about|on|from)(?: [a-z'-]+){1,6}?"
 )
 """A heading: "Quick update", "One small correction for your records"."""
 
@@ -93,7 +100,8 @@ _SAYING = (
 _TO_SAY = (
     r"(?:(?:i|we|it|that|this|you|can|could|do|would|should|must|ought|might|may|will|have|has|"
     r"i've|i'd|i'll|i'm|it's|am|is|as|be|to|just|also|only|thought|wanted|want|meant|need|needed|"
-    r"like|forgot|wish|write|writing|hereby|let|me|please|kindly|probably|best|good|well|worth|"
+    r"like|forgot|you'd|you'll|you might|wish(?= to\b)|write|writing|hereby|let|me|please|kindly|"
+    r"probably|best|good|well|worth|"
     r"better|happy|quickly|here) )*"
     rf"{_SAYING}(?: (?:here|too|also|first|again|now|you|before|already|earlier|this|yet))*"
 )
@@ -112,6 +120,20 @@ _FEELING = (
     r"sorry|delighted|proud|thrilled|excited|relieved|sad|chuffed) to (?:say|report|announce|"
     r"tell you|share|inform you|let you know)(?: that)?"
 )
+_SAID_ELSE = (
+    r"(?:i|we)(?:'ve| have|'d)? (?:said|wrote|put|told you|typed|mentioned)(?: [\w:'-]+){1,5}?"
+)
+"""What is taken back: "I said Tuesday but …"."""
+
+_LEAPT = (
+    r"(?:i|we)(?:'ve| have)? (?:(?:finally|actually|only|really|just|gone and) )*(?:did it|done it|"
+    r"did the thing|bit the bullet|took the plunge|taken the plunge|pulled the trigger|caved(?: "
+    r"in)?|"
+    r"made the (?:leap|jump|switch|move)|cracked|gave in|made (?:a|my|the) (?:decision|mind up|"
+    r"choice)|decided|went for it|sorted it)"
+)
+"""What says that something was done, before it says what: "I finally did it, …"."""
+
 _MARK = r"(?:[,:!;.–—]+|(?<=\s)-) +"
 _OF_SPEAKER = ("i", "i'm", "it")
 """First words of phrases that begin as most statements do: they are looked for apart."""
@@ -126,14 +148,16 @@ def _alternatives(*, of_speaker: bool) -> str:
     return rf"(?:{kinds[0]})(?:{_MARK}| +)|(?:{kinds[1]}) ?{_MARK}"
 
 
-_CALL = re.compile(rf"{_alternatives(of_speaker=False)}|{_HEADING} ?{_MARK}", re.IGNORECASE)
+_CALL = re.compile(rf"{_alternatives(of_speaker=False)}|(?:{_HEADING}) ?{_MARK}", re.IGNORECASE)
 _INTRODUCTION = re.compile(
     rf"{_alternatives(of_speaker=True)}|(?:{_DOUBT}|{_FEELING}),? +"
-    rf"|{_TO_SAY}(?: that)?(?:{_MARK}| but +|(?<=that) +| +(?=(?:I|we|my|our)\b))",
+    rf"|{_LEAPT}(?:,| and|:) +|{_SAID_ELSE},? but +|{_TO_SAY}(?: that)?(?:{_MARK}| but +|"
+    rf"(?<=that) +| +(?=(?:I|we|my|our)\b))",
     re.IGNORECASE,
 )
 _HEADED = (
-    "quick small little another brief short minor tiny slight important final last one big further "
+    "typo error mistake slip ok funny true sad weird crazy quick small little another brief short "
+    "minor tiny slight important final last one big further "
     "general personal the a an my just more happy late early latest great good two few couple some "
     "change contact account life update updates note notes changes heads heads-up headsup "
     "correction corrections reminder clarification amendment fyi announcement addition notice "
@@ -159,7 +183,8 @@ _TAIL = re.compile(
     r"that matters|it matters|that's ok|that makes|"
     r"it helps|i'm honest|i'm being honest|i remember|u)\b|(?:as|like) i (?:said|mentioned|told)\b|"
     r"i (?:suppose|guess|think|must say|have to say)$|"
-    r"(?:so )?remind me\b|which you\b|so (?:please|pls|plz|kindly|ignore|you|u|can you|no need|use|"
+    r"(?:so )?remind me\b|which you\b|(?:so|and) if (?:i|you|we)\b|so (?:please|pls|plz|kindly|"
+    r"ignore|you|u|can you|no need|use|"
     r"stop|don't|do not|bear|keep in)\b|just so (?:you|u)\b|as you (?:may|might|know)\b|"
     r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
     r"for (?:the record|future reference|reference|context|what it's worth)\b|"
@@ -193,7 +218,9 @@ _MOMENT = (
 )
 _SINCE = r"(?:as of|as from|from|starting|beginning|effective(?: from| as of)?|with effect from)"
 _SINCE_THEN = re.compile(
-    rf"(?<=\w) {_SINCE} {_MOMENT}(?=[.,!;:]|$| (?:and|because|so|i|we)\b)", re.I
+    rf"(?<=\w) {_SINCE} {_MOMENT}(?: onwards?| on| forwards?)?(?=[.,!;:]|$| (?:and|because|so|i|"
+    rf"we)\b)",
+    re.I,
 )
 _FROM_THEN = re.compile(rf"^{_SINCE} {_MOMENT}(?: onwards?)?[,:]? (?=\w)", re.IGNORECASE)
 _ASIDE_THEN = re.compile(rf", {_SINCE} {_MOMENT}, ", re.IGNORECASE)
@@ -208,7 +235,15 @@ _TO_WHOM = re.compile(
 )
 """Whom a note is for: "New email for me: …"."""
 
-FRAMING_WORDS: Final = _TAIL_WORDS | _SINCE_WORDS
+FRAMING_WORDS: Final = (
+    _TAIL_WORDS
+    | _SINCE_WORDS
+    | word_set("never haven couldn can cannot could won wouldn")
+    | word_set(
+        "scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit "
+        "sorry"
+    )
+)
 """A sentence without these has nothing but openers taken off."""
 
 _SMILE = re.compile(
@@ -233,17 +268,68 @@ def tidied(text: str) -> str:
     return text.strip(" ,")
 
 
+_LOOKS_BACK = re.compile(
+    r",? (?:and|but) (?:I |we )?(?:(?:have |I've |we've )?never (?:looked|went|gone|going|felt|"
+    r"been|slept|"
+    r"regretted)|haven't (?:looked|regretted|felt|been)|(?:couldn't|can't|could not|cannot) (?:be|"
+    r"go|"
+    r"wait|believe|complain|get over|imagine|recommend)|won't (?:go|be going)|wouldn't (?:go|"
+    r"change|"
+    r"swap|be without))\b[^,;]*$"
+)
+"""How glad one is of a change: "… and never looked back"."""
+
+_BACK_WORDS: Final = word_set("never haven couldn can cannot could won wouldn")
+_THAT = re.compile(r"^[Tt]hat (?=(?:I|we|my|our)(?:'\w+)? )")
+_CORRECTED = re.compile(
+    r"^(?:(?:oh|ah|um|oops|no|actually|sorry|wait|apologies|hang on|hmm|well),? )*"
+    r"(?:scratch that|strike that|correction|my mistake|my bad|typo|i misspoke|i was wrong|"
+    r"actually no|no wait|sorry|wait|no|ignore that|i got that wrong|i take that back|i meant|"
+    r"wrong one|make that|sorry no|edit)\W+"
+    r"(?:it's|it is|that's|that should (?:be|read|say)|it should (?:be|read|say)|make that|i "
+    r"meant) "
+    r"(?:actually |now )?(?=(?-i:[A-Z])[a-z]|\S*\d)(?!\w+day\b)",
+    re.IGNORECASE,
+)
+"""A correction of something that is not named: "Scratch that, it's Lindqvist with a q"."""
+
+
+_SPELT_SO = re.compile(
+    r"^(?:(?:for the record|actually|btw|by the way|fyi|ps|also|and|oh|no|sorry|well),? )*it's "
+    r"(?=(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?,? (?:not|with an?|spelt|spelled|and not)\b)",
+    re.IGNORECASE,
+)
+"""How a name is put right that is not named: "it's Siobhan, not Shavonne"."""
+
+_CORRECTING: Final = (
+    "it's ",
+    "it is ",
+    "that's ",
+    " should ",
+    "make that ",
+    "i meant ",
+    "I meant ",
+)
+
+
 def unframed(text: str, words: frozenset[str] | None = None) -> str:
     """A sentence without its openers and without what it says to its hearer at the end.
 
     ``words`` are its words in small letters, if they are known.
     """
+    if any(sign in text for sign in _CORRECTING):
+        corrected = _CORRECTED.match(text) or _SPELT_SO.match(text)
+        text = f"For me it's now {text[corrected.end() :]}" if corrected else text
     text = without_openers(text)
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
+    if (" and " in text or " but " in text) and (words is None or _BACK_WORDS & words):
+        text = _LOOKS_BACK.sub("", text)
     if words is None or not _SINCE_WORDS.isdisjoint(words):
         text = _ASIDE_THEN.sub(" now ", text)
-        text = _FROM_THEN.sub("Now ", _SINCE_THEN.sub(" now", text))
+        text = _SINCE_THEN.sub(" now", text)
+        first = _FROM_THEN.match(text)
+        text = f"Now {text[first.end() :]}" if first else text
     return text
 
 
@@ -257,5 +343,5 @@ def without_openers(text: str) -> str:
         if opener is None and first[0] in _INTRODUCERS:
             opener = _INTRODUCTION.match(text)
         if opener is None or opener.end() == len(text):
-            return text
+            return text[len("that ") :] if _THAT.match(text) else text
         text = text[opener.end() :]

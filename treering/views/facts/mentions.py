@@ -20,6 +20,10 @@ _REACHED = (
         r"\b(?:reach|call|text|ring|phone|e-?mail|write to|message|contact|get|find|try) me "
         rf"(?:\w+ ){{0,2}}?(?:on|at|via|by) {_ADDRESS}"
     ),
+    re.compile(
+        r"\b(?:mobile|number|phone|cell)\b[^.@]*?[,:] (?P<value>\+?\(?\d[\d "
+        r"()-]{7,20}\d)(?=[.! ]*$)"
+    ),
     re.compile(rf"\buse {_ADDRESS}(?= (?:from now on|instead|now|these days|for me)\b)"),
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )
@@ -44,9 +48,11 @@ _CALLED = re.compile(
 
 _THING_CALLED = re.compile(
     r"\b(?:an?|our|my|new) (?:[a-z-]+ ){0,4}?"
-    r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|movie\b|book\b|"
+    r"(?!someone\b|somebody\b|guy\b|man\b|woman\b|person\b|one\b|people\b|character\b|film\b|"
+    r"movie\b|book\b|"
     r"song\b|girl\b|lady\b|bloke\b|kid\b|friend\b|game\b|show\b|series\b|"
-    r"podcast\b)(?P<slot>[a-z-]+),? (?:which is |who is |that's |by the "
+    r"podcast\b)(?P<slot>[a-z-]+)(?: now| too| these days| as well| at home)?,? (?:which is |who "
+    r"is |that's |by the "
     r"name of |(?:who|which) (?:we|I) )?(?:called|named) (?P<value>(?!I\b)[A-Z][\w'&-]*"
     r"(?: (?:(?:of|the|and|&|de|on) )?[A-Z][\w'&-]*)*)"
 )
@@ -57,6 +63,12 @@ _OWN_DOING = re.compile(
     r"attend|"
     r"attending|moved|switched|changed|keep|own|use|live|living|joining|running|run|founded|opened|"
     r"talked me into|welcomed|had|seeing|at|with|for|to)\b",
+)
+_NEW_PERSON = re.compile(
+    rf"\b(?:have|got|found|hired|with|have got) (?:an?|another|myself an?|ourselves an?) new "
+    rf"(?P<slot>{_PEOPLE})"
+    r"(?: now)?,? (?:(?:who is |who's )?(?:called|named) )?"
+    r"(?P<value>(?:(?:Dr|Mr|Mrs|Ms)\.? )?(?!I\b)[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)"
 )
 _BORN = re.compile(
     r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?:[a-z]+ )?(?P<slot>twins|baby|[a-z]+)(?: [A-Z]\w+)? (?:was|"
@@ -89,21 +101,26 @@ def mentions(sentence: str) -> Iterator[Assertion]:
 
 
 _NAMED_THEN = re.compile(
-    r"\bname(?:'s| is) (?P<value>[A-Z][\w'-]+), (?:our|my) (?P<new>new )?"
-    rf"(?P<slot>{_PEOPLE}|{_PETS}|grandchild)\b"
+    r"(?:\bname(?:'s| is)|^(?:[Hh]e|[Ss]he|[Ii]t)(?:'s| is) (?:called|named)) "
+    r"(?P<value>[A-Z][\w'-]+)"
+    r"(?: now)?, (?:our|my) (?P<new>new )?"
+    r"(?P<slot>(?!favou?rite)(?:[a-z-]+ )?[a-z-]+)(?=[.!,]*$)"
 )
 
 
 def called(sentence: str) -> Iterator[Assertion]:
     """What things and animals of the speaker's are called, and when somebody was born."""
-    if "called" in sentence or "named" in sentence:
+    named = _NAMED_THEN.search(sentence) if ", our " in sentence or ", my " in sentence else None
+    if named is not None:
+        yield Assertion("my", named["slot"].split()[-1], named["value"], "holds")
+        return
+    new = _NEW_PERSON.search(sentence) if " new " in sentence else None
+    if new is not None:
+        yield Assertion("my", new["slot"], new["value"], "begins")
+    elif "called" in sentence or "named" in sentence:
         thing = _THING_CALLED.search(sentence)
         if thing is not None and _OWN_DOING.search(sentence, 0, thing.start()):
             yield Assertion("my", thing["slot"], thing["value"], "holds")
-    elif "name" in sentence:
-        named = _NAMED_THEN.search(sentence)
-        if named is not None:
-            yield Assertion("my", named["slot"], named["value"], "holds")
     elif " born " in sentence:
         born = _BORN.search(sentence)
         if born is not None:

@@ -14,6 +14,7 @@ from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, SEVERAL
 from treering.views.facts.phrasing import is_telling
+from treering.views.facts.things import TAKES
 from treering.views.facts.verbs import (
     ADJECTIVES,
     KIN,
@@ -49,8 +50,12 @@ _FROM_TO = re.compile(
 )
 _CHANGED_TO = re.compile(
     rf"{_OWNER} {_NOUN}(?: (?:has|have|was|were|got|just|recently|now|been|finally))* "
-    r"(?P<verb>changed|switched|went|gone|moved|dropped|increased|rose|renamed)(?: (?:up|down|over|"
-    r"back))?(?: from (?P<old>[^,;:.!?]{1,40}?))? to (?P<new>.+)"
+    r"(?P<verb>changed|switched|went|gone|moved|dropped|increased|rose|renamed|doubled|halved|"
+    r"raised|"
+    r"lowered|cut|reduced|extended|renewed|upgraded|downgraded|bumped|transferred|reset|pushed|"
+    r"shifted|"
+    r"brought|put)(?: (?:up|down|over|"
+    r"back|forward))?(?: from (?P<old>[^,;:.!?]{1,40}?))? to (?P<new>.+)"
 )
 _IS_NOW = re.compile(
     rf"{_OWNER}(?P<fresh> (?:new|current|latest|brand new|newest))? {_NOUN}{_IS}"
@@ -65,7 +70,8 @@ _DATE = (
 )
 _DUE = (
     r"(?P<verb>expires|starts|begins|ends|finishes|opens|closes|renews|runs out|is due|are due|"
-    r"is valid|is good|is up|falls|takes place|runs|lasts|matures|leaves|departs|arrives|go out|"
+    r"is (?:now |only |again )?(?:valid|good|up|due)|falls|takes place|runs|lasts|matures|leaves|"
+    r"departs|arrives|go out|"
     r"start|end|is booked|is scheduled|is set|are valid)"
 )
 _DATED = re.compile(
@@ -108,12 +114,12 @@ _GIVEN = re.compile(
 _CUT = re.compile(
     r"\s*[,;:.!?()](?!\d|\w+[@.]|\w)|\s+(?:but|so|because|since|as|like|which|who|that|where|when|"
     r"while|if|though|although|after|before|until|till|instead|now|today|yesterday|tonight|these|"
-    r"nowadays|this|last|next|with|from|by|via|due|recently|already|again|too|also|anyway|then|"
+    r"nowadays|this|last|next|with|by|via|due|recently|already|again|too|also|anyway|then|"
     r"finally|thanks|please|pls|cos|rather|over|about|for|every|lol|haha|should|can|could|would|"
     r"only|once|per|given|cuz|thank|right)\b"
     r"|\s+and\s+(?!(?:[A-Z](?!['\w]* (?:is|am|are|have|was))(?!'m|'ve| )|[\d]))"
     r"|\s+at\s+(?![A-Z]|\d)|\s+(?:in|on|near|to)\s+(?!(?:the )?[A-Z]|\d)"
-    rf"|\s+(?:in|on)\s+(?:{MONTH}|{DAY})\b|\s+in\s+(?:19|20)\d\d"
+    rf"|\s+from\s+(?![A-Z])|\s+(?:in|on|from)\s+(?:{MONTH}|{DAY})\b|\s+in\s+(?:19|20)\d\d"
 )
 """Where a value ends: at punctuation, and at words that begin what is said about it."""
 
@@ -267,7 +273,8 @@ def _is_placed_for_now(noun: str, text: str, value: str) -> bool:
     """Whether something is somewhere for a moment: "my cat is now on the roof"."""
     is_placed = text.startswith(("in ", "on ", "at "))
     is_moving = noun.lower() in RIDES or (noun.lower() in PETS and not _is_telling(value))
-    return is_placed and is_moving and not value[:1].isdigit()
+    is_taking = is_placed and TAKES.search(text) is not None
+    return is_placed and is_moving and not is_taking and not value[:1].isdigit()
 
 
 def _address(text: str) -> str:

@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
+from treering.views.facts.idioms import IDIOMS
+from treering.views.facts.paraphrase import Paraphrase
 from treering.views.facts.verbs import CHOICE_NOUNS, ROLES
-
-
-@dataclass(frozen=True, slots=True)
-class Paraphrase:
-    """A wording and the plain one. A sentence must hold one of the ``hints``, in lower case."""
-
-    hints: str
-    expression: str
-    plain: str
-    example: str
-    read: str
-
-    def applied(self, sentence: str) -> str:
-        """A sentence in plain wording."""
-        return _compiled(self.expression).sub(self.plain, sentence)
-
-
-@cache
-def _compiled(expression: str) -> re.Pattern[str]:
-    return re.compile(expression, re.IGNORECASE)
-
 
 _ATTRIBUTES = "|".join(
     sorted(
@@ -118,10 +97,11 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "never",
-        r"\bI never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|touch|buy|"
+        r"\b(?P<who>I|we) never (?=(?:eat|drink|smoke|drive|wear|use|speak|play|watch|read|take|"
+        r"touch|buy|"
         r"fly|cook|swim|run|go|"
         r"ride|bake|dance|sing)\b)",
-        "I don't ",
+        r"\g<who> don't ",
         "I never drink on weeknights.",
         "I don't drink on weeknights.",
     ),
@@ -164,7 +144,8 @@ PARAPHRASES: Final = (
     ),
     Paraphrase(
         "goes go runs",
-        r"^everything (?:goes|runs) (?:through|via|by|over|on) (?=(?-i:[A-Z]))",
+        r"(?:^|(?<=[,;] )|(?<=days )|(?<=now ))everything (?:now )?(?:goes|runs) (?:through|via|"
+        r"by|over|on) (?=(?-i:\w*[A-Z]))",
         "I use ",
         "Everything goes through Wave.",
         "I use Wave.",
@@ -401,6 +382,7 @@ PARAPHRASES: Final = (
         "dentist = Dr Falk",
         "my dentist is Dr Falk",
     ),
+    *IDIOMS,
 )
 
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[-=]>|→|=|\?")

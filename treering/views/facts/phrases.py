@@ -9,7 +9,8 @@ import re
 from typing import Final
 
 NAME: Final = (
-    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|"
+    r"(?!I['’]|(?:My|Our|We|The|This|That|It|You|They|There|He|She|Who|What|Everyone|No|Not|Some|"
+    r"Many|Most|Each|Every|Both|All|Any|If|When|Just|Here|"
     r"Someone|Nobody|People)\b)[A-Z][\w’'-]*[\w]"
 )
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
@@ -44,12 +45,27 @@ NO_THING: Final = (
     r"list|shift|lane|group|\d))"
 )
 PLACE: Final = rf"(?P<value>{PROPER}){NO_THING}"
+FIRMS: Final = (
+    r"(?:Siemens|Bosch|Google|Amazon|Apple|Microsoft|Meta|Facebook|Netflix|IBM|Intel|Oracle|SAP|"
+    r"Deloitte|KPMG|PwC|EY|Accenture|McKinsey|Tesco|Sainsbury['’]s|Asda|Aldi|Lidl|Waitrose|Ikea|"
+    r"IKEA|"
+    r"Nokia|Ericsson|Airbus|Boeing|Ford|Toyota|BMW|Audi|Volkswagen|VW|Daimler|Renault|Volvo|Pfizer|"
+    r"Novartis|Roche|Bayer|AstraZeneca|GSK|Unilever|Nestl[eé]|Shell|BP|BBC|ITV|NHS|Uber|Lyft|"
+    r"Airbnb|"
+    r"Stripe|Salesforce|Adobe|Nvidia|AMD|Samsung|Sony|Philips|Infosys|Wipro|TCS|Capgemini|Cisco|"
+    r"Dell|"
+    r"HP|Goldman|JPMorgan|Zalando|Klarna|DHL|UPS|FedEx|Ryanair|Lufthansa|Nestle|Walmart|Target|"
+    r"Starbucks|Tesla|SpaceX|Huawei|Bloomberg|Reuters|Rolls-Royce|BASF|Maersk|Nike|Adidas)\b"
+)
+"""Firms that many work for, and nobody lives in. Who moves from one goes to another job."""
+
 NO_HOME: Final = (
     r"(?!(?:Marketing|Sales|Engineering|Support|Finance|Product|Design|Research|Legal|Operations|"
     r"HR|IT|Slack|Teams|Zoom|Discord|Notion|Jira|GitHub|GitLab|Spotify|Netflix|Gmail|Outlook|"
     r"Linux|Ubuntu|Windows|Mac|Android|iOS|Python|Rust|Java|Kotlin|TypeScript|JavaScript|React|"
     r"Postgres|MySQL|SQLite|Kubernetes|Docker|AWS|Azure|Figma|Linear|Asana|Trello|Signal|WhatsApp|"
     r"Telegram|Firefox|Chrome|Vim|Emacs|Obsidian|Evernote|Fastmail|Tidal|Go|Swift|Vue|Svelte|"
+    rf"{FIRMS}|"
     r"Plan|Phase|Stage|Chapter|Part|Level|Version)\b)"
 )
 """What people move to that is not a place: departments, tools, the next step."""
@@ -215,8 +231,8 @@ COMMON: Final = frozenset(
 
 SEVERAL: Final = frozenset(
     {"friend", "colleague", "coworker", "neighbour", "neighbor", "cousin", "uncle", "aunt"}
-    | {"classmate", "roommate", "teacher", "student", "kid", "child", "children"}
-    | {"friends", "colleagues", "neighbours", "neighbors", "cousins", "kids"}
+    | {"classmate", "roommate", "teacher", "student", "kid", "child"}
+    | {"friends", "colleagues", "neighbours", "neighbors", "cousins"}
 )
 """People of whom one has several: "my friend" need not be the same person on two days."""
 

@@ -95,7 +95,8 @@ def _listed(words: Sequence[str]) -> list[str]:
         if word != ",":
             continue
         after = words[place + 1] if place + 1 < len(words) else ""
-        is_item = after.lower() in _COUNTS or after[:1].isdigit() or after[:1].isupper()
+        is_named = after == "the" and "".join(words[place + 2 : place + 3])[:1].isupper()
+        is_item = is_named or after.lower() in _COUNTS or after[:1].isdigit() or after[:1].isupper()
         if not is_item or after in ("I", "I'm"):
             return list(words[:place])
     return list(words)

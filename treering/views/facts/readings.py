@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import IT, SELF, SOMEBODY, Clause
@@ -19,6 +20,7 @@ from treering.views.facts.verbs import (
     SUBORDINATE,
     SWITCHED,
     TAKEN,
+    word_set,
 )
 
 _NAMED = re.compile(
@@ -54,6 +56,22 @@ _UNCERTAIN = re.compile(
 """What makes a clause one of the past, of a while, or not quite meant."""
 
 
+_UNCERTAIN_WORDS: Final = word_set(
+    "once ago then days child kid boy girl student teenager back youth twenties teens childhood "
+    "until till now weekend week day night month summer winter time being moment fortnight season "
+    "evening morning afternoon tonight tomorrow next never almost nearly yet soon holiday "
+    "basically practically virtually point sometimes in by"
+)
+"""Words of which each match of ``_UNCERTAIN`` has one, but for "temporarily"."""
+
+
+def _is_uncertain(clause: str) -> bool:
+    """Whether a clause is one of the past, of a while, or not quite meant."""
+    words = clause.lower().split()
+    may_be = not _UNCERTAIN_WORDS.isdisjoint(words) or not clause.isascii() or "tempor" in clause
+    return may_be and _UNCERTAIN.search(clause) is not None
+
+
 def asserted(read: Sequence[Clause]) -> list[Clause]:
     """The clauses of a sentence that are said to hold, or to have come to hold."""
     holding: list[Clause] = []
@@ -63,7 +81,7 @@ def asserted(read: Sequence[Clause]) -> list[Clause]:
         is_past = after is not None and after.link.lower() in _OF_THEN and _is_of_past(after)
         starts_anew = not clause.goes_on or clause.link == ":"
         starts_anew |= clause.whole.lower().startswith(("now", "these"))
-        is_uncertain = _UNCERTAIN.search(clause.whole) or _is_of_today(clause)
+        is_uncertain = _is_uncertain(clause.whole) or _is_of_today(clause)
         if is_uncertain or clause.link.lower() in SUBORDINATE or is_past:
             is_asserted = False
         elif starts_anew:  # what goes on without a subject goes on in the time of the one before

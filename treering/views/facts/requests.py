@@ -52,11 +52,24 @@ _UP_TO = r"[^.!?:\n\"“]{0,120}?"
 _BEGINS = r"(?:[:\"“]|[.?!]?\s*\n| [-–—] | ['‘](?=\w))"
 """Where the text begins that is handed over."""
 
+_UTTERED = (
+    r"(?:shout|yell|scream|mutter|whisper|sing|chant|announc|brag|boast|declar|repeat|proclaim|"
+    r"murmur|mumbl|cry|moan|joke|rant|preach|sang|sung|post|tweet|bio|caption|slogan|sticker|"
+    r"headline|motto|sign|poster|flyer|leaflet|billboard|label|tattoo|fortune cookie|opening line|"
+    r"blurb|listing|horoscope|survey|voicemail|ringtone|banner|t-?shirt|mug)(?:s|ed|ing|es)?"
+)
+"""How others make themselves heard, and on what words stand that are nobody's own."""
+
 _HANDED_BY: Final = {
     "treated": (
         rf"{_ASKED}(?:{_TREATED}|{_WRITTEN}){_UP_TO}{_BEGINS}"
         rf"|{_ASKED}{_TREATED}{_UP_TO}\b{_POINTED}{_UP_TO}[.!?]"
         rf"|{_ASKED}{_TREATED} (?=(?:I|i|my|My|we|We|our)\b(?! (?:\w+ )?{_TEXT}))"
+    ),
+    "begun": (
+        rf"{_ASKED}{_WRITTEN}[^:\n]{{0,250}}?\b(?:start|begin|open|end|close)\w*(?: (?:it|off|"
+        rf"with|by|"
+        r"like|this|like this))*:"
     ),
     "worked on": rf"{_ASKED}{_WORKED_ON}{_UP_TO}\b(?:{_TEXT}|{_POINTED}){_UP_TO}{_BEGINS}",
     "pointed": (
@@ -67,8 +80,19 @@ _HANDED_BY: Final = {
         rf"\b(?:an?|the|his|her|their|customer|client|tenant|boss|he|she|they|who|{_TEXT})"
         r"(?:'s|’s)? (?:just )?(?:wrote|writes|says|said|reads|goes|begins|starts|texted|emailed|"
         r"replied|sent)(?: (?:me|us|to me|this|with|that|back|as follows))*(?::|\n)"
+        r"|(?<!\bi )(?<!\bi just )\b(?:wrote|says|said|goes|went|reads|begins|starts|texted|"
+        r"emailed|messaged|replied|whatsapped|rang|told|"
+        r"put|left|sent)\b(?! my\b| our\b| you\b| this\b| it\b)[^.!?:\n]{0,40}:(?=\s)"
+        r"|\b(?:the|an?|this|that|his|her|their) (?:\w+ )?(?:ad|advert|advertisement|song|lyrics?|"
+        r"signs?|poster|slogan|joke|"
+        r"chorus|saying|proverb|sticker|voice-?over|jingle|caption|headline|label|leaflet|card|"
+        r"t-?shirt|mug|"
+        r"tagline|book|article|meme|tune|rhyme|poem|verse) (?:just )?(?:goes|says|said|reads|went|"
+        r"claims|starts|begins)\b"
+        rf"|(?<![Ii] )(?<![Ii]'m )\b{_UTTERED}\b[^.!?:\n]{{0,50}}:(?=\s)"
     ),
     "sample": (
+        r"\b(?:fill in the blanks?|complete the (?:sentence|gap)|finish the (?:joke|sentence))\W|"
         r"\b(?:for )?(?:(?:example|sample|test|practice|model|fake|dummy) \w+|example|instance|"
         r"e\.g\.|sample|original|source text|text|input|prompt|quote|translation)[:\n]"
     ),
@@ -126,10 +150,12 @@ _WORKING: Final = word_set(
 _POINTERS: Final = word_set("this these following below what")
 _THIS: Final = word_set("this that these following here")
 _SAYING: Final = word_set(
-    "wrote writes says said reads goes begins starts texted emailed replied sent"
+    "wrote writes says said reads goes begins starts texted emailed replied sent claims went goes "
+    "messaged whatsapped rang told put left"
 )
 _SAMPLES: Final = word_set(
-    "example sample test practice model fake dummy instance e original text input prompt quote "
+    "example sample test practice model fake dummy instance e blank blanks gap joke sentence "
+    "original text input prompt quote "
     "translation"
 )
 _PUT: Final = word_set("say write put spell translate phrase saying")
@@ -138,11 +164,22 @@ _WORDED: Final = _TREATING.union(_WORKING, _POINTERS, _THIS, _SAYING, _SAMPLES, 
 """Words of which each request has one."""
 
 _TEXT_WORD = re.compile(_TEXT)
+_UTTERED_WORD = re.compile(_UTTERED)
 
 _SIGNS: Final = (":", "\n", '"', "“", "«", "„", "`", " '", "‘", "–", "—")
 """One of these stands before most texts that are handed over; most messages have none."""
 
-_POINTING: Final = ("s this ", "s these ", "re these ", "ow do ", "ow would ", "the above")
+_POINTING: Final = (
+    "s this ",
+    "s these ",
+    "re these ",
+    "ow do ",
+    "ow would ",
+    "the above",
+    " goes ",
+    " says ",
+    " claims ",
+)
 """What points at a text that is handed over without a sign."""
 
 
@@ -156,7 +193,7 @@ def own_words(text: str) -> str:
     has_sign = any(sign in text for sign in _SIGNS) or text[:1] in (">", "'")
     words = frozenset(_WORD.findall(text.lower()))
     is_worded = has_sign or any(part in text for part in _POINTING)
-    is_asked = not words.isdisjoint(_WORDED if is_worded else _ASKING)
+    is_asked = not words.isdisjoint(_WORDED if is_worded else _ASKING) or ":" in text
     if not has_sign and not is_asked:
         return text
     if is_asked and _may_be_of_before(words) and _OF_BEFORE.search(text):
@@ -171,11 +208,12 @@ def _kinds(text: str, words: frozenset[str]) -> Iterator[str]:
     names_text = any(map(_is_of_text, words))
     if not words.isdisjoint(_TREATING):
         yield "treated"
+        yield "begun"
     if not words.isdisjoint(_WORKING) and (names_text or not words.isdisjoint(_POINTERS)):
         yield "worked on"
     if names_text and not words.isdisjoint(_THIS):
         yield "pointed"
-    if not words.isdisjoint(_SAYING):
+    if not words.isdisjoint(_SAYING) or (":" in text and any(map(_is_of_sound, words))):
         yield "said"
     if not words.isdisjoint(_SAMPLES):
         yield "sample"
@@ -194,6 +232,11 @@ def _may_be_of_before(words: frozenset[str]) -> bool:
 @lru_cache(maxsize=1 << 12)
 def _is_of_text(word: str) -> bool:
     return _TEXT_WORD.fullmatch(word) is not None
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_of_sound(word: str) -> bool:
+    return _UTTERED_WORD.fullmatch(word) is not None
 
 
 def _blank(quoted: re.Match[str]) -> str:

@@ -52,6 +52,7 @@ _NO_THINGS = _PRONOUNS | {"job", "work", "school", "studies"}
 """What one leaves that is no habit and no thing; the forms read the place of work."""
 
 _GIVEN_UP = {"eat", "drink", "smoke", "drive", "wear", "use", "speak", "play"}
+_NOT_DONE = {"own", "fly", "swim", "ride", "celebrate", "cook", "watch", "touch"}
 """Habits of which "I don't" says as much as "I no longer"."""
 
 
@@ -88,7 +89,7 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
     if it.is_negated:
         if "no longer" in it.auxiliaries:
             yield from _ended(it)
-        elif it.auxiliaries & {"do", "does"} and (verb in _GIVEN_UP or (it.is_now and it.rest)):
+        elif it.auxiliaries & {"do", "does"} and _is_given_up(it):
             yield Assertion(SELF, "", trimmed(phrase), "ends")
         elif it.auxiliaries & HAVE and _is_long_since(phrase):
             yield Assertion(SELF, "", trimmed(phrase[: phrase.index("since")]), "ends")
@@ -106,6 +107,18 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
         yield from _being(phrase)
     else:
         yield from _done(it)
+
+
+def _is_given_up(it: Predicate) -> bool:
+    """Whether "I don't" is said of a habit, or of how things are now."""
+    verb = it.verb.lower()
+    is_habit = verb in _GIVEN_UP or (verb in _NOT_DONE and _is_named(it.rest))
+    return is_habit or (it.is_now and bool(it.rest))
+
+
+def _is_named(thing: Sequence[str]) -> bool:
+    """Whether a thing is named that one does not do: "a car", but not "that" or "anything"."""
+    return bool(thing) and thing[0].lower() not in _PRONOUNS | {"anything", "much", "so", "well"}
 
 
 def _is_long_since(phrase: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEV
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.record import BOTS, Statement
+from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
@@ -72,7 +73,8 @@ _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone"
 _PHONE_DIGITS: Final = 6
 _ASIDE = re.compile(
     r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
-    r"when|before|until|unless|says?|said|told|ask(?:ed|s)?|remember|joke|jk|kidding|story|novel|"
+    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|told|ask(?:ed|s)?|"
+    r"remember|joke|jk|kidding|story|novel|"
     r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|"
     r"for now|"
     r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|"
@@ -85,9 +87,11 @@ _ASIDE = re.compile(
 
 _ASIDE_WORD = re.compile(
     r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
-    r"when|before|until|unless|says?|said|saying|told|tells|ask(?:ed|s)?|claim(?:s|ed)?|remember|"
+    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|saying|told|tells|"
+    r"ask(?:ed|s)?|claim(?:s|ed)?|remember|"
     r"joke\w*|jk|kidding|story|novel|character|"
-    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|temporar\w+|for|this|back|came|(?:19|20)\d\d)"
+    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|"
+    r"temporar\w+|for|this|back|came|(?:19|20)\d\d)"
 )
 """Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
 
@@ -130,7 +134,8 @@ _OF_ONESELF = re.compile(
 _OF_THEIRS = re.compile(rf"(?:{RELATIVE})'s ", re.IGNORECASE)
 _NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
-    r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|which|"
+    r"(?:is|are|am|was|were|do|does|did|can|could|would|should|shall|will|have|has|what|where|"
+    r"which|"
     r"who|whose|how|why|when|any)\b",
     re.IGNORECASE,
 )
@@ -155,12 +160,13 @@ _REMARK = re.compile(
 
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
 _UNASSERTED = re.compile(
-    r"\b(?:if|unless|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|perhaps|probably|imagine|pretend\w*|"
+    r"\b(?:if|unless|whether|thinks|reckons|assumes|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|"
+    r"perhaps|probably|imagine|pretend\w*|"
     r"dream\w*(?! "
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
     r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
-    r"kidding|(?<!long )story|"
+    r"kidding|(?<!long )(?<!funny )(?<!true )(?<!sad )story|"
     r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
     r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
     r"reportedly|"
@@ -207,6 +213,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
+        if of_oneself or (_may_be_aside(sentence) and _OF_ONESELF.search(sentence)):
+            stated += _stated_by(remaining(sentence), speaker, is_casual=is_casual(written))
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)
@@ -245,6 +253,8 @@ def _repeats(statement: Statement, other: Statement) -> bool:
         if statement.slot.startswith(DOES):
             return is_same and (value in before or before in value)
         return is_same or value == before
+    if statement.sense == "begins" and other.value.startswith("have a new "):
+        return False  # "a new dentist, Dr Wu" is more than something that one has
     return value in before or (before in value and statement.slot.startswith(DOES))
 
 
@@ -319,7 +329,7 @@ def _by_shapes(
 ) -> list[Statement]:
     """What a sentence states in the plainest shapes, beside what has been read of it already."""
     shaped = [*_stated_by(open_statements(sentence), speaker, is_casual=is_casual)]
-    if any(statement.slot == "home" for statement in (*stated, *shaped)):
+    if any(statement.slot in ("home", "employer") for statement in (*stated, *shaped)):
         # "From Graz to Vienna" has the shape of "from Slack to Teams", which are used.
         shaped = [each for each in shaped if (each.slot, each.sense) != (_USES, "ends")]
     return shaped
@@ -434,10 +444,16 @@ def _is_of_now(subject: str, slot: str) -> bool:
     """Whether a statement is of a thought, or of what is worked on: "my guess", "my output"."""
     owned = subject.rpartition("'s ")[2] if "'s " in subject else ""
     head = re.sub(r" (?:at|on|in|to|for)$", "", slot if not slot.startswith(DOES) else "")
+    if not _UNREAL.isdisjoint((owned.partition(" ")[0], head.partition(" ")[0])):
+        return True
     return not _OF_NOW.isdisjoint((owned, head)) or head.rpartition(" ")[2] in WORKED
 
 
 _OF_NOW: Final = THOUGHTS | WORKED
+_UNREAL: Final = frozenset(
+    ["dream", "ideal", "imaginary", "fantasy", "fictional", "pretend", "fake", "hypothetical"]
+)
+"""What a thing is called that one has not: "my dream job"."""
 
 
 def _slot(words: str, value: str) -> str:
@@ -451,7 +467,7 @@ def _slot(words: str, value: str) -> str:
 
 def verb_of(value: str) -> str:
     """The stem of the verb with which a habit or state begins."""
-    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold()
+    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold().rstrip(",")
     return "have" if first in ("has", "having") else stem(first)
 
 

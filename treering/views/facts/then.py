@@ -23,8 +23,11 @@ Pair = tuple[DatedStatement, DatedStatement]
 
 
 def replacements(reader: Reader, space: int, as_of: int) -> list[Replacement]:
-    """What was superseded by what at a time, in microseconds since the epoch."""
-    by_rule = _by_rules(reader, space, as_of)
+    """What was superseded by what at a time, in microseconds since the epoch.
+
+    In the order of the newer statements: of several that supersede one, the last counts.
+    """
+    by_rule = sorted(_by_rules(reader, space, as_of), key=lambda pair: pair[1].order)
     entry_of = entries.there(reader, [end.entry for pair in by_rule for end in pair])
     decided = [
         Replacement(

@@ -38,6 +38,13 @@ from treering.views.facts.verbs import (
 _POST = re.compile(r"(?:er|or|ist|ent|ant|ian|man|woman|ary|chair|captain|head|lead|deputy)$")
 """Endings of what one is made: "they made me treasurer", but "it made me laugh"."""
 
+TAKES = re.compile(
+    r"^(?:now )?on (?:[\w-]+ ){0,4}?(?:diet|kibble|food|tablets|meds|medication|medicine|"
+    r"antibiotics|steroids|raw|"
+    r"pills|insulin|formula|milk|solids|drops|biscuits|supplements?|probiotics|painkillers)\b"
+)
+"""What an animal or a child is on that it gets every day."""
+
 _PASSIVE = BE | {"was", "were", "got"}
 
 
@@ -85,7 +92,15 @@ def topic_of(clause: Clause) -> str | None:
         r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)",
         clause.whole,
     )
+    match = match or _MISTAKEN.search(clause.whole)
     return match[1] if match else None
+
+
+_MISTAKEN = re.compile(
+    r"\b(?:got|get|have|had|spelt|spelled|misspelt|misspelled|wrote|put|called) (?:my|our) "
+    r"([\w'-]+(?: [\w'-]+)??) (?:wrong|down|incorrectly|as)\b"
+)
+"""What a hearer has wrong, and "it" then puts right: "you've got my birthday wrong"."""
 
 
 def _bare(noun: str) -> str:
@@ -106,7 +121,11 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
             yield from switched(Predicate(word, clause.words[place + 1 :]))
             return
     for place, word in enumerate(words[:-2]):
-        if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & MODAL:
+        if (
+            words[place + 1] != "me"
+            or word not in NAMED_ME
+            or set(words[:place]) & (MODAL | {"not", "never"})
+        ):
             continue
         after = clause.words[place + 2 :]
         while after and after[0].lower() in (
@@ -120,6 +139,8 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
             "over",
         ):
             after = after[1:]
+        if after[:1] == ("from",) and "to" in after:
+            after = after[after.index("to") + 1 :]
         value = noun_phrase(after)
         if (
             value
@@ -151,7 +172,7 @@ def of_thing(name: str, it: Predicate) -> Iterator[Assertion]:
         if owned or re.match(r"old |[A-Z]", noun):
             yield from gone(noun_phrase(noun.split()))
     elif it.auxiliaries & BE and (
-        owned or noun.startswith("new ") or (it.is_now and is_telling(it.rest[:2]))
+        owned or noun.startswith("new ") or (it.is_now and is_telling((it.verb, *it.rest[:2])))
     ):
         yield from _is(noun, it)
     elif verb in THING_VERBS and not it.is_negated and (owned or it.is_now):
@@ -192,7 +213,9 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
         return
     is_new = noun.startswith("new ") or it.is_now
     is_placed = is_new or is_telling(phrase[1:3])
-    is_moving = noun.split()[-1] in RIDES or (noun in PETS and not is_telling(phrase[1:4]))
+    is_moving = TAKES.search(" ".join(phrase)) is None and (
+        noun.split()[-1] in RIDES or (noun in PETS and not is_telling(phrase[1:4]))
+    )
     if is_moving and words[0] in {"in", "on", "at", "out"} and not phrase[1][:1].isdigit():
         return  # "my train is at platform 4", "my cat is now on the roof"
     if words[0] in {"in", "on", "at", "with", "for", "to"} and is_placed:

@@ -11,7 +11,8 @@ from treering.views.facts.form import DOES, form
 from treering.views.facts.phrases import PROPER, TELLING
 from treering.views.facts.verbs import CHOICE_NOUNS, ROLES, THINGS
 
-_FIRST = rf"^(?P<value>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{PROPER})"
+_NOBODY = r"(?!(?:Some|Any|Every|No)(?:body|one)\b|They\b|Who\b)"
+_FIRST = rf"^{_NOBODY}(?P<value>(?:(?:Dr|Mr|Mrs|Ms|Prof)\.? )?{PROPER})"
 _NOTED = "|".join(sorted(ROLES | CHOICE_NOUNS | THINGS))
 _OF_MINE = rf"(?:my|our) (?P<new>new )?(?P<slot>(?:[a-z-]+ )??(?i:{_NOTED}))\b"
 _MEASURED = (
@@ -47,7 +48,7 @@ VALUE_FIRST: Final = (
         "begins",
         "hired employs recruited poached taken took signed",
         rf"{_FIRST} (?:has |have )?(?:just )?(?:hired|employs|recruited|poached|taken|took|signed) "
-        r"me\b(?! to| for| out| home| back)(?: on)?",
+        r"me\b(?! to| for| out| home| back| up)(?: on)?",
         "Bosch hired me last month.",
         "Bosch",
         who="",

@@ -156,6 +156,7 @@ CHOICES: Final = word_set(
 CHOICE_NOUNS: Final = word_set(
     "pronouns topic hair course hobby job role title diet major subject degree hint password "
     "instrument trade profession occupation religion faith sport drink breakfast poison nickname "
+    "handle username login gamertag callsign domain discord insta instagram tag alias handle's "
     "medication surname nationality post position pastime size shift allergy tipple dissertation "
     "allergies hobbies languages interests dislikes meds medications "
     "thesis speciality specialty star_sign starsign commute broadband provider"
@@ -256,7 +257,7 @@ THINGS: Final = word_set(
     "bank gym school church landline wifi broadband doctor surgery practice club team employer "
     "manager postcode username handle nickname surname name birthday anniversary flat apartment "
     "office standup meeting lesson class shift appointment deadline favourite favorite band book "
-    "film drink dish energy supplier insurer insurance pension"
+    "film drink dish energy supplier insurer insurance pension rent salary wage mortgage tariff"
 )
 """Things of which one has one, in notes that leave out whose they are."""
 

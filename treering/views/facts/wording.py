@@ -61,14 +61,16 @@ _CONTRACTED: Final = {
     "didnt": "didn't",
 }
 _ALWAYS = re.compile(
-    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|[Ww]as|"
+    r"(?<![\w@.'-])(?:i|i'(?:m|ve|d|ll)|[Ii]m|[Ii]ve|(?:[Dd]o|[Dd]oes|[Cc]a|[Ii]s|[Ww]o|[Aa]re|"
+    r"[Ww]as|"
     r"[Hh]ave|[Dd]id)nt|[Ww]eve|[Tt]hats|[Hh]es|[Ss]hes|[Tt]heyre)(?![\w@'-]|\.\w)"
 )
 _TYPED = re.compile(
     rf"(?<![\w@.'’-])(?:{'|'.join(sorted(_CONTRACTED, key=len, reverse=True))})(?![\w@'’-]|\.\w)"
 )
 _UNMARKED = re.compile(
-    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=\bhis name)|"
+    r"(?:(?<=\bnow it)|(?<=\bdays it)|(?<=\bbut it)|(?<=\bso it)|(?<=, it)|(?<=^it)(?=s (?:[A-Z]|"
+    r"\S*\d|now\b|called\b))|(?<=\bhis name)|"
     r"(?<=\bher name)|(?<=\bmy name))(?=s\b)"
 )
 """Where an apostrophe is left out: "now its Fontaines", "her names Priya"."""
@@ -81,14 +83,23 @@ _DROPPED = re.compile(
     r"as)|studying|resigned|no longer \w+|lost my|enrolled|signed up|broke up|split up|began|"
     r"begun|finished|completed|ended up|closed on|took|"
     r"haven't (?:\w+ed|eaten|drunk|had|driven|worn|flown)(?=.* since )|"
+    r"had (?:the|my|an?|our)(?! (?:lovely|great|good|nice|bad|rough|blast|fun|chat|look|thought|"
+    r"time))|"
     r"renewed|declared|enlisted|hung up|inherited|rescued|welcomed|downsized|"
     r"signed (?:up|with|for)|passed|chose|opted|went|"
-    r"downgraded|handed in|landed|accepted|settled|(?:don't|do not) \w)\b)",
+    r"downgraded|handed in|landed|accepted|settled)\b"
+    r"|(?:don't|do not) (?!forget|worry|ask|tell|call|use|send|put|give|let|say|be)\w+"
+    r"(?=.*\b(?:any ?more|any longer|these days|nowadays)\b))",
     re.IGNORECASE,
 )
 """A sentence that begins with what its speaker did."""
 
-_NOTED = "|".join(sorted((ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {"breakfast", "name"}))
+_NOTED = "|".join(
+    sorted(
+        (ROLES | KIN | CHOICE_NOUNS | THINGS | PETS)
+        - {"breakfast", "name", "kids", "children", "parents", "in-laws", "friend", "mate"}
+    )
+)
 _NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|internet"
 _NOTED += "|electricity|(?:bin|wash|pay) day"
 _NOTED += (
@@ -113,10 +124,12 @@ _DROPPED_MY = re.compile(
 
 _STATE = re.compile(
     r"^(?=(?:(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|separated|widowed|"
-    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind)"
+    r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind|coeliac|celiac|"
+    r"dyslexic|autistic|epileptic|"
+    r"asthmatic|teetotal)"
     r"(?: now| again| since| for good| to| as of| last|[.,!]|$)|"
     r"(?:allergic|addicted|married|engaged|related|based|employed|registered|enrolled|subscribed|"
-    r"diabetic|afraid|scared|used) (?:to|in|at|by|with|of|on)\b|"
+    r"diabetic|afraid|scared|used|deaf|blind) (?:to|in|at|by|with|of|on)\b|"
     r"(?:living|working|learning|studying|training|teaching|playing|driving|riding|renting|dating|"
     r"seeing|taking|wearing|drinking|eating|growing|keeping|running|volunteering|commuting|saving|"
     r"sharing|reading|writing) "
@@ -134,6 +147,30 @@ _HABIT = re.compile(
     re.IGNORECASE,
 )
 _NEW = re.compile(r"^new (?P<thing>[a-z]+(?: [a-z]+)?) (?P<where>at|in|with|on) ", re.IGNORECASE)
+_NEW_ALONE = re.compile(
+    r"^(?:(?:I've )?got )?(?:an? |my )?new (?P<what>[a-z-]+(?: [a-z-]+)?)(?=[.! ]*$)", re.IGNORECASE
+)
+"""A heading of what comes next: "new gamertag!! its MossyKettle88"."""
+
+_NOTE_OF_NOW = re.compile(
+    r"^(?=(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|which|when|where|"
+    r"how|why|the|an?|my|our|your|his|her|its|their|some|any|every|each|no|all|everything|everyone|"
+    r"nothing|someone|people|now|so|if|as|half|most|many|both|one|two)\b)[a-z][a-z-]+(?: (?!(?:is|"
+    r"are|has|have|now|the|of|an?|my|our|to|and)\b)[a-z-]+){0,2}? "
+    r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |"
+    r"been )*"
+    r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
+    r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every))*"
+    r" (?:(?-i:[A-Z])|\S*\d)"
+    r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|"
+    r"your|his|"
+    r"her|its|their|some|any|every|each|no|all)\b)(?-i:[a-z])[a-z-]+(?: [a-z-]+)? (?:is|are)"
+    r"(?: (?:on|at|in|with|the))* (?:(?-i:[A-Z])[\w'-]+|\S*\d\S*)(?: [\w:'-]+){0,3} "
+    r"(?:now|these days|from now on)\b)",
+    re.IGNORECASE,
+)
+"""A note of what has changed, whosever it is: "office days changed to Tuesday"."""
+
 _RUN_ON = re.compile(
     r"(?<=\w)(?P<end> (?:any ?more|any longer|again|lately|now|these days)) "
     r"(?=(?:I'm|I am|I've|we're|we've|now I)\b)"
@@ -155,7 +192,7 @@ _DONE_TO = re.compile(
 )
 _HAD_TO = re.compile(r"\bhad to (?P<verb>give up|stop|quit|sell|leave|let)\b", re.IGNORECASE)
 _DID = {"give up": "gave up", "stop": "stopped", "sell": "sold", "leave": "left"}
-_NO_MORE = re.compile(r"^(?:no more (?P<what>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
+_NO_MORE = re.compile(r"^(?:no more (?P<habit>[\w' -]+?) for (?:me|us))(?=[.!]|$)", re.IGNORECASE)
 _DROPPED_BE = re.compile(
     r"^(?=(?:now|currently|officially|lowkey|back|not|no longer)(?: (?:at|in|with|on|\w+ing|a|"
     r"an|the)\b)(?! (?:at|in|with|on) \d+(?:[:.]\d+)?(?: |$))(?!.*, (?:I|we)\b))",
@@ -326,7 +363,8 @@ _SUBJECTS_LEFT_OUT: Final = (
     (_DROPPED_MY, "My "),
     (_HABIT, "I "),
     (_NEW, r"My new \g<thing> is \g<where> "),
-    (_NO_MORE, r"I quit \g<what>"),
+    (_NEW_ALONE, r"My \g<what> has changed"),
+    (_NO_MORE, r"I quit \g<habit>"),
 )
 
 
@@ -337,8 +375,15 @@ _LEAVES_OUT = re.compile(
 
 def _with_subject(text: str) -> str:
     """A sentence with the subject that its writer left out, if any."""
-    if text.partition(" ")[0] in _SUBJECTS or _LEAVES_OUT.match(text) is None:
+    if text.partition(" ")[0] in _SUBJECTS:
         return text
+    if _LEAVES_OUT.match(text) is None:
+        is_note = (" now" in text or " days" in text or " to " in text) and _NOTE_OF_NOW.match(text)
+        return (
+            f"My {text[0].lower() if text[1:2].islower() else text[0]}{text[1:]}"
+            if is_note
+            else text
+        )
     if text[1:2].islower():
         text = text[0].lower() + text[1:]  # it begins the sentence no more
     for pattern, template in _SUBJECTS_LEFT_OUT:

@@ -319,8 +319,7 @@ class Fragments(View):
         try:
             vectors = self._embed_each(read, model.dimension)
         except EmbeddingError as error:
-            with self._space.write() as writer:
-                work.failed(writer, writer.id, model.work, fragments.tolist(), str(error))
+            self._note(model, texts, error)
             raise
         finite = np.isfinite(vectors).all(axis=1)
         spoilt: list[int] = fragments[~finite].tolist()
@@ -329,6 +328,13 @@ class Fragments(View):
             reason = str(not_finite(self._embedder(), len(spoilt), _QUEUED))
             work.failed(writer, writer.id, model.work, spoilt, reason)
         return len(spoilt)
+
+    def _note(self, model: EmbeddingModel, texts: Sequence[Text], error: EmbeddingError) -> None:
+        """Note why texts were not embedded, unless one is gone since: a reason may quote it."""
+        fragments = [fragment for fragment, _, _ in texts]
+        with self._space.write() as writer:
+            if store.texts(writer, fragments) == texts:
+                work.failed(writer, writer.id, model.work, fragments, str(error))
 
     def _embed_each(self, texts: Sequence[str], dimension: int) -> Floats:
         """Vectors of texts, NaN for a text that the embedder refuses.

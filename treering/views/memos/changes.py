@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from treering.errors import InputError
-from treering.journal import entries, work
+from treering.journal import entries, sources, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.entries import Draft
 from treering.journal.fields import metadata_json
@@ -61,7 +61,7 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
         key=identity,  # pinned, unpinned and pinned again are three changes
         id=identity,
     )
-    place = entries.source_id(writer, space, SOURCE)
+    place = sources.source_id(writer, space, SOURCE)
     entries.append(writer, space, place, [draft], VIEW)
 
 

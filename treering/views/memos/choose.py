@@ -75,11 +75,7 @@ def ask(llm: LLM, query: str, memos: Sequence[Memo], noto: NotoPlace = "first") 
     # Drawn by the query: the same question meets the same options.
     noto_at = 0 if noto == "first" else random.Random(query).randint(0, len(memos))
     shown_options = options(memos, noto_at)
-    prompt = load("memochat_choose").fill(
-        count=str(len(shown_options)),
-        query=shown(query[-QUERY_CHARS:]),
-        options="\n".join(f"({n}) {option}" for n, option in enumerate(shown_options, 1)),
-    )
+    prompt = choose_prompt(query, shown_options)
     reply = llm.complete([Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=0.0)
     numbers = None if reply.finish_reason == "length" else read(reply.text, len(shown_options))
     by_number = dict(zip((n for n in range(1, len(memos) + 2) if n != noto_at + 1), memos,
@@ -89,6 +85,15 @@ def ask(llm: LLM, query: str, memos: Sequence[Memo], noto: NotoPlace = "first") 
         numbers = None
     chosen = None if numbers is None else tuple(by_number[n] for n in numbers if n in by_number)
     return ModelChoice(chosen, reply.usage, reply.model)
+
+
+def choose_prompt(query: str, listed: Sequence[str]) -> str:
+    """The prompt that asks which of the options, "None of the others" among them, a query means."""
+    return load("memochat_choose").fill(
+        count=str(len(listed)),
+        query=shown(query[-QUERY_CHARS:]),
+        options="\n".join(f"({n}) {option}" for n, option in enumerate(listed, 1)),
+    )
 
 
 def read(reply: str, count: int) -> tuple[int, ...] | None:

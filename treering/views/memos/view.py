@@ -17,6 +17,7 @@ from treering.journal import entries, ledger
 from treering.journal.contract import Writer
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
+from treering.llm.contract import memo_model
 from treering.records import Entry, Progress, Spent
 from treering.search.context import against, outdated
 from treering.search.marks import Mark, Quote
@@ -297,7 +298,7 @@ class MemoView:
         stay queued.
         """
         try:
-            llm = self._llm()
+            llm = memo_model(self._llm())
         except LLMNotConfigured:
             return self._embed()
         chosen = wording or settings_of(self._space).wording
@@ -338,7 +339,7 @@ class MemoView:
         if not ranked:
             return ModelChoice(None)
         try:
-            llm = self._llm()
+            llm = memo_model(self._llm())
             shown = choose.fitting(llm, sorted(ranked, key=lambda memo: not memo.pinned))
             noto = settings_of(self._space).noto
             choice = choose.ask(llm, query, sorted(shown, key=_first_said), noto)

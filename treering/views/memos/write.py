@@ -113,6 +113,18 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
     )
 
 
+def write_prompt(
+    lines: Sequence[str], wording: Wording, room: int | None = None, *, summaries: bool = True
+) -> str:
+    """The prompt that asks for the topics of lines, each cut to ``room`` characters.
+
+    Without ``summaries`` it is the paper's for conversations that have none, whatever the wording.
+    """
+    name, version = _PROMPTS[wording] if summaries else ("memochat_topics", 1)
+    longest = max(map(len, lines)) if room is None else room
+    return load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, longest))
+
+
 def _checked(part: Part, lines: Sequence[str]) -> Part:
     """The part with its texts on one line each, and a topic that may be served.
 
@@ -271,10 +283,9 @@ def _can_be_stored(text: str) -> bool:
 def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
     """The prompt, with lines cut so short that two replies fit the window beside it."""
     most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
-    name, version = _PROMPTS[wording]
     room = max(len(line) for line in lines)
     while True:
-        prompt = load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, room))
+        prompt = write_prompt(lines, wording, room)
         if room <= MIN_LINE_CHARS or llm.count_tokens(prompt) <= most:
             return prompt
         room = max(room // 2, MIN_LINE_CHARS)

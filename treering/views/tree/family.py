@@ -69,9 +69,16 @@ class Family:
             return rows.together(self.members)
         return self._block[: len(self.members)]
 
-    def nearest(self, vector: Vector, rows: Rows) -> tuple[int, float]:
-        """Slot and cosine of the most similar child; the earliest of equals."""
+    def nearest(
+        self, vector: Vector, rows: Rows, barred: NDArray[np.bool_] | None = None
+    ) -> tuple[int, float]:
+        """Slot and cosine of the most similar child that is not barred; the earliest of equals.
+
+        The cosine is −∞ if all are barred.
+        """
         similarities = self.vectors(rows) @ vector
+        if barred is not None:
+            similarities = np.where(barred, -np.inf, similarities)
         slot = int(similarities.argmax())
         return slot, float(similarities[slot])
 

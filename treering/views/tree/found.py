@@ -69,7 +69,8 @@ def mixed_context(
     wide, allowed = ranked.wide, ranked.allowed
     most = max(RELEVANT_TEXTS, budget // TOKENS_A_TEXT)
     relevant = relevance(wide, ranked.ranking.scores[:, 0], most, allowed)
-    confidence = {row: ranked.ranking.confidence(row, 0) for row in relevant}
+    rows = np.fromiter(relevant, dtype=np.int64)
+    confidence = dict(zip(relevant, ranked.ranking.confidence(rows, 0), strict=True))
     surest = max(confidence.values(), default=None)
     relevant = {row: weight for row, weight in relevant.items() if confidence[row] >= least}
     if not relevant:
@@ -129,9 +130,10 @@ def _summaries(
     _, reader, tree, wide, ranking, _, _ = ranked
     items = wide.snapshot.items
     numbers = {row: int(wide.node[row]) for row in first}
+    confidence = ranking.confidence(np.fromiter(numbers, dtype=np.int64), query)
     summaries = store.summaries(reader, ranking.snapshot.state.id, numbers.values())
     shown = {}
-    for row, number in numbers.items():
+    for (row, number), probability in zip(numbers.items(), confidence, strict=True):
         hit = replace(
             first[row].hit,
             score=float(ranking.scores[row, query]),
@@ -144,7 +146,7 @@ def _summaries(
             level=tree.depth(number),
             node=number,
             summary_of=tree.leaves_below(number),
-            confidence=ranking.confidence(row, query),
+            confidence=probability,
         )
         session, vector = int(items.session[row]), items.vectors[row]
         shown[row] = [Candidate(hit, first[row].rank, session, vector)]

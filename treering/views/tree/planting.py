@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from treering.errors import InputError
 from treering.views.tree.settings import Settings
-from treering.views.tree.threshold import Threshold
+from treering.views.tree.threshold import LIMITS, Threshold
 
 KEY: Final = "tree"
 
@@ -21,13 +21,18 @@ def updated(settings: Mapping[str, Any], chosen: Settings) -> dict[str, Any]:
 def load(settings: Mapping[str, Any]) -> Settings:
     """What a space's settings say of its tree; the defaults where they say nothing.
 
-    Raises InputError for settings that ``updated`` did not make.
+    Numbers beyond the limits, which earlier versions took, are the limits. Raises InputError for
+    settings that ``updated`` did not make.
     """
     stored = settings.get(KEY)
     if stored is None:
         return Settings()
     try:
         others = {name: value for name, value in stored.items() if name != "threshold"}
-        return Settings(Threshold(**stored["threshold"]), **others)
+        threshold = {**stored["threshold"]}
+        for name, (least, most) in LIMITS.items():
+            if name in threshold:
+                threshold[name] = min(max(threshold[name], least), most)
+        return Settings(Threshold(**threshold), **others)
     except (AttributeError, KeyError, TypeError) as error:
         raise InputError(f"the settings {stored!r} are none of a tree: {error}") from error

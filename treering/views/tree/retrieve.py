@@ -25,7 +25,7 @@ def collapsed(
     ``nodes`` and ``scores`` have equal length; ``least`` is the paper's θ_retrieve. Equal scores
     stand in the order of ``nodes``.
     """
-    _check(k)
+    _check(k, least)
     order = np.argsort(-scores, kind="stable")[:k]
     return [(int(nodes[i]), float(scores[i])) for i in order if scores[i] >= least]
 
@@ -34,7 +34,7 @@ def traversal(
     tree: Tree, score: Score, k: int, *, least: float = -math.inf
 ) -> list[tuple[int, float]]:
     """The ``k`` best at every level among the children of the last ``k`` best, level by level."""
-    _check(k)
+    _check(k, least)
     picked: list[tuple[int, float]] = []
     level = tree.children(ROOT)
     while level:
@@ -44,6 +44,8 @@ def traversal(
     return picked
 
 
-def _check(k: int) -> None:
+def _check(k: int, least: float) -> None:
     if k < 1:
         raise InputError(f"k is {k}; ask for at least 1 node")
+    if not isinstance(least, int | float) or math.isnan(least):
+        raise InputError(f"least is {least!r}; it is a cosine, such as 0.4")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -12,8 +13,13 @@ from treering.views.tree.threshold import Threshold
 Route = Literal["content", "leaves"]
 Receiver = Literal["merged", "kept"]
 
+MICROS_AN_HOUR: Final = 3_600_000_000
+
 SUMMARY_TOKENS: Final = 128
 """A summary's limit. The bundled embedder reads 256 tokens and represents short texts best."""
+
+MOST_TOKENS: Final = 1_000_000
+"""More than any model writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,9 @@ class Settings:
     a model as long as the paper's are in the median.
 
     ``chat_unit`` says what a leaf of a chat is: a message, or, as in the paper, a whole round.
+
+    With ``gap_hours`` the tree is in order of time: a text never joins what was last spoken of
+    longer ago than that before it, however alike. 0 is no such limit; what has no time has none.
     """
 
     threshold: Threshold = field(default_factory=Threshold)
@@ -42,6 +51,7 @@ class Settings:
     summary_tokens: int = SUMMARY_TOKENS
     deeper_tokens: int = 0
     chat_unit: ChatUnit = "messages"
+    gap_hours: float = 0.0
 
     def __post_init__(self) -> None:
         if self.route not in ("content", "leaves"):
@@ -50,11 +60,22 @@ class Settings:
             raise InputError(f"receiver is {self.receiver!r}; use 'merged' or 'kept'")
         if self.chat_unit not in CHAT_UNITS:
             raise InputError(f"chat_unit is {self.chat_unit!r}; use 'messages' or 'rounds'")
-        if self.summary_tokens < 0 or self.deeper_tokens < 0:
+        for tokens in (self.summary_tokens, self.deeper_tokens):
+            if type(tokens) is not int or not 0 <= tokens <= MOST_TOKENS:
+                raise InputError(
+                    f"summaries have {self.summary_tokens!r} tokens and {self.deeper_tokens!r} "
+                    f"more a level; both are whole numbers from 0 to {MOST_TOKENS}, and the first "
+                    "is 0 for no limit"
+                )
+        if not (math.isfinite(self.gap_hours) and self.gap_hours >= 0):
             raise InputError(
-                f"summaries have {self.summary_tokens} tokens and {self.deeper_tokens} more a "
-                "level; both are 0 or more, and the first is 0 for no limit"
+                f"gap_hours is {self.gap_hours}; give hours of at least 0, and 0 for no limit"
             )
+
+    @property
+    def gap(self) -> int:
+        """The gap in microseconds; 0 for none."""
+        return round(self.gap_hours * MICROS_AN_HOUR)
 
     def summary_limit(self, depth: int) -> int | None:
         """The most tokens of a summary at a depth; None for no limit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -10,6 +11,22 @@ from treering.errors import InputError
 
 Form = Literal["scaled", "current", "printed"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
+
+LIMITS: Final[Mapping[str, tuple[float, float]]] = {
+    "base": (-1.0, 1.0),
+    "rate": (0.0, 10.0),
+    "max_depth": (1, 1000),
+}
+"""The least and the most of each number. A base is a cosine; with a rate below 0 the threshold
+would fall with the depth; trees of texts are seldom deeper than 20."""
+
+
+_STEEPEST: Final = 700.0  # e to a higher power is more than a float holds; no cosine comes near
+
+
+def _is_within(name: str, value: object) -> bool:
+    least, most = LIMITS[name]
+    return isinstance(value, int | float) and value is not True and least <= value <= most
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +50,20 @@ class Threshold:
     form: Form = "scaled"
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.base) or not self.base >= -1.0:
-            raise InputError(f"the base threshold is {self.base}; it is a cosine, such as 0.4")
-        if not math.isfinite(self.rate):
-            raise InputError(f"the threshold's rate is {self.rate}; it must be finite, such as 0.5")
-        if self.max_depth < 1:
-            raise InputError(f"max_depth is {self.max_depth}; the least is 1, a flat tree")
+        if not _is_within("base", self.base):
+            raise InputError(
+                f"the base threshold is {self.base!r}; it is a cosine from -1 to 1, such as 0.4"
+            )
+        if not _is_within("rate", self.rate):
+            raise InputError(
+                f"the threshold's rate is {self.rate!r}; it is from 0, the same threshold at every "
+                "depth, to 10, such as 0.5"
+            )
+        if not _is_within("max_depth", self.max_depth) or type(self.max_depth) is not int:
+            raise InputError(
+                f"max_depth is {self.max_depth!r}; it is a whole number from 1, a flat tree, to "
+                "1000"
+            )
         if self.form not in FORMS:
             raise InputError(f"the threshold's form is {self.form!r}; use {', '.join(FORMS)}")
 
@@ -52,4 +77,4 @@ class Threshold:
             exponent /= self.max_depth
         elif self.form == "current":
             exponent /= max(deepest, 1)
-        return self.base * math.exp(exponent)
+        return self.base * math.exp(min(exponent, _STEEPEST))

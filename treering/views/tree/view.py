@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -77,6 +78,11 @@ class Quality:
 
     ``apart`` is the share of similarity between leaves of different topics. OTD's one binary tree
     earns revenue with these pairs too; a threshold that keeps topics apart renounces it.
+
+    ``beta`` is e^−rate, the β that the paper derives from its threshold. ``bound`` is β/3 with the
+    measured β (its 5 % quantile): the share of the best revenue that theorem 1 promises.
+    The theorem is about one tree in which every two leaves meet; one with topics that never meet
+    may lie below it.
     """
 
     revenue: float
@@ -84,6 +90,8 @@ class Quality:
     apart: float
     separation: Separation
     odd_one_out: OddOneOut
+    beta: float
+    bound: float
 
 
 class TreeView:
@@ -136,13 +144,14 @@ class TreeView:
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
         chat_unit: ChatUnit | None = None,
+        gap_hours: float | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
         those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
-        summaries become pending work. Raises InputError.
+        ``summary_tokens``, ``deeper_tokens``, ``chat_unit`` and ``gap_hours`` are those of
+        ``Settings``. All summaries become pending work. Raises InputError.
         """
         now = self.settings()
         chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
@@ -153,6 +162,7 @@ class TreeView:
             "summary_tokens": summary_tokens,
             "deeper_tokens": deeper_tokens,
             "chat_unit": chat_unit,
+            "gap_hours": gap_hours,
         }
         changed: dict[str, Any] = {n: value for n, value in others.items() if value is not None}
         settings = replace(now, threshold=replace(now.threshold, **given), **changed)
@@ -225,12 +235,15 @@ class TreeView:
             if open_tree is None:
                 raise InputError("the tree is empty; add something first")
             tree = open_tree[-1]
+            beta = separation(tree)
             return Quality(
                 revenue(tree),
                 otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
                 apart(tree),
-                separation(tree),
+                beta,
                 odd_one_out(tree),
+                beta=math.exp(-tree.settings.threshold.rate),
+                bound=beta.low / 3,
             )
 
     def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:

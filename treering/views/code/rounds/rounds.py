@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from treering.errors import InputError
-from treering.journal import entries
+from treering.journal import entries, sources
 from treering.journal.contract import Writer
 from treering.journal.space import Space
 from treering.records import Forgotten
@@ -174,7 +174,7 @@ class Rounds:
         return committed, git.texts(WORKING_TREE, sorted(new)), when
 
     def _store(self, writer: Writer, space: int, block: RecordedBlock) -> str:
-        source = entries.source_id(writer, space, recorded.source_of(block.block))
+        source = sources.source_id(writer, space, recorded.source_of(block.block))
         return entries.append(writer, space, source, [recorded.draft(block)]).ids[0]
 
 

@@ -1,0 +1,1 @@
+-- The space of every row is PostgreSQL's concern alone; its migration of this number is for that.

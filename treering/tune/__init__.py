@@ -1,0 +1,1 @@
+"""Tuning a small model to write and choose memos: instruction rows, training, the adapter."""

@@ -1,0 +1,201 @@
+"""Dialogues whose topics are known, read from a user's own files or from public data.
+
+Each row of a file, JSON lines or one JSON list, has one of four forms:
+
+* ``{"messages": […], "topic": …, "summary": …}``: a conversation on one topic. A message has
+  ``content`` and ``role`` or ``name``.
+* ``{"messages": […], "topics": [{"topic": …, "summary": …, "start": 1, "end": 4}, …]}``: one on
+  several, with the lines of each, counted from 1, end to end. The summaries may be left out.
+* ``{"dialogue": "#Person1#: …", "topic": …, "summary": …}``: DialogSum.
+* ``{"type": "writing_…", "text": …, "answer": …}``: MemoChat's rows for writing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from treering import files
+from treering.errors import InputError
+from treering.views.memos.lines import shown
+from treering.views.memos.write import Part, check
+
+LONG_LINE: Final = 40
+"""Characters from which on a line that two dialogues share makes them the same dialogue."""
+
+_PERSONS: Final = {"#Person1#": "user", "#Person2#": "bot"}
+_ROLES: Final = {"assistant": "bot"}
+_ROW_LINE: Final = re.compile(r"^\(line \d+\) (.*)$", re.MULTILINE)
+_FORMS: Final = (
+    'a row has "messages" with "topic" or "topics", a "dialogue", or is a MemoChat row for writing'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DialogueTopic:
+    """Lines on one topic, each as "speaker: text"; the summary is empty where there is none."""
+
+    name: str
+    summary: str
+    lines: tuple[str, ...]
+
+
+Dialogue = tuple[DialogueTopic, ...]
+"""The topics of a conversation in their order, end to end."""
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines, or of one JSON list. Raises InputError."""
+    try:
+        text = files.read_bytes(path).decode("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r} ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is no text in UTF-8: {error}") from error
+    if text.lstrip().startswith("["):
+        rows = [(f"element {number}", row) for number, row in enumerate(_json(text, path, ""), 1)]
+    else:
+        lines = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+        rows = [(f"line {number}", _json(line, path, f", line {number}")) for number, line in lines]
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, {place}: {_short(row)} is not an object; {_FORMS}")
+        yield row
+
+
+def dialogues(path: Path, *, required: bool = True) -> list[Dialogue]:
+    """The dialogues of a file; rows of MemoChat for other tasks than writing are left out.
+
+    Raises InputError for a row of another form, and if they are ``required`` and there are none.
+    """
+    read: list[Dialogue] = []
+    for number, row in enumerate(rows_of(path), 1):
+        if _is_other_task(row):
+            continue
+        try:
+            read.append(_dialogue(row))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(f"{path}, row {number}: {what}; {_FORMS}") from error
+    if required and not read:
+        raise InputError(f"{path} holds no dialogue with its topics; {_FORMS}")
+    return read
+
+
+def separated(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
+    """Each topic as a dialogue of its own, to be joined with others."""
+    return [(topic,) for dialogue in dialogues for topic in dialogue]
+
+
+def apart_from(own: Sequence[Dialogue], others: Iterable[str]) -> list[Dialogue]:
+    """The dialogues none of whose long lines is in the texts of others, such as test rows."""
+    seen = {line for text in others for line in _long_lines(text)}
+    return [dialogue for dialogue in own if seen.isdisjoint(_spoken(dialogue))]
+
+
+def is_instruction(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a prompt with its reply, in either of MemoChat's two published forms."""
+    both = "text" in row and "answer" in row
+    pair = row.get("conversations")
+    return "type" in row and (both or (isinstance(pair, list) and len(pair) == 2))
+
+
+def prompt_and_reply(row: Mapping[str, Any]) -> tuple[str, str]:
+    """What such a row asks and what it expects."""
+    if "conversations" in row:
+        asked, expected = row["conversations"]
+        return str(asked["value"]), str(expected["value"])
+    return str(row["text"]), str(row["answer"])
+
+
+def _dialogue(row: Mapping[str, Any]) -> Dialogue:
+    for name, reader in _READERS.items():
+        if name in row:
+            return reader(row)
+    raise ValueError(f"the fields are {', '.join(map(repr, row)) or 'none'}")
+
+
+def _from_messages(row: Mapping[str, Any]) -> Dialogue:
+    lines = [_said(message) for message in row["messages"]]
+    if "topics" not in row:
+        return (_topic(row["topic"], row.get("summary"), lines),)
+    return _cut(lines, row["topics"])
+
+
+def _from_dialogsum(row: Mapping[str, Any]) -> Dialogue:
+    lines = [_unspaced(line) for line in row["dialogue"].split("\n") if line.strip()]
+    return (_topic(row["topic"], _unspaced(row["summary"]), lines),)
+
+
+def _from_memochat(row: Mapping[str, Any]) -> Dialogue:
+    text, answer = prompt_and_reply(row)
+    return _cut(_ROW_LINE.findall(text), json.loads(answer))
+
+
+_READERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Dialogue]]] = {
+    "messages": _from_messages,
+    "dialogue": _from_dialogsum,
+    "type": _from_memochat,
+}
+
+
+def _cut(lines: Sequence[str], topics: Sequence[Mapping[str, Any]]) -> Dialogue:
+    """Lines cut at the borders that are known. Raises ValueError if these are not end to end."""
+    parts = [
+        Part(str(topic["topic"]), str(topic.get("summary") or ""), topic["start"], topic["end"])
+        for topic in topics
+    ]
+    check([replace(part, summary=part.summary or part.topic) for part in parts], len(lines))
+    return tuple(_topic(p.topic, p.summary, lines[p.start - 1 : p.end]) for p in parts)
+
+
+def _topic(name: object, summary: object, lines: Sequence[str]) -> DialogueTopic:
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError(f"the topic is {name!r}; give a text")
+    if not lines:
+        raise ValueError(f"topic {name!r} has no lines")
+    return DialogueTopic(shown(name), shown(str(summary or "")), tuple(map(shown, lines)))
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    speaker = str(message.get("name") or message["role"])
+    return f"{_ROLES.get(speaker, speaker)}: {message['content']}"
+
+
+def _unspaced(text: str) -> str:
+    """DialogSum's persons by the names that lines of a chat have, its apostrophes closed up."""
+    for person, name in _PERSONS.items():
+        text = text.replace(person, name)
+    return text.replace(" ' ", "'")
+
+
+def _is_other_task(row: Mapping[str, Any]) -> bool:
+    kind = row.get("type")
+    return isinstance(kind, str) and not kind.startswith("writing") and "messages" not in row
+
+
+def _spoken(dialogue: Dialogue) -> set[str]:
+    return {line for topic in dialogue for line in _long_lines("\n".join(topic.lines))}
+
+
+def _long_lines(text: str) -> set[str]:
+    """The long utterances of a text, without who said them: names and numbers differ by file."""
+    pieces = re.split(r"\n| ### ", _unspaced(text))
+    said = (re.sub(r"^\(line \d+\) ", "", piece).partition(": ")[2] for piece in pieces)
+    return {shown(line).casefold() for line in said if len(line) >= LONG_LINE}
+
+
+def _json(text: str, path: Path, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}{where}: not JSON: {error}") from error
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

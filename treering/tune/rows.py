@@ -1,0 +1,224 @@
+"""Instruction rows from dialogues whose topics are known (MemoChat, section 4.1).
+
+Three tasks, as the paper has them. *Writing*: conversations joined end to end, to be cut into their
+topics again. *Retrieval*: sentences of one to three topics as the query, the topics of a longer
+conversation as options, "None of the others" at a random place and the answer in every tenth row.
+*Chatting*: the next reply, from the lines before it and the topic that it goes back to.
+
+The prompts are those that treering asks with, so that what is learned is what is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, Literal, get_args
+
+from treering.errors import InputError
+from treering.llm.prompts import load
+from treering.tune.dialogues import Dialogue, DialogueTopic
+from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
+from treering.views.memos.write import Wording, write_prompt
+
+Task = Literal["writing", "retrieval", "chatting"]
+TASKS: Final[tuple[Task, ...]] = get_args(Task)
+
+NONE_SHARE: Final = 0.1
+"""Of the retrieval rows, whose query is about none of the options."""
+
+JOINED: Final = (2, 4)
+"""Topics of a conversation that is to be cut."""
+
+OPTIONS: Final = (2, 5)
+"""Topics to choose from, beside "None of the others"."""
+
+QUERIED: Final = (1, 3)
+"""Topics that a query is about."""
+
+QUERY_LINES: Final = 2
+"""Successive lines of each topic in a query."""
+
+MOST_LINES: Final = 30
+"""Of a conversation that is to be cut, unless one topic alone has more."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionRow:
+    """What a model is asked, and the reply that it is to learn."""
+
+    task: Task
+    origin: str
+    text: str
+    answer: str
+
+    def as_json(self) -> str:
+        """The row as one line, in the form of MemoChat's own test file."""
+        fields = {"type": f"{self.task}_{self.origin}", "text": self.text, "answer": self.answer}
+        return json.dumps(fields, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOptions:
+    """How many rows of each task, in whose wording, drawn by which seed.
+
+    ``most_lines`` bounds the conversations that are to be cut.
+    """
+
+    count: int = 300
+    tasks: tuple[Task, ...] = TASKS
+    wording: Wording = "plain"
+    seed: int = 0
+    most_lines: int = MOST_LINES
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise InputError(f"count is {self.count}; at least 1 row of each task is made")
+        if self.most_lines < 2:
+            raise InputError(f"most_lines is {self.most_lines}; two topics have 2 lines at least")
+
+
+def instruction_rows(
+    dialogues: Sequence[Dialogue], options: RowOptions = RowOptions()
+) -> Iterator[InstructionRow]:
+    """Rows of every task in turn, so that any first part of them is balanced.
+
+    The same dialogues and options give the same rows. Raises InputError where there are too few
+    topics to make a task of.
+    """
+    if sum(map(len, dialogues)) <= OPTIONS[1] + 1:
+        raise InputError(
+            f"the dialogues have {sum(map(len, dialogues))} topics; rows are made of "
+            f"{OPTIONS[1] + 2} or more"
+        )
+    rng = random.Random(options.seed)
+    for _ in range(options.count):
+        for task in options.tasks:
+            yield _MAKERS[task](dialogues, options, rng)
+
+
+def _writing(
+    dialogues: Sequence[Dialogue], options: RowOptions, rng: random.Random
+) -> InstructionRow:
+    topics = _joined(dialogues, rng.randint(*JOINED), options.most_lines, rng)
+    lines = [line for topic in topics for line in topic.lines]
+    with_summaries = all(topic.summary for topic in topics)
+    text = write_prompt(lines, options.wording, summaries=with_summaries)
+    return InstructionRow("writing", "joined", text, _borders(topics, with_summaries))
+
+
+def _borders(topics: Sequence[DialogueTopic], with_summaries: bool) -> str:
+    entries: list[dict[str, object]] = []
+    end = 0
+    for topic in topics:
+        start, end = end + 1, end + len(topic.lines)
+        summary = {"summary": topic.summary} if with_summaries else {}
+        entries.append({"topic": topic.name, **summary, "start": start, "end": end})
+    return json.dumps(entries, ensure_ascii=False)
+
+
+def _joined(
+    dialogues: Sequence[Dialogue], count: int, most_lines: int, rng: random.Random
+) -> list[DialogueTopic]:
+    """Topics end to end: those of a conversation on several, or of conversations on one each."""
+    topics: list[DialogueTopic] = []
+    for dialogue in rng.sample(dialogues, len(dialogues)):
+        if len(dialogue) > 1 and not topics:
+            return list(dialogue)
+        whole = len(dialogue) == 1
+        lines = sum(len(topic.lines) for topic in (*topics, *dialogue))
+        if whole and (not topics or lines <= most_lines):
+            topics += dialogue
+        if len(topics) == count:
+            break
+    return topics
+
+
+def _retrieval(
+    dialogues: Sequence[Dialogue], _options: RowOptions, rng: random.Random
+) -> InstructionRow:
+    count = rng.randint(*OPTIONS)
+    drawn = _distinct(dialogues, count + 1, rng)
+    stranger, shown = drawn[0], drawn[1:]
+    about = [] if rng.random() < NONE_SHARE else rng.sample(shown, min(count, _queried(rng)))
+    query = " ".join(_sentences(topic, rng) for topic in about or [stranger])
+    noto_at = rng.randint(0, len(shown))
+    listed = [_option(topic) for topic in shown]
+    listed.insert(noto_at, NONE_OF_THE_OTHERS)
+    right = {_option(topic) for topic in about} or {NONE_OF_THE_OTHERS}
+    numbers = [str(n) for n, option in enumerate(listed, 1) if option in right]
+    return InstructionRow("retrieval", "joined", choose_prompt(query, listed), "#".join(numbers))
+
+
+def _queried(rng: random.Random) -> int:
+    return rng.randint(*QUERIED)
+
+
+def _option(topic: DialogueTopic) -> str:
+    return f"{topic.name}. {topic.summary}" if topic.summary else topic.name
+
+
+def _distinct(dialogues: Sequence[Dialogue], count: int, rng: random.Random) -> list[DialogueTopic]:
+    """Topics of different names, each of a dialogue drawn anew."""
+    by_name: dict[str, DialogueTopic] = {}
+    for dialogue in rng.sample(dialogues, len(dialogues)):
+        topic = rng.choice(dialogue)
+        by_name.setdefault(topic.name.casefold(), topic)
+        if len(by_name) == count:
+            return list(by_name.values())
+    raise InputError(f"there are {len(by_name)} topics of different names; {count} are needed")
+
+
+def _sentences(topic: DialogueTopic, rng: random.Random) -> str:
+    """A few successive lines of a topic, without who said them."""
+    begin = rng.randint(0, max(len(topic.lines) - QUERY_LINES, 0))
+    return " ".join(_text(line) for line in topic.lines[begin : begin + QUERY_LINES])
+
+
+def _chatting(
+    dialogues: Sequence[Dialogue], _options: RowOptions, rng: random.Random
+) -> InstructionRow:
+    """The user goes back to an earlier topic after having talked of another."""
+    pairs = ((earlier, recent) for earlier, recent in _pairs(dialogues, rng) if _turns(earlier))
+    pair = next(pairs, None)
+    if pair is None:
+        raise InputError("no dialogue has a line of the user that the bot replies to")
+    earlier, recent = pair
+    turn = rng.choice(_turns(earlier))
+    evidence = {
+        "Related Topics": earlier.name,
+        "Related Summaries": earlier.summary,
+        "Related Dialogs": " ### ".join(earlier.lines[:turn]),
+    }
+    text = load("memochat_chat").fill(
+        evidences=f"(1) {evidence}", recent=" ### ".join(recent.lines), turn=earlier.lines[turn]
+    )
+    return InstructionRow("chatting", "joined", text, _text(earlier.lines[turn + 1]))
+
+
+def _pairs(
+    dialogues: Sequence[Dialogue], rng: random.Random
+) -> Iterator[tuple[DialogueTopic, DialogueTopic]]:
+    drawn = [rng.choice(dialogue) for dialogue in rng.sample(dialogues, len(dialogues))]
+    yield from pairwise(drawn)
+
+
+def _turns(topic: DialogueTopic) -> list[int]:
+    """The lines of the user that the bot replies to, after something to go back to."""
+    pairs = enumerate(pairwise(topic.lines))
+    return [
+        number
+        for number, (asked, replied) in pairs
+        if number and asked.startswith("user: ") and replied.startswith("bot: ")
+    ]
+
+
+def _text(line: str) -> str:
+    return line.partition(": ")[2] or line
+
+
+_MAKERS: Final[
+    Mapping[Task, Callable[[Sequence[Dialogue], RowOptions, random.Random], InstructionRow]]
+] = {"writing": _writing, "retrieval": _retrieval, "chatting": _chatting}
