@@ -552,7 +552,8 @@ def test_without_a_tree_all_levels_are_the_texts(path: Path) -> None:
         assert memory.search("boat", mode="lexical", level="summaries") == []
         (hit,) = memory.search("boat", mode="lexical", level="all")
         context = memory.context("boat", mode="lexical", altitude="mixed")
-        assert [one.hits for one in context.passages] == [(hit,)]
+        assert [passage.hits[0].entry_id for passage in context.passages] == [hit.entry_id]
+        assert context == memory.context("boat", mode="lexical")
 
 
 def test_an_unknown_level_or_altitude_is_told(memory: Memory) -> None:

@@ -226,8 +226,9 @@ class Views:
     ) -> tuple[Plan, SpaceSettings]:
         """``catch_up`` and ``plan`` in one read transaction, with the settings of the space.
 
-        The tree relation is among the defaults where the ``level`` has summaries, or passages are
-        of ``mixed`` altitudes. A level of None is that of the settings. Raises UnknownName.
+        The tree relation is among the defaults where the ``level`` has summaries; passages of
+        ``mixed`` altitudes are chosen as texts are. A level of None is that of the settings. Raises
+        UnknownName.
         """
         with self._space.read() as reader:
             reader.ensure_there()
@@ -236,9 +237,10 @@ class Views:
             expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
         now = settings.choices_of(stored)
-        tree = mixed or (level or now.level) != "texts"
+        tree = (level or now.level) != "texts"
         if expired:
-            self.erase_expired(alone=not tree)  # a search among texts leaves it out anyway
+            # A search among texts leaves it out anyway; a summary may still tell of it.
+            self.erase_expired(alone=not (tree or mixed))
         self._index(fresh)
         return self._plan(defaults, relations, alpha, tree=tree), now
 

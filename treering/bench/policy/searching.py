@@ -112,13 +112,13 @@ class _Part:
         return Weighted(relation, default.alpha if self.alpha is None else self.alpha)
 
 
-def with_relations(text: str) -> RetrievalPolicy:
+def with_relations(text: str, **how: Any) -> RetrievalPolicy:
     """The policy that ``text`` spells: relations with ``+``, each with a parameter and weight.
 
     ``with:context(w=0.3)@0.5+session@0.2`` searches with these two relations only; what is left
     out has the relation's own default, and α 0.5. ``default`` stands for the relations a search
     has when it is not told, so ``with:default@2`` changes their weight, ``with:default(w=0.3)``
-    how fast they fade, and ``with:default+time`` adds one.
+    how fast they fade, and ``with:default+time`` adds one. ``how`` goes to ``Memory.search``.
     """
     parts = _parts(text)
     weights = {
@@ -129,7 +129,7 @@ def with_relations(text: str) -> RetrievalPolicy:
 
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         chosen = [relation for part in parts for relation in part.relations(space.kind)]
-        return space.search(question, relations=chosen, alpha=weights or None)
+        return space.search(question, relations=chosen, alpha=weights or None, **how)
 
     return RetrievalPolicy(text, pick)
 

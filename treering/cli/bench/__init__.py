@@ -24,6 +24,9 @@ COMMANDS: dict[str, SubApp] = {
     "prompts": SubApp("treering.cli.bench.prompts", "Do treering's prompts work with a model?"),
     "tree": SubApp("treering.cli.bench.tree", "What the tree gives, its shape, its speed."),
     "code": SubApp("treering.cli.bench.code", "Code: written with a model, guarded, indexed."),
+    "methods": SubApp(
+        "treering.cli.bench.methods", "The four methods off and on, with their cost."
+    ),
     "hooks": SubApp("treering.cli.bench.hooks", "How long a hook holds a prompt."),
     "compress": SubApp("treering.cli.bench.compression", "What is left in fewer tokens."),
     "confidence": SubApp("treering.cli.bench.confidence", "How sure a hit is: fit, measure."),

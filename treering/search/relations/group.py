@@ -87,7 +87,8 @@ def _pieces(message: Labels) -> float:
     """How many pieces a message has on average."""
     # The pieces of a message came one after the other, so codes need not be sorted to be counted.
     is_piece = message != MISSING
-    is_first = is_piece & (np.diff(message, prepend=MISSING) != 0)
+    is_first = is_piece.copy()
+    is_first[1:] &= message[1:] != message[:-1]
     return int(np.count_nonzero(is_piece)) / max(int(np.count_nonzero(is_first)), 1)
 
 

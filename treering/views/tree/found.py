@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
-from treering.search.context import Candidate, CountTokens, arranged, assemble, cost_of
+from treering.search.context import Candidate, CountTokens, arranged, cost_of
 from treering.search.rank import RankedRows, Ranking
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
+from treering.search.terms import terms
 from treering.views.tree import store
 from treering.views.tree.cover import candidates, cover
 from treering.views.tree.search import Allowed, NodeSnapshot, relevance
@@ -61,20 +62,20 @@ def node_hits(ranked: NodeRanking, query: int, k: int, level: Level) -> list[Hit
 
 def mixed_context(
     ranked: NodeRanking, query: str, budget: int, count: CountTokens, least: float
-) -> Context:
+) -> Context | None:
     """Passages for the one query that was ranked: a summary or its leaves, never both.
 
-    Texts of less confidence than ``least`` make no summary relevant.
+    None where no summary covers more than texts do. Texts of less confidence than ``least`` make
+    no summary relevant.
     """
     wide, allowed = ranked.wide, ranked.allowed
     most = max(RELEVANT_TEXTS, budget // TOKENS_A_TEXT)
     relevant = relevance(wide, ranked.ranking.scores[:, 0], most, allowed)
     rows = np.fromiter(relevant, dtype=np.int64)
     confidence = dict(zip(relevant, ranked.ranking.confidence(rows, 0), strict=True))
-    surest = max(confidence.values(), default=None)
     relevant = {row: weight for row, weight in relevant.items() if confidence[row] >= least}
     if not relevant:
-        return Context(query, (), "", 0, budget, surest)
+        return None
     above = {
         row: [summary for summary in wide.above(row) if allowed is None or allowed[summary]]
         for row in relevant
@@ -85,11 +86,16 @@ def mixed_context(
             speaks_for.setdefault(summary, row)
     shown = _shown(ranked, 0, speaks_for)
     tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
-    vectors = {row: wide.snapshot.items.vectors[row] for row in shown}
-    taken = cover(candidates(relevant, above, tokens, vectors), budget)
-    if not taken:
-        return assemble(query, [text for row in relevant for text in shown[row]], budget, count)
+    words = {row: _words(texts) for row, texts in shown.items()}
+    taken = cover(candidates(relevant, above, tokens, words), budget)
+    if all(row < wide.texts for row in taken):
+        return None
     return arranged(query, [text for row in taken for text in shown[row]], budget, count)
+
+
+def _words(texts: Sequence[Candidate]) -> frozenset[int]:
+    """The words of what is shown of a row, as search counts them."""
+    return frozenset(word for text in texts for word in terms(text.hit.text)[:, 0].tolist())
 
 
 def _shown(

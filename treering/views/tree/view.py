@@ -354,8 +354,9 @@ class TreeView:
     ) -> Context:
         """As ``Memory.context`` with ``altitude="mixed"``."""
         with self._ranked([query], condition, mode, plan) as ranking:
-            if ranking is not None:
-                return mixed_context(ranking, query, budget, count_tokens, least)
+            mixed = ranking and mixed_context(ranking, query, budget, count_tokens, least)
+        if mixed:
+            return mixed
         return self._searcher.context(query, condition, mode, plan, budget, count_tokens, least)
 
     # ------------------------------------------------------------------ inside

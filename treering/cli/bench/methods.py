@@ -1,0 +1,92 @@
+"""``treering bench methods``: the four methods off and on, in one table."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treering.agents.files import replace_file
+from treering.bench.embedding import QuestionCache
+from treering.bench.kept_replies import kept_model
+from treering.bench.method_table import (
+    BUDGETS,
+    MethodTable,
+    TableOptions,
+    json_lines_of,
+    measure_code,
+    measure_texts,
+)
+from treering.bench.registry import Benchmark, benchmark
+from treering.cli.bench.options import REPLIES, EmbedderName, RepliesPath, Seed, progress_bar
+from treering.cli.options import command
+from treering.embed.registry import DEFAULT as EMBEDDER
+from treering.embed.registry import open_embedder
+from treering.errors import InputError
+
+app = typer.Typer(add_completion=False)
+
+_BUDGETS = " and ".join(map(str, BUDGETS))
+
+
+@command(app)
+def methods(
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BENCHMARK=PATH",
+            help="Questions with evidence about chats or documents, such as locomo=FOLDER; may be "
+            "repeated.",
+        ),
+    ] = None,
+    code: Annotated[
+        Path | None, typer.Option(help="Also a folder with a folder for each Python project.")
+    ] = None,
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="Writes memos and summaries. Without it summaries are extracted, and no memos "
+            "are written.",
+        ),
+    ] = None,
+    budget: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help=f"Tokens shown; may be repeated. Default: {_BUDGETS}."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Questions of each, drawn.")] = 100,
+    out: Annotated[Path | None, typer.Option(help="Also save the cells, as JSON lines.")] = None,
+    replies: RepliesPath = REPLIES,
+    seed: Seed = 0,
+    embedder: EmbedderName = EMBEDDER,
+) -> None:
+    """Relations, tree, memos and code memory, each off and on, at equal budgets, with the cost."""
+    named = [_benchmark(given) for given in data or []]
+    if not named and code is None:
+        raise InputError("nothing to measure: give --data locomo=FOLDER, or --code FOLDER")
+    options = TableOptions(tuple(dict.fromkeys(budget or BUDGETS)), limit, seed)
+    cells = MethodTable()
+    with ExitStack() as opened:
+        writer = opened.enter_context(kept_model(llm, replies)) if llm else None
+        progress = opened.enter_context(progress_bar("methods"))
+        model = QuestionCache(open_embedder(embedder))
+        for chosen, path in named:
+            measure_texts(cells, chosen, path, model, writer, options, progress)
+        if code is not None:
+            measure_code(cells, code, options, progress)
+    if out is not None:
+        replace_file(out, json_lines_of(cells.rows()).encode())
+    typer.echo(cells.markdown(options.budgets))
+
+
+def _benchmark(given: str) -> tuple[Benchmark, Path]:
+    """The benchmark and the path of an option. Raises InputError."""
+    name, _, path = given.partition("=")
+    if not path:
+        raise InputError(f"--data {given!r} is not of the form BENCHMARK=PATH: locomo=FOLDER")
+    chosen = benchmark(name)
+    if not isinstance(chosen, Benchmark):
+        raise InputError(f"{name} asks no questions; take locomo or fairytaleqa, or --code FOLDER")
+    return chosen, Path(path)
