@@ -195,3 +195,24 @@ def test_a_question_has_the_parts_that_are_long_enough() -> None:
     assert len(parts_of(COMPANY)) == 2
     assert parts_of("who came, and why") == ["who came, and why"]
     assert parts_of("a tale of birds: when crows came") == ["a tale of birds: when crows came"]
+
+
+def test_a_long_text_is_no_question_of_several_parts() -> None:
+    part = "the quick brown fox jumps over lazy dogs near rivers"
+    assert len(parts_of(", ".join([part] * 3))) == 3
+    assert len(parts_of(", ".join([part] * 9))) == 1
+    assert len(parts_of("a, " * 20_000)) == 1
+
+
+def test_a_speaker_called_as_a_month_is_no_time(memory: Memory) -> None:
+    turns = [("April", 3), ("Ben", 4), ("April", 5)]
+    memory.add(
+        [
+            {"role": "user", "name": name, "content": f"a letter {n}", "at": f"2021-0{n}-02"}
+            for name, n in turns
+        ],
+        source="talk",
+    )
+    hits = by_text(memory, "the letter from April")
+    assert [bonus(hit, "when") for hit in hits.values()] == [0.0] * 3
+    assert any(bonus(hit, "when") for hit in by_text(memory, "the letter in May").values())
