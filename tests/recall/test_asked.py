@@ -216,3 +216,23 @@ def test_a_speaker_called_as_a_month_is_no_time(memory: Memory) -> None:
     hits = by_text(memory, "the letter from April")
     assert [bonus(hit, "when") for hit in hits.values()] == [0.0] * 3
     assert any(bonus(hit, "when") for hit in by_text(memory, "the letter in May").values())
+
+
+def test_where_messages_are_very_long_my_still_finds_what_the_assistant_said(
+    memory: Memory,
+) -> None:
+    answer = "The name of the hotel in Lisbon is Borges. "
+    for turn in range(6):
+        asked = f"I would like topic{turn}. " + "Filler words about a thing. " * 300
+        said = "A reply holds numbers. " * 300
+        memory.add(
+            [
+                {"role": "user", "content": asked},
+                {"role": "assistant", "content": answer * (turn == 3) + said},
+            ],
+            source="talk",
+        )
+    [hit] = memory.search("what is the name of my hotel in Lisbon?", mode="lexical", k=1)
+    assert "Borges" in hit.text
+    longest = max(by_text(memory, "my topic3").values(), key=lambda hit: bonus(hit, "role"))
+    assert bonus(longest, "role") == pytest.approx(12)

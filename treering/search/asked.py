@@ -30,6 +30,10 @@ Mask = NDArray[np.bool_]
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 
+MOST_CUT: Final = 4.0
+"""Pieces a message up to which what is asked of users and assistants counts the more. Beyond, own
+scores grow no wider: times 20 a question with "my" left out all that assistants say."""
+
 WISH_WORDS: Final = ("always", "prefer")
 """What users say of what they want from now on; "preference" has the stem of "prefer"."""
 
@@ -103,6 +107,7 @@ def bonuses(
     are spread, and with them what is asked of users and assistants. ``now`` is an aware time from
     which "last week" counts; None for the clock.
     """
+    cut = min(cut, MOST_CUT)
     by_name: dict[str, BonusTerm] = {}
     ones = [1.0] * len(queries)
     when = _bonus(snapshot, plan, When, 1.0)
