@@ -77,12 +77,19 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def open_memory(path: Path, new_file: Path, engine: str) -> Iterator[Open]:
+def schemas() -> dict[Path, str]:
+    """What a path stands for on PostgreSQL: a schema of its own, unless something else is named."""
+    return defaultdict(new_schema)
+
+
+@pytest.fixture
+def open_memory(
+    path: Path, new_file: Path, engine: str, schemas: dict[Path, str]
+) -> Iterator[Open]:
     """Opens ``path``, or another file, with the hashing embedder; closes all at the end.
 
-    On PostgreSQL every path stands for a schema of its own.
+    On PostgreSQL every path stands for a schema.
     """
-    schemas: dict[Path, str] = defaultdict(new_schema)
     with ExitStack() as stack:
 
         def opened(url: str | Path = path, **options: Any) -> Memory:

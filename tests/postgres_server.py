@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 VARIABLE = "TREERING_TEST_POSTGRES"
 """Names a server to use instead: a URL of a database in which schemas may be made."""
@@ -34,6 +35,10 @@ SMALL_DISK = "10m"
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 _NAMED: Final = os.environ.get(VARIABLE)  # read now: tests may clear what begins with TREERING_
+
+CAN_COPY: Final = not _NAMED
+"""Whether databases may be made on the server."""
+
 _schemas = count(1)
 
 
@@ -210,6 +215,32 @@ def new_schema() -> str:
     else:
         url = url.replace("//postgres@", f"//{USER}@")
     return f"{url}{'&' if '?' in url else '?'}schema={name}"
+
+
+def new_database(copied: str | None = None) -> str:
+    """The URL of a memory in a database of its own: of one that does not exist yet, or of a copy of
+    the one at ``copied``, which nobody may have open. Not for a server that is named.
+    """
+    import psycopg
+
+    name = f"test_{os.getpid()}_{next(_schemas)}"
+    template = "template1" if copied is None else urlsplit(copied).path[1:]
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        connection.execute(f"GRANT CREATE ON DATABASE {name} TO {USER}")
+    url = server_url().replace("/postgres?", f"/{name}?")
+    if copied is None:
+        with psycopg.connect(url) as connection:
+            connection.execute("CREATE EXTENSION vector")
+    return f"{url.replace('//postgres@', f'//{USER}@')}&schema=own"
+
+
+def drop_database(url: str) -> None:
+    """Remove what ``new_database`` made."""
+    import psycopg
+
+    with psycopg.connect(server_url(), autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
 
 
 def _drop(name: str) -> None:

@@ -53,6 +53,7 @@ def measure(
     loader: Callable[[Path], Iterator[Task]] | None = None,
     embedder: BagOfWords | None = None,
     database: str | None = None,
+    in_one: bool = False,
 ) -> Scores:
     level = level or evidence_level()
     bench = Benchmark("locomo", "ours", loader or Loader(), DataSource("https://x", "ours", "none"))
@@ -67,6 +68,7 @@ def measure(
             QuestionCache(embedder or BagOfWords()),
             limit=limit,
             database=database,
+            in_one=in_one,
         )
         return Scores.of(results.run, results.measured.values())
 
@@ -129,6 +131,17 @@ def test_what_a_database_finds_of_a_space_above_its_limit_is_measured_like_a_fil
     assert "has more than 1 fragments" not in caplog.text  # which is said where all are held
     assert settings(evidence_level(), "x", None, None, database=limited_to_one)["held"] == 1
     assert bench_schemas() == []
+
+
+def test_tasks_may_be_remembered_in_one_memory(tmp_path: Path) -> None:
+    scores = measure(tmp_path / "r.jsonl", "whole", "treering", in_one=True)
+    asked = list(scores.by_policy["whole"])
+    assert {task for task, _ in asked} == {"together"}
+    assert [question for _, question in asked][::2] == ["first/1", "second/1"]
+    means = summary(scores)
+    apart = summary(measure(tmp_path / "a.jsonl", "whole"))
+    assert means["whole"]["recall@all"] == 1.0
+    assert means["whole"]["tokens@all"] == 2 * apart["whole"]["tokens@all"]
 
 
 def test_a_limit_counts_questions_and_takes_no_task_beyond_it(tmp_path: Path) -> None:

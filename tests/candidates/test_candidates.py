@@ -215,7 +215,8 @@ def test_a_large_index_is_vacuumed_once_for_all_that_was_forgotten(
     run = vacuum.run
 
     def noted(connection: PgConnection, tables: Collection[str], *args: Any, **how: Any) -> bool:
-        vacuumed.extend(tables)
+        if how.get("indexes", True):
+            vacuumed.extend(tables)
         return run(connection, tables, *args, **how)
 
     monkeypatch.setattr(vacuum, "run", noted)

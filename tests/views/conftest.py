@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import messages, place
+from tests.postgres_server import CAN_COPY, drop_database, new_database
 from treering import Memory
 
 PLUGIN = Path(__file__).parent / "plugin"
@@ -25,11 +26,54 @@ def shouting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("shouting", None)
 
 
+@pytest.fixture(scope="session")
+def full_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with rows in every view, for tests to copy: to fill it takes longer than most."""
+    file = tmp_path_factory.mktemp("full") / "life.db"
+    _fill_at(file)
+    return file
+
+
+@pytest.fixture(scope="session")
+def full_database() -> str:
+    """The same in a database of PostgreSQL."""
+    url = new_database()
+    _fill_at(url)
+    return url
+
+
+def _fill_at(url: str | Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(PLUGIN))
+        with Memory.open(url, embedder=HashingEmbedder()) as memory:
+            fill(memory)
+    sys.modules.pop("shouting", None)
+
+
 @pytest.fixture
-def full(shouting: None, open_memory: Open) -> Memory:
+def full_copy(full_database: str) -> Iterator[str]:
+    url = new_database(full_database)
+    yield url
+    drop_database(url)
+
+
+@pytest.fixture
+def full(
+    shouting: None,
+    engine: str,
+    path: Path,
+    schemas: dict[Path, str],
+    request: pytest.FixtureRequest,
+) -> Memory:
     """A space with rows in every view."""
-    memory = open_memory(embedder=HashingEmbedder())
-    fill(memory)
+    if engine == "sqlite":
+        shutil.copyfile(request.getfixturevalue("full_file"), path)
+    elif CAN_COPY:
+        schemas[path] = request.getfixturevalue("full_copy")
+    # Opened after the copy was made, which goes when nobody has it open any more.
+    memory: Memory = request.getfixturevalue("open_memory")()
+    if engine == "postgres" and not CAN_COPY:
+        fill(memory)
     return memory
 
 

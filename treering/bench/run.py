@@ -26,7 +26,7 @@ from treering.bench.registry import Benchmark
 from treering.bench.results import QuestionResult, Results
 from treering.bench.scratch_schema import held_limit, scratch_schema
 from treering.bench.space import TaskSpace
-from treering.bench.task import Task, TaskQuestion
+from treering.bench.task import Task, TaskQuestion, together
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.contract import LLM
@@ -104,6 +104,7 @@ def run_benchmark(
     summaries: LLM | None = None,
     preset: str | None = None,
     database: str | None = None,
+    in_one: bool = False,
     progress: Progress | None = None,
 ) -> None:
     """Measure every question with every policy, and add each line to ``results`` as it is known.
@@ -113,16 +114,17 @@ def run_benchmark(
     ``summaries`` writes those of the policies that draw on the tree, and memos; without it the
     former are extracted. ``preset`` is that of ``Memory.configure``: policies that do not say
     otherwise, such as ``treering``, search as it says, and so many hits as it says. Each task is
-    remembered in a file, or in a schema of its own of ``database``, a PostgreSQL.
+    remembered in a file, or in a schema of its own of ``database``, a PostgreSQL; with ``in_one``
+    all are one task.
 
     Raises:
         InputError: the data are not this benchmark's, or hold no question that counts.
     """
     counts = level.counts
     if sample is not None:
-        counts = drawn(_loaded(benchmark, data), counts, sample, results.run.seed)
+        counts = drawn(_loaded(benchmark, data, in_one), counts, sample, results.run.seed)
     done = total = 0
-    for task in limited(_loaded(benchmark, data), counts, limit):
+    for task in limited(_loaded(benchmark, data, in_one), counts, limit):
         total += len(task.questions)
         left = _left(task, policies, results)
         if left:
@@ -143,8 +145,9 @@ def run_benchmark(
         )
 
 
-def _loaded(benchmark: Benchmark, data: Path) -> Iterator[Task]:
-    return read_as(benchmark.name, data, benchmark.load(data))
+def _loaded(benchmark: Benchmark, data: Path, in_one: bool) -> Iterator[Task]:
+    tasks = read_as(benchmark.name, data, benchmark.load(data))
+    return iter([together(tasks)]) if in_one else tasks
 
 
 def limited(
@@ -188,6 +191,7 @@ def settings(
     summaries: LLM | None = None,
     preset: str | None = None,
     database: str | None = None,
+    in_one: bool = False,
 ) -> dict[str, object]:
     """What decides the figures besides code and data, for a results file's header."""
     chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
@@ -196,6 +200,7 @@ def settings(
         chosen |= {"judge": how.judge.model} if how.judge else {}
     chosen |= {"preset": preset} if preset else {}
     chosen |= {"held": held_limit(database)} if database else {}
+    chosen |= {"in_one": True} if in_one else {}
     return chosen | ({"summaries": summaries.model} if summaries else {})
 
 

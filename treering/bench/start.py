@@ -57,6 +57,7 @@ class RunOptions:
     temperature: float | None = None
     preset: str | None = None
     database: str | None = None
+    in_one: bool = False
     seed: int = 0
 
 
@@ -105,7 +106,8 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
         writer = _writer(opened, options, replies)
         rater = writer or (KeptReplies(how.llm, replies) if how else None)
         picking = policies(options.policies, options.seed, rater, writer)
-        decided = settings(level, model.name, budget, how, writer, options.preset, options.database)
+        placing = options.database, options.in_one
+        decided = settings(level, model.name, budget, how, writer, options.preset, *placing)
         path, results = _results(opened, chosen, options, level.name, decided)
         held = len(results.measured)
         run_benchmark(
@@ -120,6 +122,7 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
             summaries=writer,
             preset=options.preset,
             database=options.database,
+            in_one=options.in_one,
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
@@ -136,7 +139,7 @@ def _writer(opened: ExitStack, options: RunOptions, replies: Path) -> LLM | None
 def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown) -> RunReport:
     asked = {"judge": options.judge, "summaries": options.summaries, "sources": options.sources}
     policy = None if options.policies == (DEFAULT,) else options.policies
-    asked |= {"preset": options.preset, "database": options.database}
+    asked |= {"preset": options.preset} | _placing(options)
     _refuse(f"{chosen.name} with --llm", sample=options.sample, policy=policy, **asked)
     rows = list(read_as(chosen.name, options.data, instructions(options.data, options.limit)))
     if not rows:
@@ -160,7 +163,7 @@ def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown
 
 def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     asked = {"llm": options.llm, "judge": options.judge, "summaries": options.summaries}
-    asked |= {"preset": options.preset, "database": options.database}
+    asked |= {"preset": options.preset} | _placing(options)
     _refuse(chosen.name, sample=options.sample, **asked)
     picking = code_policies(options.policies)
     beside = options.data if options.data.is_dir() else options.data.parent
@@ -190,7 +193,7 @@ def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport
 def _replay(chosen: Replay, options: RunOptions) -> RunReport:
     unused = {"llm": options.llm, "judge": options.judge, "sources": options.sources}
     unused |= {"summaries": options.summaries, "preset": options.preset}
-    unused |= {"database": options.database}
+    unused |= _placing(options)
     _refuse(chosen.name, sample=options.sample, **unused)
     header = this_run(chosen.name, sha256_of(options.data), options.seed, {"level": REPLAY})
     figures = chosen.replay(options.data, options.policies, options.limit)
@@ -198,6 +201,11 @@ def _replay(chosen: Replay, options: RunOptions) -> RunReport:
     if options.out:
         options.out.write_text(json.dumps(head | figures) + "\n", encoding="utf-8")
     return RunReport(head | figures)
+
+
+def _placing(options: RunOptions) -> dict[str, Any]:
+    """The options that say where tasks are remembered, as ``_refuse`` takes them."""
+    return {"database": options.database, "in-one": options.in_one or None}
 
 
 def _refuse(what: str, /, **options: object) -> None:

@@ -33,8 +33,9 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
     ``ready`` is called with the address once the port is open. Raises InputError if other machines
     could reach it without a key or if the address is taken, JournalError.
     """
-    app = create_app(settings, traces.from_environment())
     with _listening(settings) as listening:
+        # Once the port is there: what an application opens is closed by the server that runs it.
+        app = create_app(settings, traces.from_environment())
         host, port = listening.getsockname()[:2]
         ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         uvicorn.Server(configuration(app, settings)).run(sockets=[listening])

@@ -14,9 +14,18 @@ from treering.errors import LLMUnavailable
 from treering.llm.scripted import Line, Request, ScriptedLLM
 
 
+class ForgetfulEmbedder(HashingEmbedder):
+    """One that keeps no texts, so that its process takes no more main memory with each."""
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        vectors = super().embed(texts, query=query)
+        self.texts.clear()
+        return vectors
+
+
 def embedder(argument: str) -> HashingEmbedder:
     """The embedder of most tests."""
-    return HashingEmbedder("hashing")
+    return ForgetfulEmbedder("hashing")
 
 
 def failing(argument: str) -> HashingEmbedder:

@@ -78,6 +78,9 @@ Database = Annotated[
         "?limit=1 it finds candidates, as of a space that does not fit in main memory.",
     ),
 ]
+InOne = Annotated[
+    bool, typer.Option("--in-one", help="All chats or stories in one memory, not each in its own.")
+]
 Temperature = Annotated[
     float | None,
     typer.Option(
@@ -102,6 +105,7 @@ def run(
     temperature: Temperature = None,
     preset: Preset = None,
     database: Database = None,
+    in_one: InOne = False,
     seed: Seed = 0,
     embedder: EmbedderName = EMBEDDER,
     as_json: AsJson = False,
@@ -122,6 +126,7 @@ def run(
         temperature=temperature,
         preset=preset,
         database=database,
+        in_one=in_one,
         seed=seed,
     )
     try:

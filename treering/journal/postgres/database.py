@@ -175,15 +175,16 @@ class PostgresDatabase:
                 sizes = nearest.index_sizes(connection)
                 erased = {space: sizes[space] for space, _ in pending if space in sizes}
                 is_left = sum(erased.values()) > nearest.SMALL and not patient
-                if erased and not is_left:
-                    is_left = not vacuum.run(connection, [nearest.TABLE], wait_s, rewrites=False)
-            left = erased if is_left else {}
-            done = [(space, target) for space, target in pending if space not in left]
+                if nearest.TABLE in there and not vacuum.run(
+                    connection, [nearest.TABLE], wait_s, indexes=bool(erased) and not is_left
+                ):
+                    return False
+            done = [mark for mark in pending if not (is_left and mark[0] in erased)]
             with self.write(UNNAMED) as writer:  # of no space, and in nobody's way
                 storage.end_scrubs(writer, done, rewritten=rewrites)
         except JournalBusy:
             return False
-        return not left
+        return not is_left
 
     def presence(self) -> int:
         """The number of a lock that a connection of this process holds."""

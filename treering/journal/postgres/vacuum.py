@@ -48,11 +48,13 @@ def run(
     tables: Collection[str],
     wait_s: float,
     *,
-    rewrites: bool,
+    rewrites: bool = False,
+    indexes: bool = True,
 ) -> bool:
     """Take the dead rows of tables away; False if a transaction may still see some of them.
 
-    ``rewrites``: the tables are written anew into other files, while nobody else uses them.
+    ``rewrites``: the tables are written anew into other files, while nobody else uses them. Without
+    ``indexes`` what these hold of the rows stays there.
     """
     row = connection.execute("SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)").fetchone()
     assert row is not None
@@ -61,7 +63,7 @@ def run(
         if time.monotonic() > until:
             return False
         time.sleep(PAUSE_S)
-    options = "FULL" if rewrites else "INDEX_CLEANUP ON"
+    options = "FULL" if rewrites else f"INDEX_CLEANUP {'ON' if indexes else 'OFF'}"
     with _warnings(connection) as warnings:
         connection.execute(f"SET lock_timeout = {max(int(wait_s * 1000), 1)}")
         try:

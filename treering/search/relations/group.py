@@ -77,7 +77,8 @@ class WholeMessage:
 def _are_cut(message: Labels) -> bool:
     # The pieces of a message came one after the other, so codes need not be sorted to be counted.
     is_piece = message != MISSING
-    is_first = is_piece & (np.diff(message, prepend=MISSING) != 0)
+    is_first = is_piece.copy()
+    is_first[1:] &= message[1:] != message[:-1]
     return bool(np.count_nonzero(is_piece) >= MEAN_PIECES * np.count_nonzero(is_first) > 0)
 
 

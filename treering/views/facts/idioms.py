@@ -190,7 +190,8 @@ IDIOMS: Final = (
         "it's",
         r"^it's (?P<what>(?:the |an? )?[\w'-]+(?: (?!where|when)[\w'-]+){0,2}?) (?:that |which |"
         r"who )?(?P<did>(?:I|we|my (?:son|daughter|"
-        r"wife|husband|partner|mum|dad|mother|father|brother|sister)) (?:\w+ )?(?!know|think|want|"
+        r"wife|husband|partner|mum|dad|mother|father|brother|sister)) (?:\w+ )?(?!go\b|know|think|"
+        r"want|"
         r"need|like|said|mean)[a-z]+(?: \w+)??)"
         r"(?P<now> now| these days)?[.!]?$",
         r"\g<did> \g<what>\g<now>",

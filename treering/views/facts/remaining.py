@@ -325,7 +325,7 @@ def _of_own(words: list[str]) -> Iterator[Assertion]:
     """ "My cat Olive now weighs 6.2 kilos": of "my cat Olive", that it weighs that."""
     place = _verb_place(words)
     noun = [word for word in words[:place] if word.lower() not in ADVERBS]
-    if not noun or noun[-1].endswith("'s"):
+    if not noun or noun[-1].endswith("'s") or "I" in noun:
         return
     if {word.lower() for word in noun} & (THOUGHTS | SEVERAL | WORKED):
         return

@@ -166,7 +166,7 @@ _UNASSERTED = re.compile(
     r"(?:job|house|home|car)\b)|suppose\w*|"
     r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
     r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
-    r"kidding|(?<!long )(?<!funny )(?<!true )(?<!sad )story|"
+    r"kidding|(?<!long )story|"
     r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
     r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
     r"reportedly|"

@@ -238,6 +238,7 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
         yield Assertion("my", _bare(noun), value, "begins" if new else "holds")
     elif (
         words[0] not in ADJECTIVES
+        and words[0] not in ("our", "my")  # "our kids are our future"
         and words[1:2] != ["me"]
         and value.split()[-1].lower() not in JUDGED
     ):
