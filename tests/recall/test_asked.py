@@ -236,3 +236,12 @@ def test_where_messages_are_very_long_my_still_finds_what_the_assistant_said(
     assert "Borges" in hit.text
     longest = max(by_text(memory, "my topic3").values(), key=lambda hit: bonus(hit, "role"))
     assert bonus(longest, "role") == pytest.approx(12)
+
+
+def test_among_summaries_last_month_counts_from_the_moment_that_is_looked_back_from(
+    memory: Memory,
+) -> None:
+    for month, year in [(5, 2021), (6, 2021), (11, 2022), (12, 2022)]:
+        memory.add(f"walk {month}", source=f"{month}", at=f"{year}-{month:02}-15")
+    hits = memory.search("the walk last month", level="all", k=9, as_of="2021-06-20")
+    assert [hit.text for hit in hits if bonus(hit, "when")] == ["walk 5"]
