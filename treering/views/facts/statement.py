@@ -32,6 +32,7 @@ from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
+from treering.views.facts.whole_clauses import whole_clauses
 from treering.views.facts.wording import is_casual, plain
 
 MAX_NOTE_CHARS: Final = 600
@@ -214,7 +215,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
         if of_oneself or (_may_be_aside(sentence) and _OF_ONESELF.search(sentence)):
-            stated += _stated_by(remaining(sentence), speaker, is_casual=is_casual(written))
+            unread = (*remaining(sentence), *whole_clauses(sentence))
+            stated += _stated_by(unread, speaker, is_casual=is_casual(written))
         before = read
         for statement in _merged(stated):
             value = _as_written(statement.value, written)
