@@ -176,6 +176,19 @@ _UNASSERTED = re.compile(
 )
 """What makes all of a sentence supposed, reported or not meant."""
 
+_GOES_ON_AS = re.compile(
+    r" (?:(?:in|near|of|outside|by) (?:the )?(?-i:[A-Z])"
+    r"|(?!(?:and|or|but|with|without|for|from|to|at|in|on|by|of|near|as|than|who|which|that|"
+    r"the|an?|my|our|is|are|was|has|have|had|now|again|too|permanently|instead)\b)[a-z-]+$)"
+)
+"""How a value goes on that was cut: "house in Évora", "the Porto office"."""
+
+_UNDONE = re.compile(
+    r"(?:I|[Ww]e)(?:'ve| have)? (?:very |so )?(?:nearly|almost|(?:was|were) (?:about|going|meant|"
+    r"supposed) to|came close to|came this close to)\b(?!.*\b(?:but|instead|then|now)\b)"
+)
+"""What did not come about; the rest of the sentence tells why."""
+
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -204,7 +217,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             sentence = _REMARK.sub("", sentence)
         if sentence.endswith("?"):
             continue
-        if not may_state(sentence):
+        if not may_state(sentence) or _UNDONE.match(sentence):
             before = []
             continue
         of_oneself = _is_of_oneself(sentence, before)
@@ -244,7 +257,18 @@ def _merged(read: Iterable[Statement]) -> list[Statement]:
             merged.append(statement)
         elif _says_more(statement, merged[place]):
             merged[place] = statement
+        elif goes_on := _going_on(statement, merged[place]):
+            merged[place] = replace(merged[place], value=goes_on)
     return merged
+
+
+def _going_on(statement: Statement, other: Statement) -> str:
+    """The value of another statement with what this one has behind it: "house" is "in Évora"."""
+    if other.slot.startswith(DOES) or not statement.slot.startswith(DOES):
+        return ""
+    before, found, after = statement.value.partition(other.value)
+    is_more = found and before and not found[-1].isdigit() and _GOES_ON_AS.match(after)
+    return found + after if is_more else ""
 
 
 def _repeats(statement: Statement, other: Statement) -> bool:
@@ -266,7 +290,7 @@ def _says_more(statement: Statement, other: Statement) -> bool:
         return False
     if not statement.slot.startswith(DOES):  # "16 and a half" says more than "16"
         value, before = statement.value, other.value
-        return value.startswith((f"{before} ", f"{before}, "))
+        return value.startswith((f"{before} ", f"{before}, ", f"{before}."))
     is_longer = len(_core(statement.value)) > len(_core(other.value))
     return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
 

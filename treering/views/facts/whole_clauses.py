@@ -18,6 +18,7 @@ from treering.views.facts.phrasing import is_telling
 from treering.views.facts.verbs import (
     ADJECTIVES,
     DANGLING,
+    DETERMINERS,
     JUDGED,
     KIN,
     PARTNERS,
@@ -44,7 +45,10 @@ _VERBS: Final = _INTO | _PARTED | _ACQUIRED | _TAKEN
 _SIGNS: Final = _VERBS | word_set("now new been")
 """A sentence without any of these words tells of no change."""
 
-_VERB = "|".join(sorted(_VERBS))
+_OF_THINGS: Final = word_set("went gone came come cut raised lowered reduced increased turned rolled")
+"""What a thing does, or is done to it, and a person only on a trip: "my dose went to 20 mg"."""
+
+_VERB = "|".join(sorted(_VERBS - _OF_THINGS))
 _HEDGED = r"(?:near|hard|bare|scarce|possib|probab|supposed|alleged|apparent|like|on|ear)ly\b"
 _ADVERBS = (
     rf"(?: (?:(?!{_HEDGED})[a-z]+ly|just|now|also|at last|at long last|since|then|already|both|"
@@ -53,7 +57,7 @@ _ADVERBS = (
 _SUBJECT = r"(?:I|[Ww]e)"
 _SPEAKER = re.compile(
     rf"(?:(?P<front>[\w'-]+(?: [\w'-]+)+) )??{_SUBJECT}(?:(?: both| all|,? (?:[\w'-]+ )?and I))?"
-    rf"(?:'ve| have|'m| am|'re| are)?{_ADVERBS} (?P<verb>{_VERB}){_ADVERBS} (?P<rest>.+)"
+    rf"(?:'ve| have|'m| am|'re| are)?{_ADVERBS} (?P<verb>{_VERB}),?{_ADVERBS} (?P<rest>.+)"
 )
 """The speaker, an auxiliary and adverbs, none of which negates or supposes, and a verb."""
 
@@ -114,7 +118,8 @@ _NOT_MEANT_BEFORE = re.compile(
     r"should|might|may|maybe|perhaps|almost|nearly|before|when|while|once|until|said|says|saying|"
     r"told|tells?|asked|asks|claims?|wrote|story|novel|going to|about to|used to|the day|"
     r"the (?:year|week|month|time|night|moment)|years? ago|rumou?r\w*|lyrics?|song)\b"
-    r"|[?\"“”]|'d\b|'ll\b|n't\b"
+    r"|[?\"“”]|'d\b|'ll\b|n't\b",
+    re.IGNORECASE,
 )
 """What stands before a clause that is supposed, reported or of another time."""
 
@@ -129,7 +134,7 @@ _NOT_MEANT_AFTER = re.compile(
 """What is said behind a clause that was not meant, or did not come about."""
 
 _OF_THEN = re.compile(
-    r"\b(?:when|while|until|till|if|unless|before (?:I|we|my|the)|ago|as an? "
+    r"\b(?:when|while|(?<!\d )until|(?<!\d )till|if|unless|before (?:I|we|my|the)|ago|as an? "
     r"(?:kid|child|boy|girl|student|teenager|baby)|"
     r"(?:in|by|since|during|around) (?:19|20)\d\d|back then|in the (?:end I|\w+ties)|for now|"
     r"temporar\w+|for (?:the|a|an|one|two|three|this) (?:few |couple of |whole |long )?"
@@ -156,6 +161,9 @@ _FROM_TO = re.compile(
     r"(?P<into>to|into|onto) (?P<new>.+)$"
 )
 _TOWARDS = re.compile(r"(?:^|.*? )(?:to|into|onto|for|with|out of|in with) (?P<new>.+)$")
+_FURTHER = re.compile(
+    r"(?:over|back|up|down|across|out) (?:to|into) |(?:to|into|in with|onto) (?:an?|my|our)\b"
+)
 _AIM = re.compile(r" to (?!(?:the|an?|my|our|his|her|their)\b)[a-z]{2,}\b.*$")
 """What a change is for, behind what it went to: "to the box room to make space"."""
 
@@ -168,6 +176,7 @@ _HAPPENING: Final = word_set(
 )
 """What one joins or changes for a moment."""
 
+_MOMENTARY: Final = PASSING | DETERMINERS | word_set("the one next other first last new same")
 _NO_THINGS: Final = THOUGHTS | WORKED | SEVERAL | RIDES
 _PERSONS: Final = KIN | PARTNERS | PETS
 _UP: Final = {"gave": "up", "given": "up", "took": "up", "taken": "up", "picked": "up"}
@@ -265,13 +274,14 @@ def _is_swap(verb: str, rest: str) -> bool:
     """Whether "for" or "with" brings what is there in place of something."""
     if verb in ("swapped", "traded", "exchanged", "replaced", "swopped"):
         return re.search(r" (?:for|with) ", rest) is not None
-    is_into = re.match(r"(?:over |back |up |down )*(?:to|into|in with) (?:an?|my|our)\b", rest)
-    return is_into is not None and verb not in ("went", "gone", "came", "come", "turned", "cut")
+    if verb in ("moved", "relocated"):  # to a name, as the forms know, or to a tool
+        return _FURTHER.match(rest) is not None
+    return re.match(r"(?:[a-z]+ )?(?:to|into|onto) ", rest) is not None
 
 
 def _passes(words: str) -> bool:
     """Whether something is where one is for a moment: "the sofa", "the left lane"."""
-    return not PASSING.isdisjoint(words.lower().split()[:4]) and not is_telling(words.split())
+    return all(word in _MOMENTARY or word.isdigit() for word in words.lower().split())
 
 
 def _of_own(text: str) -> Iterator[Assertion]:
