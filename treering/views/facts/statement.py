@@ -177,9 +177,11 @@ _UNASSERTED = re.compile(
 """What makes all of a sentence supposed, reported or not meant."""
 
 _GOES_ON_AS = re.compile(
-    r" (?:(?:in|near|of|outside|by) (?:the )?(?-i:[A-Z])"
+    r" (?:(?:in|near|of|outside|by) (?:the )?[^\W\da-z_]"
+    r"|(?:over|under|above|behind|beside|outside|near) (?:the|our|my) \w+$"
     r"|(?!(?:and|or|but|with|without|for|from|to|at|in|on|by|of|near|as|than|who|which|that|"
     r"the|an?|my|our|is|are|was|has|have|had|now|again|too|permanently|instead)\b)[a-z-]+$)"
+    r"|, [a-z]+ \d[\w/-]*$"
 )
 """How a value goes on that was cut: "house in Évora", "the Porto office"."""
 

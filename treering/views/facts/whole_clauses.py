@@ -71,12 +71,19 @@ _OWN = re.compile(
     rf"(?P<verb>{'|'.join(sorted(_INTO))}|put back|put forward|brought forward|rescheduled|"
     r"pushed back|renamed|reset) (?P<rest>(?:.+ )?(?:to|into|from|onto) .+)"
 )
+_FOR_ME = re.compile(
+    r"(?!(?:[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Tt]hat|[Tt]his|[Ww]h\w+|I|[Ww]e)\b)(?P<who>[A-Za-z][\w' -]*?)"
+    rf"(?:'ve|'s| have| has)?{_ADVERBS} (?P<verb>{'|'.join(sorted(_INTO - {'went', 'gone', 'came'}))}) "
+    r"(?P<rest>(?:my|our)\b.+)"
+)
+"""What others did to what is the speaker's: "they moved my one-to-one to Thursdays"."""
+
 _IS_NOW = re.compile(
     r"(?:[Mm]y|[Oo]ur) (?P<noun>.+?)(?:'s| is| are)(?: now (?P<value>.+)|(?: (?P<later>.+) now))"
 )
 _AT_HOME = re.compile(
-    r"[Tt]he (?P<noun>[a-z'-]+(?: [a-z'-]+){0,4}?)(?:'s| is| are| lives?| sits?| stands?| hangs?)"
-    r"(?: now (?P<value>.+)|(?: (?P<later>.+) now))"
+    r"[Tt]he (?P<noun>[a-z'-]+(?: [a-z'-]+){0,4}?)(?:(?:'s| is| are| lives?| sits?| stands?| hangs?)"
+    r"(?: now (?P<value>.+)|(?: (?P<later>.+) now))| now (?:live|sit|stand|hang)s? (?P<there>.+))"
 )
 _HOME = re.compile(
     r"\b(?:kitchen|bathroom|bedroom|hall|hallway|lounge|living room|sitting room|dining room|"
@@ -102,11 +109,17 @@ _NUMBER = re.compile(r"[-+±£$€#]?\d")
 
 _CLAUSES = re.compile(
     r"\s*[;:]\s+|,\s+(?!(?:over |down |up |out |back |all the way )*(?:from|to|into|onto)\b|"
-    r"(?:an?|the) [^,]+$)"
+    r"(?:an?|the) [^,]+$|[a-z]+ \d[\w/-]*(?:[.!]|$))"
     r"|,? (?:and|but|so|then|because|since|though|although|which|who)(?: then| now| also)* "
     r"(?=(?:I|[Ww]e|my|our|the|it|it's|that|that's|he|she|they|there|no|not|am)\b"
     rf"|(?:[\w'-]+ ){{1,5}}(?:I|we)(?:'ve)? |(?:[a-z]+ly |just |finally )?(?:{_VERB})\b)"
 )
+_BETWEEN = re.compile(
+    r"^(?P<who>(?:(?:[Mm]y|[Oo]ur) [^,]+|I|[Ww]e)), (?!(?:and|or|but|so|I|we|my|our)\b)[^,]+, "
+    rf"(?=(?:is|are|has|have|now|was|were|just|finally|{_VERB}|{'|'.join(_OF_THINGS)})\b)"
+)
+"""What stands between a subject and its verb: "my new physio, the one at the gym, is …"."""
+
 _LEAD = re.compile(
     r"(?:(?:and|so|but|then|now|also|yesterday|finally|recently|anyway|well|still|because|since|"
     r"today|tonight|this morning|last (?:week|weekend|month|year|night)|by the way),? )*",
@@ -116,7 +129,7 @@ _NOT_MEANT_BEFORE = re.compile(
     r"\b(?:if|unless|whether|thinks?|thinking|thought|reckons?|assumes?|wish\w*|wonder\w*|hop(?:e|"
     r"es|ing)|kidding|jk|jok(?:e|es|ed|ing)|pretend\w*|imagin\w*|suppos\w*|dream\w*|would|could|"
     r"should|might|may|maybe|perhaps|almost|nearly|before|when|while|once|until|said|says|saying|"
-    r"told|tells?|asked|asks|claims?|wrote|story|novel|going to|about to|used to|the day|"
+    r"told|tells?|asked|asks|claims?|wrote|how|story|novel|going to|about to|used to|the day|"
     r"the (?:year|week|month|time|night|moment)|years? ago|rumou?r\w*|lyrics?|song)\b"
     r"|[?\"“”]|'d\b|'ll\b|n't\b",
     re.IGNORECASE,
@@ -142,19 +155,20 @@ _OF_THEN = re.compile(
     r"weekend|night|nights|month|months|summer|winter|spring|autumn|semester|fortnight|moment|"
     r"while|bit|time being|hour|hours|minute|minutes|holidays?|visit)|tomorrow|tonight|next "
     r"(?:week|month|year|spring|summer)|in my (?:dreams?|head|mind|twenties|teens|thirties|youth|"
-    r"childhood|novel|story|game)|and back(?: again)?|in the (?:game|dream|story|film|movie|novel|"
-    r"book|play|chapter|level|song|simulation)|not|never|by mistake|accidentally|nothing|nowhere)\b"
+    r"childhood|novel|story|game)|and back(?: again)?|in (?:the|that|this|my|a) (?:game|dream|story|film|movie|"
+    r"novel|book|play|level|song|simulation|series|show)|(?:chapter|scene|episode|act) \w+|not|never|by mistake|accidentally|nothing|nowhere)\b"
     r"|\?|n't\b"
 )
 """What makes a change one of the past, of a while, of a game or none."""
 
 _VALUE_END = re.compile(
     r"\s+(?:so|because|since|which|who|whom|whose|where|as (?:I|we|my|it|the)|thanks|please|pls|"
-    r"btw|lol|haha|in case|after|following|due to|effective|as of|with effect)\b.*$"
+    r"without|btw|lol|haha|in case|after|following|due to|effective|as of|with effect)\b.*$"
     r"|\s+(?:last|this|next) \w+.*$|\s+(?:on|in|since|from) (?:Mon|Tues|Wednes|Thurs|Fri|Satur|"
     r"Sun|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*.*$"
     r"|\s+(?:today|yesterday|recently|at last|for good)\b.*$"
 )
+_BESIDE = re.compile(r", (?![a-z]+ \d)")
 _FROM_TO = re.compile(
     r"^(?P<thing>.*?)(?:, )?\b(?:(?:over|down|up|out|across|back|straight|all the way) )*from "
     r"(?P<old>.+?),? (?:(?:over|down|up|out|across|back|through|straight|on|all the way) )*"
@@ -176,7 +190,9 @@ _HAPPENING: Final = word_set(
 )
 """What one joins or changes for a moment."""
 
-_MOMENTARY: Final = PASSING | DETERMINERS | word_set("the one next other first last new same")
+_MOMENTARY: Final = PASSING | DETERMINERS | word_set(
+    "the one next other first last new same hand hands foot pocket lap knee"
+)
 _NO_THINGS: Final = THOUGHTS | WORKED | SEVERAL | RIDES
 _PERSONS: Final = KIN | PARTNERS | PETS
 _UP: Final = {"gave": "up", "given": "up", "took": "up", "taken": "up", "picked": "up"}
@@ -188,8 +204,9 @@ def whole_clauses(sentence: str) -> Iterator[Assertion]:
     The value of an assertion begins with the verb, "moved to a little house in Évora"; of "my X is
     now Y" it is Y.
     """
-    if _SIGNS.isdisjoint(sentence.lower().split()):
+    if _SIGNS.isdisjoint(sentence.lower().replace(",", " ").split()):
         return
+    sentence = _BETWEEN.sub(r"\g<who> ", sentence)
     start, is_of_speaker, has_parted = 0, False, False
     for stop, after in _bounds(sentence):
         clause = sentence[start:stop].rstrip(" .!,")
@@ -231,9 +248,14 @@ def _of_clause(
         yield Assertion(SELF, "", been["value"].strip(), "holds")
     elif text[:3].lower() in ("my ", "our", "mum", "mom", "dad", "gra", "nan"):
         yield from _of_own(text)
-    elif (home := _AT_HOME.fullmatch(text)) and _HOME.search(home["value"] or home["later"]):
-        if _is_thing(home["noun"], _NO_THINGS | _PERSONS):
-            yield Assertion(f"my {home['noun']}", "", f"is {_tidy(_of_now(home))}", "holds")
+    elif home := _AT_HOME.fullmatch(text):
+        place = _tidy(home["value"] or home["later"] or home["there"])
+        if _HOME.search(place) and _is_thing(home["noun"], _NO_THINGS | _PERSONS):
+            yield Assertion(f"my {home['noun']}", "", f"is {place}", "holds")
+    elif done := _FOR_ME.fullmatch(text):
+        value = _into(done["verb"], done["rest"])
+        if value and _NOT_MEANT_BEFORE.search(done["who"]) is None:
+            yield Assertion(SELF, "", value, "holds")
 
 
 def _value(verb: str, rest: str, *, has_parted: bool) -> str:
@@ -248,7 +270,7 @@ def _value(verb: str, rest: str, *, has_parted: bool) -> str:
     else:
         is_change = _DETERMINED.match(rest) is not None and (verb != "left" or has_parted)
     nouns = _tidy(rest).lower().split()
-    if not is_change or not _HAPPENING.isdisjoint((*nouns[:1], *nouns[-1:])):
+    if not is_change or not _HAPPENING.isdisjoint((*nouns[:3], *nouns[-1:])):
         return ""
     return f"{verb} {_tidy(rest)}"
 
@@ -320,7 +342,7 @@ def _is_value(value: str) -> bool:
 
 def _tidy(phrase: str) -> str:
     """A phrase without what follows it, and without words at its end that only say "now"."""
-    words = _VALUE_END.sub("", phrase.split(", ")[0]).strip(" .!,").split()
+    words = _VALUE_END.sub("", _BESIDE.split(phrase)[0]).strip(" .!,").split()
     while words and (words[-1].lower() in TRAILING | DANGLING or words[-1].lower() == "now"):
         words.pop()
     return " ".join(words)
