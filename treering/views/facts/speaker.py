@@ -26,6 +26,7 @@ from treering.views.facts.verbs import (
     DONE,
     ENDED,
     GOING,
+    HAPPENING,
     HAVE,
     KINDS,
     NAMED_ME,
@@ -203,6 +204,10 @@ def _done(it: Predicate) -> Iterator[Assertion]:
     elif verb in ACQUIRED:
         thing = placed(rest[1:] if rest[:1] == ("up",) else rest)
         yield from _habit(("have", thing) if thing else ("have",))
+    elif verb == "joined" and not HAPPENING.isdisjoint(word.lower() for word in rest[:2]):
+        return
+    elif verb == "keep" and not PROGRESSIVE_NOT.isdisjoint(rest[:1]):
+        return  # "keep hoping" is what "am hoping" is
     elif verb in TAKEN or (it.auxiliaries & HAVE and verb in DONE):
         yield from _habit((it.verb, *rest))
     elif verb in HAVE:

@@ -19,6 +19,7 @@ from treering.views.facts.verbs import (
     ADJECTIVES,
     DANGLING,
     DETERMINERS,
+    HAPPENING,
     JUDGED,
     KIN,
     PARTNERS,
@@ -108,7 +109,7 @@ _PLACED = re.compile(
 _NUMBER = re.compile(r"[-+±£$€#]?\d")
 
 _CLAUSES = re.compile(
-    r"\s*[;:]\s+|,\s+(?!(?:over |down |up |out |back |all the way )*(?:from|to|into|onto)\b|"
+    r"[;:]\s+|,\s+(?!(?:over |down |up |out |back |all the way )*(?:from|to|into|onto)\b|"
     r"(?:an?|the) [^,]+$|[a-z]+ \d[\w/-]*(?:[.!]|$))"
     r"|,? (?:and|but|so|then|because|since|though|although|which|who)(?: then| now| also)* "
     r"(?=(?:I|[Ww]e|my|our|the|it|it's|that|that's|he|she|they|there|no|not|am)\b"
@@ -183,13 +184,6 @@ _AIM = re.compile(r" to (?!(?:the|an?|my|our|his|her|their)\b)[a-z]{2,}\b.*$")
 
 _DETERMINED = re.compile(r"(?:the|an?|my|our|his|her|both|all|half|two|three|four|[A-Z\d])\b")
 _THING = re.compile(r"(?:my|our)\b")
-_HAPPENING: Final = word_set(
-    "call meeting queue line chat conversation discussion party session stream zoom webinar lobby "
-    "server thread dots forces others him her them you us me it that this in up mind minds subject "
-    "topic room rooms clothes outfit sheets nappy diaper tyre tire bulb lightbulb"
-)
-"""What one joins or changes for a moment."""
-
 _MOMENTARY: Final = PASSING | DETERMINERS | word_set(
     "the one next other first last new same hand hands foot pocket lap knee"
 )
@@ -204,9 +198,10 @@ def whole_clauses(sentence: str) -> Iterator[Assertion]:
     The value of an assertion begins with the verb, "moved to a little house in Évora"; of "my X is
     now Y" it is Y.
     """
-    if _SIGNS.isdisjoint(sentence.lower().replace(",", " ").split()):
+    if _SIGNS.isdisjoint(_words(sentence)):
         return
-    sentence = _BETWEEN.sub(r"\g<who> ", sentence)
+    if sentence.count(", ") > 1:
+        sentence = _BETWEEN.sub(r"\g<who> ", sentence)
     start, is_of_speaker, has_parted = 0, False, False
     for stop, after in _bounds(sentence):
         clause = sentence[start:stop].rstrip(" .!,")
@@ -214,16 +209,24 @@ def whole_clauses(sentence: str) -> Iterator[Assertion]:
         text = clause[lead.end() :] if lead else clause
         if is_of_speaker and text.partition(" ")[0] in _VERBS:
             text = f"I {text}"
-        is_meant = (
-            _NOT_MEANT_BEFORE.search(sentence, 0, start) is None
-            and _NOT_MEANT_AFTER.search(sentence, stop) is None
-        )
-        change = _SPEAKER.fullmatch(text)
+        has_sign = not _SIGNS.isdisjoint(_words(text))
+        change = _SPEAKER.fullmatch(text) if has_sign else None
         is_of_speaker = change is not None or text.startswith(("I ", "I'", "We", "we"))
-        if is_meant and _OF_THEN.search(text) is None:
-            yield from _of_clause(text, change, has_parted=has_parted)
-        has_parted |= change is not None and change["verb"] in _PARTED | _TAKEN | _INTO
+        changes = [*_of_clause(text, change, has_parted=has_parted)] if has_sign else []
+        if changes and _OF_THEN.search(text) is None and _is_meant(sentence, start, stop):
+            yield from changes
+        has_parted |= change is not None and change["verb"] not in _ACQUIRED
         start = after
+
+
+def _words(text: str) -> list[str]:
+    return text.lower().replace(",", " ").split()
+
+
+def _is_meant(sentence: str, start: int, stop: int) -> bool:
+    """Whether nothing around a clause says that it is supposed, reported or did not come about."""
+    is_told = _NOT_MEANT_BEFORE.search(sentence, 0, start) is None
+    return is_told and _NOT_MEANT_AFTER.search(sentence, stop) is None
 
 
 def _bounds(sentence: str) -> Iterator[tuple[int, int]]:
@@ -270,7 +273,7 @@ def _value(verb: str, rest: str, *, has_parted: bool) -> str:
     else:
         is_change = _DETERMINED.match(rest) is not None and (verb != "left" or has_parted)
     nouns = _tidy(rest).lower().split()
-    if not is_change or not _HAPPENING.isdisjoint((*nouns[:3], *nouns[-1:])):
+    if not is_change or not HAPPENING.isdisjoint((*nouns[:3], *nouns[-1:])):
         return ""
     return f"{verb} {_tidy(rest)}"
 
@@ -288,7 +291,7 @@ def _into(verb: str, rest: str) -> str:
     if towards is None or not (_THING.match(rest) or _is_swap(verb, rest)):
         return ""
     new = _tidy(_AIM.sub("", towards["new"]))
-    is_moment = _passes(new) or rest.split()[1].lower() in _HAPPENING | THOUGHTS
+    is_moment = _passes(new) or rest.split()[1].lower() in HAPPENING | THOUGHTS
     return "" if is_moment or not new else f"{verb} {_tidy(rest[: towards.start('new')] + new)}"
 
 
