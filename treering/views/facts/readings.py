@@ -48,7 +48,7 @@ _UNCERTAIN = re.compile(
     r"(?:child|kid|boy|girl|student|teenager)|"
     r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
     r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
-    r"month|summer|winter|evening|morning|afternoon)|tonight|tomorrow|next (?:week|month|year|"
+    r"month|summer|winter|evening|morning|afternoon)|tempted|how (?:I|we)|half a mind|tonight|tomorrow|next (?:week|month|year|"
     r"spring|summer)|never|almost|nearly|not yet|soon|on holiday|basically|practically|virtually|"
     r"the time|one day|at this point|sometimes|(?:in|by) (?:19|20)\d\d)\b",
     re.IGNORECASE,
@@ -60,7 +60,7 @@ _UNCERTAIN_WORDS: Final = word_set(
     "once ago then days child kid boy girl student teenager back youth twenties teens childhood "
     "until till now weekend week day night month summer winter time being moment fortnight season "
     "evening morning afternoon tonight tomorrow next never almost nearly yet soon holiday "
-    "basically practically virtually point sometimes in by"
+    "tempted how mind basically practically virtually point sometimes in by"
 )
 """Words of which each match of ``_UNCERTAIN`` has one, but for "temporarily"."""
 

@@ -188,8 +188,10 @@ _GOES_ON_AS = re.compile(
 _UNDONE = re.compile(
     r"(?:I|[Ww]e)(?:'ve| have)? (?:very |so )?(?:nearly|almost|(?:was|were) (?:about|going|meant|"
     r"supposed) to|came close to|came this close to)\b(?!.*\b(?:but|instead|then|now)\b)"
+    r"|In (?:level|chapter|scene|round|season|act|episode) \w+|In (?:the game|Monopoly|Minecraft|Catan|"
+    r"Skyrim|the Sims|The Sims|Stardew Valley|Animal Crossing|Fallout|Zelda) "
 )
-"""What did not come about; the rest of the sentence tells why."""
+"""What did not come about, with the rest of the sentence, which tells why; what is of a game."""
 
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
@@ -266,7 +268,7 @@ def _merged(read: Iterable[Statement]) -> list[Statement]:
 
 def _going_on(statement: Statement, other: Statement) -> str:
     """The value of another statement with what this one has behind it: "house" is "in Évora"."""
-    if other.slot.startswith(DOES) or not statement.slot.startswith(DOES):
+    if other.sense != "begins" or not statement.slot.startswith(DOES):
         return ""
     before, found, after = statement.value.partition(other.value)
     is_more = found and before and not found[-1].isdigit() and _GOES_ON_AS.match(after)
@@ -462,6 +464,8 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
 
 def _is_of_many(subject: str, slot: str) -> bool:
     """Whether a statement is about one of many, or theirs: "my colleague's husband"."""
+    if subject in _ANYBODY or _OF_THE_WORLD.match(slot):
+        return True
     words = subject.partition("'s ")[2].replace("'s", "").split()
     owners = [word[:-2] for word in slot.split() if word.endswith("'s")]
     many = slot.rpartition(" ")[2]
@@ -478,6 +482,11 @@ def _is_of_now(subject: str, slot: str) -> bool:
 
 
 _OF_NOW: Final = THOUGHTS | WORKED
+_ANYBODY: Final = frozenset("kids people children men women teenagers students parents".split())
+_OF_THE_WORLD = re.compile(
+    r"(?:capital|president|population|mayor|king|queen|prime minister|price|currency) of "
+)
+"""What everybody may know: "the capital of Kazakhstan is now Astana"."""
 _UNREAL: Final = frozenset(
     ["dream", "ideal", "imaginary", "fantasy", "fictional", "pretend", "fake", "hypothetical"]
 )

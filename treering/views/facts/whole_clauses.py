@@ -46,7 +46,9 @@ _VERBS: Final = _INTO | _PARTED | _ACQUIRED | _TAKEN
 _SIGNS: Final = _VERBS | word_set("now new been")
 """A sentence without any of these words tells of no change."""
 
-_OF_THINGS: Final = word_set("went gone came come cut raised lowered reduced increased turned rolled")
+_OF_THINGS: Final = word_set(
+    "went gone came come cut raised lowered reduced increased turned rolled"
+)
 """What a thing does, or is done to it, and a person only on a trip: "my dose went to 20 mg"."""
 
 _VERB = "|".join(sorted(_VERBS - _OF_THINGS))
@@ -184,8 +186,10 @@ _AIM = re.compile(r" to (?!(?:the|an?|my|our|his|her|their)\b)[a-z]{2,}\b.*$")
 
 _DETERMINED = re.compile(r"(?:the|an?|my|our|his|her|both|all|half|two|three|four|[A-Z\d])\b")
 _THING = re.compile(r"(?:my|our)\b")
-_MOMENTARY: Final = PASSING | DETERMINERS | word_set(
-    "the one next other first last new same hand hands foot pocket lap knee"
+_MOMENTARY: Final = (
+    PASSING
+    | DETERMINERS
+    | word_set("the one next other first last new same hand hands foot pocket lap knee")
 )
 _NO_THINGS: Final = THOUGHTS | WORKED | SEVERAL | RIDES
 _PERSONS: Final = KIN | PARTNERS | PETS
@@ -236,9 +240,7 @@ def _bounds(sentence: str) -> Iterator[tuple[int, int]]:
     yield len(sentence), len(sentence)
 
 
-def _of_clause(
-    text: str, change: re.Match[str] | None, *, has_parted: bool
-) -> Iterator[Assertion]:
+def _of_clause(text: str, change: re.Match[str] | None, *, has_parted: bool) -> Iterator[Assertion]:
     if change:
         front = (change["front"] or "").split()
         is_told = not front or (
@@ -286,6 +288,8 @@ def _into(verb: str, rest: str) -> str:
         if old.lower() == new.lower() or _passes(old) or _passes(new) or not new:
             return ""
         thing = moved["thing"].strip(" ,")
+        if not WORKED.isdisjoint(thing.lower().split()):
+            return ""  # "moved the cursor from line 3 to line 9"
         return f"{verb} {thing} {moved['into']} {new}".replace("  ", " ")
     towards = _TOWARDS.match(rest)
     if towards is None or not (_THING.match(rest) or _is_swap(verb, rest)):
