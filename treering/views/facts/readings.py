@@ -48,7 +48,8 @@ _UNCERTAIN = re.compile(
     r"(?:child|kid|boy|girl|student|teenager)|"
     r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
     r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
-    r"month|summer|winter|evening|morning|afternoon)|tempted|how (?:I|we)|half a mind|tonight|tomorrow|next (?:week|month|year|"
+    r"month|summer|winter|evening|morning|afternoon)|tempted|"
+    r"how (?:I|we)|half a mind|tonight|tomorrow|next (?:week|month|year|"
     r"spring|summer)|never|almost|nearly|not yet|soon|on holiday|basically|practically|virtually|"
     r"the time|one day|at this point|sometimes|(?:in|by) (?:19|20)\d\d)\b",
     re.IGNORECASE,

@@ -23,6 +23,7 @@ from treering.views.facts.form import DOES, Form
 from treering.views.facts.forms import FORMS
 from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import called, mentions
+from treering.views.facts.merging import merged
 from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
@@ -68,7 +69,6 @@ _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
 _SPELT = re.compile(r"(?<=\bcol)our|(?<=\bfav)our|(?<=\bneighb)our|(?<=\bflav)our")
 """British endings: a favourite colour is a favorite color."""
 
-_ARTICLE = re.compile(r"\b(?:the|an?|my|our|old|new) ")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
 _PHONE_DIGITS: Final = 6
@@ -176,23 +176,6 @@ _UNASSERTED = re.compile(
 )
 """What makes all of a sentence supposed, reported or not meant."""
 
-_GOES_ON_AS = re.compile(
-    r" (?:(?:in|near|of|outside|by) (?:the )?[^\W\da-z_]"
-    r"|(?:over|under|above|behind|beside|outside|near) (?:the|our|my) \w+$"
-    r"|(?!(?:and|or|but|with|without|for|from|to|at|in|on|by|of|near|as|than|who|which|that|"
-    r"the|an?|my|our|is|are|was|has|have|had|now|again|too|permanently|instead)\b)[a-z-]+$)"
-    r"|, [a-z]+ \d[\w/-]*$"
-)
-"""How a value goes on that was cut: "house in Évora", "the Porto office"."""
-
-_UNDONE = re.compile(
-    r"(?:I|[Ww]e)(?:'ve| have)? (?:very |so )?(?:nearly|almost|(?:was|were) (?:about|going|meant|"
-    r"supposed) to|came close to|came this close to)\b(?!.*\b(?:but|instead|then|now)\b)"
-    r"|In (?:level|chapter|scene|round|season|act|episode) \w+|In (?:the game|Monopoly|Minecraft|Catan|"
-    r"Skyrim|the Sims|The Sims|Stardew Valley|Animal Crossing|Fallout|Zelda) "
-)
-"""What did not come about, with the rest of the sentence, which tells why; what is of a game."""
-
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -221,7 +204,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             sentence = _REMARK.sub("", sentence)
         if sentence.endswith("?"):
             continue
-        if not may_state(sentence) or _UNDONE.match(sentence):
+        if not may_state(sentence):
             before = []
             continue
         of_oneself = _is_of_oneself(sentence, before)
@@ -235,7 +218,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             unread = (*remaining(sentence), *whole_clauses(sentence))
             stated += _stated_by(unread, speaker, is_casual=is_casual(written))
         before = read
-        for statement in _merged(stated):
+        for statement in merged(stated):
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
 
@@ -250,57 +233,6 @@ def _is_question(written: str) -> bool:
 def _sentence_of(clause: Clause) -> str:
     """A clause about the speaker as a sentence of its own, which forms read."""
     return f"I {' '.join(clause.words)}".replace(" '", "'").replace(" ,", ",")
-
-
-def _merged(read: Iterable[Statement]) -> list[Statement]:
-    """The statements of one sentence, each once, though both a form and a clause give it."""
-    merged: list[Statement] = []
-    for statement in read:
-        place = next((n for n, other in enumerate(merged) if _repeats(statement, other)), None)
-        if place is None:
-            merged.append(statement)
-        elif _says_more(statement, merged[place]):
-            merged[place] = statement
-        elif goes_on := _going_on(statement, merged[place]):
-            merged[place] = replace(merged[place], value=goes_on)
-    return merged
-
-
-def _going_on(statement: Statement, other: Statement) -> str:
-    """The value of another statement with what this one has behind it: "house" is "in Évora"."""
-    if other.sense != "begins" or not statement.slot.startswith(DOES):
-        return ""
-    before, found, after = statement.value.partition(other.value)
-    is_more = found and before and not found[-1].isdigit() and _GOES_ON_AS.match(after)
-    return found + after if is_more else ""
-
-
-def _repeats(statement: Statement, other: Statement) -> bool:
-    """Whether a statement says of a sentence what another one has said of it already."""
-    value, before = _core(statement.value), _core(other.value)
-    if (statement.subject, statement.slot) == (other.subject, other.slot):
-        is_same = statement.sense == other.sense
-        if statement.slot.startswith(DOES):
-            return is_same and (value in before or before in value)
-        return is_same or value == before
-    if statement.sense == "begins" and other.value.startswith("have a new "):
-        return False  # "a new dentist, Dr Wu" is more than something that one has
-    return value in before or (before in value and statement.slot.startswith(DOES))
-
-
-def _says_more(statement: Statement, other: Statement) -> bool:
-    """Whether of two statements of one habit the later is better: longer, or a shorter end."""
-    if statement.slot != other.slot:
-        return False
-    if not statement.slot.startswith(DOES):  # "16 and a half" says more than "16"
-        value, before = statement.value, other.value
-        return value.startswith((f"{before} ", f"{before}, ", f"{before}."))
-    is_longer = len(_core(statement.value)) > len(_core(other.value))
-    return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
-
-
-def _core(value: str) -> str:
-    return _ARTICLE.sub("", value.casefold())
 
 
 def _as_written(value: str, written: str) -> str:
@@ -482,7 +414,9 @@ def _is_of_now(subject: str, slot: str) -> bool:
 
 
 _OF_NOW: Final = THOUGHTS | WORKED
-_ANYBODY: Final = frozenset("kids people children men women teenagers students parents".split())
+_ANYBODY: Final = frozenset(
+    ["kids", "people", "children", "men", "women", "teenagers", "students", "parents"]
+)
 _OF_THE_WORLD = re.compile(
     r"(?:capital|president|population|mayor|king|queen|prime minister|price|currency) of "
 )

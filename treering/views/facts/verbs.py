@@ -273,8 +273,8 @@ THOUGHTS: Final = word_set(
     "answer excuse opinion reason aim concern theory impression understanding view take thought "
     "suggestion feeling preference mistake trick tip motto secret fault turn priority day morning "
     "evening week year weekend night time life mood mind head heart rule message response "
-    "reaction story joke brain expression face character hero word words experience intention challenge biggest best "
-    "worst next first last "
+    "reaction story joke brain expression face character hero word words experience intention "
+    "challenge biggest best worst next first last "
 )
 """Nouns with which one says what one thinks: "my point is Paris"."""
 

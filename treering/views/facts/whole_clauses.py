@@ -75,8 +75,9 @@ _OWN = re.compile(
     r"pushed back|renamed|reset) (?P<rest>(?:.+ )?(?:to|into|from|onto) .+)"
 )
 _FOR_ME = re.compile(
-    r"(?!(?:[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Tt]hat|[Tt]his|[Ww]h\w+|I|[Ww]e)\b)(?P<who>[A-Za-z][\w' -]*?)"
-    rf"(?:'ve|'s| have| has)?{_ADVERBS} (?P<verb>{'|'.join(sorted(_INTO - {'went', 'gone', 'came'}))}) "
+    r"(?!(?:[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Tt]hat|[Tt]his|[Ww]h\w+|I|[Ww]e)\b)"
+    rf"(?P<who>[A-Za-z][\w' -]*?)(?:'ve|'s| have| has)?{_ADVERBS} "
+    rf"(?P<verb>{'|'.join(sorted(_INTO - {'went', 'gone', 'came'}))}) "
     r"(?P<rest>(?:my|our)\b.+)"
 )
 """What others did to what is the speaker's: "they moved my one-to-one to Thursdays"."""
@@ -85,7 +86,8 @@ _IS_NOW = re.compile(
     r"(?:[Mm]y|[Oo]ur) (?P<noun>.+?)(?:'s| is| are)(?: now (?P<value>.+)|(?: (?P<later>.+) now))"
 )
 _AT_HOME = re.compile(
-    r"[Tt]he (?P<noun>[a-z'-]+(?: [a-z'-]+){0,4}?)(?:(?:'s| is| are| lives?| sits?| stands?| hangs?)"
+    r"[Tt]he (?P<noun>[a-z'-]+(?: [a-z'-]+){0,4}?)(?:(?:'s| is| are| lives?| sits?| stands?|"
+    r" hangs?)"
     r"(?: now (?P<value>.+)|(?: (?P<later>.+) now))| now (?:live|sit|stand|hang)s? (?P<there>.+))"
 )
 _HOME = re.compile(
@@ -158,8 +160,10 @@ _OF_THEN = re.compile(
     r"weekend|night|nights|month|months|summer|winter|spring|autumn|semester|fortnight|moment|"
     r"while|bit|time being|hour|hours|minute|minutes|holidays?|visit)|tomorrow|tonight|next "
     r"(?:week|month|year|spring|summer)|in my (?:dreams?|head|mind|twenties|teens|thirties|youth|"
-    r"childhood|novel|story|game)|and back(?: again)?|in (?:the|that|this|my|a) (?:game|dream|story|film|movie|"
-    r"novel|book|play|level|song|simulation|series|show)|(?:chapter|scene|episode|act) \w+|not|never|by mistake|accidentally|nothing|nowhere)\b"
+    r"childhood|novel|story|game)|and back(?: again)?|in (?:the|that|this|my|a) (?:game|"
+    r"dream|story|film|movie|"
+    r"novel|book|play|level|song|simulation|series|show)|(?:chapter|scene|episode|act) \w+|"
+    r"not|never|by mistake|accidentally|nothing|nowhere)\b"
     r"|\?|n't\b"
 )
 """What makes a change one of the past, of a while, of a game or none."""

@@ -123,7 +123,8 @@ _DROPPED_MY = re.compile(
 """A note about something of the speaker's: "Dentist is Dr Wu as of this week"."""
 
 _BEEN = re.compile(
-    r"^(?=been (?:\w+ly )?(?:\w+ing|on|in|at|with) .*(?:\bsince (?!our last|we )|\byears?\b|\bmonths\b|\bages\b))",
+    r"^(?=been (?:\w+ly )?(?:\w+ing|on|in|at|with) "
+    r".*\b(?:since (?!our last|we )|years?\b|months\b|ages\b))",
     re.IGNORECASE,
 )
 _STATE = re.compile(
