@@ -155,7 +155,7 @@ def test_the_upstream_key_comes_from_the_environment_and_is_not_told(
         serving(process, "--upstream", model.url) as (running, url),
     ):
         asked = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
-        answer = httpx2.post(f"{url}/v1/chat/completions", json=asked)
+        answer = httpx2.post(f"{url}/v1/chat/completions", json=asked, timeout=TIMEOUT_S)
         assert answer.json()["choices"][0]["message"]["content"] == "Hello."
         assert model.requests[0].headers["authorization"] == "Bearer sk-secret"
         running.terminate()
