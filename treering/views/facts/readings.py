@@ -87,11 +87,19 @@ def asserted(read: Sequence[Clause]) -> list[Clause]:
             is_asserted = False
         elif starts_anew:  # what goes on without a subject goes on in the time of the one before
             is_asserted = True
+        if _is_undone(clause) and after is not None and after.goes_on:
+            is_asserted = False  # "I haven't left the church and joined a sect"
         if is_asserted and (clause.subject != SELF or predicate_of(clause) is not None):
             holding.append(clause)
         else:
             is_asserted = False
     return holding
+
+
+def _is_undone(clause: Clause) -> bool:
+    """Whether a clause says that something has not been done, not that it is done no longer."""
+    words = [word.lower() for word in clause.words[:2]]
+    return words in (["have", "not"], ["has", "not"]) and "since" not in clause.words
 
 
 def _is_of_today(clause: Clause) -> bool:

@@ -299,7 +299,8 @@ RIDES: Final = word_set("train flight bus plane taxi cab uber ferry tram coach p
 HAPPENING: Final = word_set(
     "call meeting queue line chat conversation discussion party session stream zoom webinar lobby "
     "server thread dots forces others him her them you us me it that this in up mind minds subject "
-    "topic room rooms clothes outfit sheets nappy diaper tyre tire bulb lightbulb"
+    "topic room rooms clothes outfit sheets nappy diaper tyre tire bulb lightbulb "
+    "motorway road traffic pyjamas gear"
 )
 """What one joins or changes for a moment."""
 

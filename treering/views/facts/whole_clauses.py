@@ -57,9 +57,9 @@ _ADVERBS = (
     rf"(?: (?:(?!{_HEDGED})[a-z]+ly|just|now|also|at last|at long last|since|then|already|both|"
     r"all|even|only just|in the end|gone and|went and|up and|sort of|kind of|pretty much))*"
 )
-_SUBJECT = r"(?:I|[Ww]e)"
+_SUBJECT = r"(?:(?:(?:[Mm]y|[Tt]he) [\w'-]+|[A-Z][\w'-]+) and )?(?:I|[Ww]e)"
 _SPEAKER = re.compile(
-    rf"(?:(?P<front>[\w'-]+(?: [\w'-]+)+) )??{_SUBJECT}(?:(?: both| all|,? (?:[\w'-]+ )?and I))?"
+    rf"(?:(?P<front>[\w'-]+(?: [\w'-]+)+) )??{_SUBJECT}(?: both| all)?"
     rf"(?:'ve| have|'m| am|'re| are)?{_ADVERBS} (?P<verb>{_VERB}),?{_ADVERBS} (?P<rest>.+)"
 )
 """The speaker, an auxiliary and adverbs, none of which negates or supposes, and a verb."""
@@ -169,8 +169,8 @@ _OF_THEN = re.compile(
 """What makes a change one of the past, of a while, of a game or none."""
 
 _VALUE_END = re.compile(
-    r"\s+(?:so|because|since|which|who|whom|whose|where|as (?:I|we|my|it|the)|thanks|please|pls|"
-    r"without|btw|lol|haha|in case|after|following|due to|effective|as of|with effect)\b.*$"
+    r"\s+(?:so|because|since|as (?:I|we|my|it|the)|thanks|please|pls|"
+    r"without \w+ing|btw|lol|haha|in case|after|following|due to|effective|as of|with effect)\b.*$"
     r"|\s+(?:last|this|next) \w+.*$|\s+(?:on|in|since|from) (?:Mon|Tues|Wednes|Thurs|Fri|Satur|"
     r"Sun|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*.*$"
     r"|\s+(?:today|yesterday|recently|at last|for good)\b.*$"
@@ -183,7 +183,8 @@ _FROM_TO = re.compile(
 )
 _TOWARDS = re.compile(r"(?:^|.*? )(?:to|into|onto|for|with|out of|in with) (?P<new>.+)$")
 _FURTHER = re.compile(
-    r"(?:over|back|up|down|across|out) (?:to|into) |(?:to|into|in with|onto) (?:an?|my|our)\b"
+    r"(?:over|back|up|down|across|out) (?:to|into) "
+    r"|(?:out of .+? )?(?:to|into|in with|onto) (?:an?|my|our)\b(?! pyjamas)"
 )
 _AIM = re.compile(r" to (?!(?:the|an?|my|our|his|her|their)\b)[a-z]{2,}\b.*$")
 """What a change is for, behind what it went to: "to the box room to make space"."""
@@ -218,13 +219,23 @@ def whole_clauses(sentence: str) -> Iterator[Assertion]:
         if is_of_speaker and text.partition(" ")[0] in _VERBS:
             text = f"I {text}"
         has_sign = not _SIGNS.isdisjoint(_words(text))
-        change = _SPEAKER.fullmatch(text) if has_sign else None
+        change = _change(text) if has_sign else None
         is_of_speaker = change is not None or text.startswith(("I ", "I'", "We", "we"))
         changes = [*_of_clause(text, change, has_parted=has_parted)] if has_sign else []
         if changes and _OF_THEN.search(text) is None and _is_meant(sentence, start, stop):
             yield from changes
         has_parted |= change is not None and change["verb"] not in _ACQUIRED
         start = after
+
+
+def _change(text: str) -> re.Match[str] | None:
+    """A change that the speaker tells of, with nothing in front that makes it another's."""
+    change = _SPEAKER.fullmatch(text)
+    front = change["front"] if change else None
+    if not front:
+        return change
+    is_told = front.split()[0].lower() in _FRONT and _NOT_MEANT_BEFORE.search(front) is None
+    return change if is_told else None
 
 
 def _words(text: str) -> list[str]:
@@ -246,11 +257,7 @@ def _bounds(sentence: str) -> Iterator[tuple[int, int]]:
 
 def _of_clause(text: str, change: re.Match[str] | None, *, has_parted: bool) -> Iterator[Assertion]:
     if change:
-        front = (change["front"] or "").split()
-        is_told = not front or (
-            front[0].lower() in _FRONT and _NOT_MEANT_BEFORE.search(change["front"]) is None
-        )
-        value = _value(change["verb"], change["rest"], has_parted=has_parted) if is_told else ""
+        value = _value(change["verb"], change["rest"], has_parted=has_parted)
         if value:
             yield Assertion(SELF, "", value, "holds")
     elif been := _BEEN.fullmatch(text):
@@ -278,6 +285,7 @@ def _value(verb: str, rest: str, *, has_parted: bool) -> str:
         is_change = has_parted and _DETERMINED.match(rest) is not None
     else:
         is_change = _DETERMINED.match(rest) is not None and (verb != "left" or has_parted)
+        is_change &= re.match(r"an? (?:bit|little|lot)\b", rest) is None
     nouns = _tidy(rest).lower().split()
     if not is_change or not HAPPENING.isdisjoint((*nouns[:3], *nouns[-1:])):
         return ""
@@ -305,15 +313,19 @@ def _into(verb: str, rest: str) -> str:
 
 def _is_swap(verb: str, rest: str) -> bool:
     """Whether "for" or "with" brings what is there in place of something."""
-    if verb in ("swapped", "traded", "exchanged", "replaced", "swopped"):
-        return re.search(r" (?:for|with) ", rest) is not None
-    if verb in ("moved", "relocated"):  # to a name, as the forms know, or to a tool
+    if verb in ("swapped", "traded", "exchanged", "swopped"):  # one swaps "with" somebody
+        return " for " in rest
+    if verb == "replaced":
+        return re.search(r" (?:for|with) (?!.* one$)", rest) is not None
+    if verb in ("moved", "relocated", "changed"):  # to a name, as the forms know, or to a tool
         return _FURTHER.match(rest) is not None
     return re.match(r"(?:[a-z]+ )?(?:to|into|onto) ", rest) is not None
 
 
 def _passes(words: str) -> bool:
     """Whether something is where one is for a moment: "the sofa", "the left lane"."""
+    if words.lower().startswith(("another", "other ", "others")):
+        return True
     return all(word in _MOMENTARY or word.isdigit() for word in words.lower().split())
 
 
