@@ -141,6 +141,12 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
+_ASKED_LAST = re.compile(
+    r"(?<=\w), (?:so |and |but )?(?:what|when|where|how|which|who|why|do|does|can|could|should|"
+    r"will|any) (?:[^,?]+\?)$"
+)
+"""What is asked behind a statement: "…, when do I start feeding them?"."""
+
 _LOOSE_TAIL = re.compile(
     r"(?<=\w), (?!(?:if|when|before|while|or|as|but only|only|just|although|unless|until|though|"
     r"(?:so|and|but) (?:I|we|my|our))\b)"
@@ -202,6 +208,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             sentence = _LOOSE_TAIL.sub("", sentence)
         if " which " in sentence or ", I " in sentence:
             sentence = _REMARK.sub("", sentence)
+        if sentence.endswith("?"):
+            sentence = _ASKED_LAST.sub("", sentence)
         if sentence.endswith("?"):
             continue
         if not may_state(sentence):

@@ -68,8 +68,9 @@ _FRONT: Final = word_set(
     "with after since in on at for from by as last this over during following thanks due because "
     "following these late early yesterday the and so then but"
 )
+_OF_FAMILY = r"[Tt]he (?:kids'|boys'|girls'|twins'|children's|baby's|dog's|cat's)"
 _OWN = re.compile(
-    r"(?:[Mm]y|[Oo]ur|(?:Mum|Mom|Dad|Gran|Nan|Grandma|Grandad)'s) (?P<noun>.+?)"
+    rf"(?:[Mm]y|[Oo]ur|{_OF_FAMILY}|(?:Mum|Mom|Dad|Gran|Nan|Grandma|Grandad)'s) (?P<noun>.+?)"
     rf"(?:(?:'s|'ve| has| have| was| were| got| is being))?{_ADVERBS}(?: been| got)?{_ADVERBS} "
     rf"(?P<verb>{'|'.join(sorted(_INTO))}|put back|put forward|brought forward|rescheduled|"
     r"pushed back|renamed|reset) (?P<rest>(?:.+ )?(?:to|into|from|onto) .+)"
@@ -82,8 +83,10 @@ _FOR_ME = re.compile(
 )
 """What others did to what is the speaker's: "they moved my one-to-one to Thursdays"."""
 
+_OWNER = re.compile(rf"(?:my|our|mum|mom|dad|gran|nan|{_OF_FAMILY}) ?", re.IGNORECASE)
 _IS_NOW = re.compile(
-    r"(?:[Mm]y|[Oo]ur) (?P<noun>.+?)(?:'s| is| are)(?: now (?P<value>.+)|(?: (?P<later>.+) now))"
+    rf"(?:[Mm]y|[Oo]ur|{_OF_FAMILY}) (?P<noun>.+?)"
+    r"(?:'s| is| are)(?: now (?P<value>.+)|(?: (?P<later>.+) now))"
 )
 _AT_HOME = re.compile(
     r"[Tt]he (?P<noun>[a-z'-]+(?: [a-z'-]+){0,4}?)(?:(?:'s| is| are| lives?| sits?| stands?|"
@@ -262,7 +265,7 @@ def _of_clause(text: str, change: re.Match[str] | None, *, has_parted: bool) -> 
             yield Assertion(SELF, "", value, "holds")
     elif been := _BEEN.fullmatch(text):
         yield Assertion(SELF, "", been["value"].strip(), "holds")
-    elif text[:3].lower() in ("my ", "our", "mum", "mom", "dad", "gra", "nan"):
+    elif _OWNER.match(text):
         yield from _of_own(text)
     elif home := _AT_HOME.fullmatch(text):
         place = _tidy(home["value"] or home["later"] or home["there"])
