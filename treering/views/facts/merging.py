@@ -38,9 +38,9 @@ def _going_on(statement: Statement, other: Statement) -> str:
     """The value of another statement with what this one has behind it: "house" is "in Évora"."""
     if other.sense != "begins" or not statement.slot.startswith(DOES):
         return ""
-    before, found, after = statement.value.partition(other.value)
-    is_more = found and before and not found[-1].isdigit() and _GOES_ON_AS.match(after)
-    return found + after if is_more else ""
+    before, value, after = statement.value.partition(other.value)
+    is_more = value and before and not value[-1].isdigit() and _GOES_ON_AS.match(after)
+    return value + after if is_more else ""
 
 
 def _repeats(statement: Statement, other: Statement) -> bool:
