@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from treering import files
-from treering.errors import InputError
+from treering.errors import InputError, TextEncodingError
+from treering.text import check_text
 from treering.views.memos.lines import shown
 from treering.views.memos.write import Part, check
 
@@ -80,7 +81,8 @@ def dialogues(path: Path, *, required: bool = True) -> list[Dialogue]:
             read.append(_dialogue(row))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(f"{path}, row {number}: {what}; {_FORMS}") from error
+            advice = "" if isinstance(error, TextEncodingError) else f"; {_FORMS}"
+            raise InputError(f"{path}, row {number}: {what}{advice}") from error
     if required and not read:
         raise InputError(f"{path} holds no dialogue with its topics; {_FORMS}")
     return read
@@ -99,17 +101,22 @@ def apart_from(own: Sequence[Dialogue], others: Iterable[str]) -> list[Dialogue]
 
 def is_instruction(row: Mapping[str, Any]) -> bool:
     """Whether a row is a prompt with its reply, in either of MemoChat's two published forms."""
-    both = "text" in row and "answer" in row
-    pair = row.get("conversations")
-    return "type" in row and (both or (isinstance(pair, list) and len(pair) == 2))
+    return isinstance(row.get("type"), str) and all(isinstance(t, str) for t in _pair(row))
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[object, object]:
+    """What may be a prompt and its reply; None where there is none."""
+    turns = row.get("conversations")
+    if not isinstance(turns, list):
+        return row.get("text"), row.get("answer")
+    values = [turn.get("value") if isinstance(turn, dict) else None for turn in turns]
+    return (values[0], values[1]) if len(values) == 2 else (None, None)
 
 
 def prompt_and_reply(row: Mapping[str, Any]) -> tuple[str, str]:
     """What such a row asks and what it expects."""
-    if "conversations" in row:
-        asked, expected = row["conversations"]
-        return str(asked["value"]), str(expected["value"])
-    return str(row["text"]), str(row["answer"])
+    asked, expected = _pair(row)
+    return str(asked), str(expected)
 
 
 def _dialogue(row: Mapping[str, Any]) -> Dialogue:
@@ -132,6 +139,8 @@ def _from_dialogsum(row: Mapping[str, Any]) -> Dialogue:
 
 
 def _from_memochat(row: Mapping[str, Any]) -> Dialogue:
+    if not is_instruction(row):
+        raise ValueError("a MemoChat row has a text and its answer, or two conversations")
     text, answer = prompt_and_reply(row)
     return _cut(_ROW_LINE.findall(text), json.loads(answer))
 
@@ -158,11 +167,15 @@ def _topic(name: object, summary: object, lines: Sequence[str]) -> DialogueTopic
         raise ValueError(f"the topic is {name!r}; give a text")
     if not lines:
         raise ValueError(f"topic {name!r} has no lines")
+    for text in (name, str(summary or ""), *lines):
+        check_text(text, "a text")
     return DialogueTopic(shown(name), shown(str(summary or "")), tuple(map(shown, lines)))
 
 
 def _said(message: Mapping[str, Any]) -> str:
     speaker = str(message.get("name") or message["role"])
+    if not isinstance(message["content"], str):
+        raise ValueError(f"the content of a message is {_short(message['content'])}; give a text")
     return f"{_ROLES.get(speaker, speaker)}: {message['content']}"
 
 
@@ -192,7 +205,7 @@ def _long_lines(text: str) -> set[str]:
 def _json(text: str, path: Path, where: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}{where}: not JSON: {error}") from error
 
 
