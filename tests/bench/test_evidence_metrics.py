@@ -87,3 +87,8 @@ def test_tokens_are_those_of_the_passages_not_of_the_units() -> None:
     assert by_rank(passages, evidence)["tokens@10"] == 1000
     assert overall(passages, evidence) == {"recall@all": 1.0, "tokens@all": 1200.0}
     assert by_rank(passages, evidence)["recall@5"] == 0.5
+
+
+def test_any_of_the_evidence_counts_from_the_rank_of_the_first() -> None:
+    measured = by_rank([RetrievedPassage((f"u{n}",), 1) for n in range(12)], frozenset({"u4", "x"}))
+    assert [measured[f"any@{k}"] for k in (3, 5, 10)] == [0.0, 1.0, 1.0]

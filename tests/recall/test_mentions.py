@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.search.lexical import Lexical
-from treering.search.mentions import names_in
+from treering.search.mentions import _is_title, names_in
 
 FILM = "Blood Street: Blood Street is a film of 1988 that Leo Fong directed after years on stage."
 PERSON = "Leo Fong: Leo Fong, born in Canton, boxed and wrote. He lived to be ninety-four."
@@ -117,3 +117,26 @@ def test_a_phrase_of_common_words_has_no_holders() -> None:
     )
     assert common.tolist() == []
     assert rare.tolist() == [2]
+
+
+def test_a_headline_that_begins_with_a_name_is_not_about_it(memory: Memory) -> None:
+    memory.add("Leo Fong sues the town of Leeds over a film of 1988 on blood.", source="headline")
+    hits = {hit.text: hit for hit in memory.search(QUESTION, mode="lexical", k=40)}
+    assert hits[PERSON].why.terms["mention"] > 0
+
+
+@pytest.mark.parametrize(
+    ("head", "is_title"),
+    [
+        ("Leo Fong: Leo Fong, born in Canton", True),
+        ("Leo Fong was born in Canton", True),
+        ("# Leo Fong\n\nBorn in Canton", True),
+        ("Leo Fong (born 1928) boxed", True),
+        ("Leo Fong", True),
+        ("Leo Fong's last film", False),
+        ("Leo Fong sues Leeds", False),
+        ("Leo Fongs: a family", False),
+    ],
+)
+def test_a_name_is_the_title_of_a_text_that_does_not_go_on(head: str, is_title: bool) -> None:
+    assert _is_title("leo fong ", head) == is_title

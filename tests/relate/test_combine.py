@@ -117,3 +117,9 @@ def test_a_relation_may_not_take_the_name_of_a_term_of_the_own_score(name: str) 
 def test_a_weight_that_is_no_weight_is_refused(alpha: float) -> None:
     with pytest.raises(InputError, match="alpha"):
         plan(DEFAULTS, [Semantic()], alpha)
+
+
+def test_alpha_names_a_relation_that_only_one_kind_of_content_has() -> None:
+    chosen = plan(DEFAULTS, None, {"feedback": 0.0})
+    assert {w.alpha for w in chosen["chat"] if w.relation.name == "feedback"} == {0.0}
+    assert chosen["code"] == list(DEFAULTS["code"])

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tests.conftest import Open
+from treering.search.related import beside_messages
 from treering.search.relations.contract import MISSING, Items, NullOperator
-from treering.search.relations.group import WholeMessage
+from treering.search.relations.defaults import DEFAULTS
+from treering.search.relations.group import MessageOperator, WholeMessage
 
 
 def items(message: list[int] | None) -> Items:
@@ -26,6 +28,8 @@ def items(message: list[int] | None) -> Items:
 
 def test_each_piece_gets_the_sum_of_its_message() -> None:
     operator = WholeMessage().bind(items([7, 7, 7, 9, 12, 12]))
+    assert isinstance(operator, MessageOperator)
+    assert operator.pieces == 2
     assert operator.propagate(np.array([1, 2, 3, 4, 5, 6], np.float32)).tolist() == [
         *(6, 6, 6, 4, 11, 11)
     ]
@@ -80,3 +84,11 @@ def test_short_turns_have_no_term_of_their_message(open_memory: Open) -> None:
     memory = open_memory()
     memory.add([{"role": "user", "content": f"turn {n} on tulips"} for n in range(5)], source="c")
     assert "message" not in memory.search("tulips", k=1)[0].why.terms
+
+
+def test_context_counts_by_the_message_where_messages_are_cut() -> None:
+    plan = beside_messages(DEFAULTS, 3.0)
+    before, after = ({w.relation.name: w.alpha for w in of["chat"]} for of in (DEFAULTS, plan))
+    assert after == {**before, "context": before["context"] / 3}
+    assert plan["text"] == DEFAULTS["text"]
+    assert beside_messages(DEFAULTS, 1.0) == DEFAULTS

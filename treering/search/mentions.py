@@ -48,6 +48,14 @@ MOST_HOLDERS: Final = 2_000
 HEAD_CHARS: Final = 160  # of a document, in which a name may stand first
 
 _WORD = re.compile(r"[^\W_](?:[\w'\u2019-]*\w)?")
+_TITLE_END = re.compile(
+    r"\s*(?:$|[:;,.()\[\]|/\u2013\u2014]|-\s)|[^\S\n]*\n"
+    r"|\s+(?:is|was|are|were|has|had|ist|war|est|fut|es|fue|era)\b"
+)
+"""What stands behind a name that is all of a title or of a subject: "Leo Fong: Leo Fong", "Leo Fong
+was". A headline goes on, and tells what somebody did: "Leo Fong sues". Its text is found by what it
+says; counting it cost 0.6 points on MultiHop-RAG."""
+
 _INITIAL: Final = 2  # letters of "J." and "St.", behind which a name goes on
 _PARTICLE = re.compile(r"of|the|de|del|di|da|la|le|von|van|der|den|al|bin|ibn")
 
@@ -103,7 +111,7 @@ class _Finder:
         named: dict[tuple[int, str], list[tuple[int, float]]] = {}
         for hit, name, row, room in links:
             head = heads.get(int(self.snapshot.entry[row]), "")
-            if _in_words(head).startswith(name):
+            if _is_title(name, head):
                 named.setdefault((hit, name), []).append((row, room))
         support: dict[int, float] = {}
         for (hit, _), targets in named.items():
@@ -138,6 +146,14 @@ class _Finder:
         is_other = items.document[rows] != items.document[hit]
         first: NDArray[np.bool_] = is_text & is_other & (items.position[rows] == 0)
         return first
+
+
+def _is_title(name: str, head: str) -> bool:
+    """Whether a text that begins with ``head`` has a name, in plain words, for its title."""
+    if not _in_words(head).startswith(name):
+        return False
+    *_, (_, stop) = islice(languages.spans_of(head), len(name.split()))
+    return _TITLE_END.match(head, stop) is not None
 
 
 def _new(text: str, asked: set[int]) -> list[tuple[str, NDArray[np.uint32]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Protocol
 
@@ -12,11 +13,21 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.records import KINDS, Why
+from treering.search.asked import BonusTerm, bonuses
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
+from treering.search.parts import PartsTerm, by_parts
 from treering.search.refine import Refinement
-from treering.search.related import RelatedTerm, neighbours, relate, summed
+from treering.search.related import (
+    RelatedTerm,
+    beside_messages,
+    neighbours,
+    pieces_a_message,
+    relate,
+    summed,
+)
+from treering.search.relations.asked import Parts, Role, When, Wish
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
@@ -30,6 +41,9 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well where they may belong before them."""
+
+UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Wish, Parts))
+"""Terms that make no hit surer: the best of a question without an answer get them, too."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
@@ -125,13 +139,10 @@ class Ranking:
         return features
 
     def _unsupported(self, row: int, query: int) -> float:
-        """The score of a fragment but for what hits give each other: that makes none surer."""
-        score = float(self.scores[row, query])
-        feedback = self.terms.get(Feedback().name)
-        if feedback is None:
-            return score
+        """The score of a fragment but for the terms that make none surer."""
+        extra = sum(self.terms[name].at(row, query) for name in UNSURE if name in self.terms)
         share = 1.0 if self.share is None else float(self.share[row])
-        return score - share * feedback.at(row, query)
+        return float(self.scores[row, query]) - share * extra
 
     def confidence(self, rows: Codes, query: int) -> list[float]:
         """The probability of each of some fragments that it answers a query."""
@@ -196,14 +207,18 @@ def rank(
     mode: Mode,
     exact: Callable[[Codes], Floats] | None = None,
     allowed: NDArray[np.bool_] | None = None,
+    now: datetime | None = None,
 ) -> Ranking:
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10).
 
     Where the vectors stay in the database, those of the best that are ``allowed`` are looked for.
 
     ``exact`` reads the vectors of rows as they were embedded, for a snapshot that has them in eight
-    bits: the best rows are then scored by those.
+    bits: the best rows are then scored by those. ``now`` is an aware time from which "last week"
+    counts; None for the clock.
     """
+    cut = pieces_a_message(snapshot, relations, plan)
+    plan = beside_messages(plan, cut)
     counted = [terms(query) for query in queries]
     near = partial(neighbours, snapshot, relations, plan)
     raw = raw_scores(snapshot, counted, vectors, mode, allowed, near)
@@ -221,6 +236,10 @@ def rank(
     share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
     if share is not None:
         scores *= share[:, None]
+    standings = Standings.of(scores, raw.found)
+    for name, term in _of_queries(snapshot, plan, queries, raw, cut, now).items():
+        term.add_to(scores, share)
+        parts[name] = term
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
         operators = [part for term in related.values() for part in term.parts]
@@ -228,8 +247,23 @@ def rank(
         refinement = Refinement(
             snapshot, raw.cosine, own.terms["dense"], vectors, operators, alpha, share, exact
         )
-    standings = Standings.of(scores, raw.found)
     return Ranking(snapshot, scores, parts, raw, counted, standings, share, refinement)
+
+
+def _of_queries(
+    snapshot: Snapshot,
+    plan: Plan,
+    queries: Sequence[str],
+    raw: RawScores,
+    cut: float,
+    now: datetime | None,
+) -> dict[str, BonusTerm | PartsTerm]:
+    """The terms of what queries ask for beside their words, and in their parts."""
+    of_queries: dict[str, BonusTerm | PartsTerm] = {**bonuses(snapshot, plan, queries, cut, now)}
+    of_parts = by_parts(snapshot, plan, queries) if raw.bm25 is not None else None
+    if of_parts is not None:
+        of_queries[Parts().name] = of_parts
+    return of_queries
 
 
 def _readable(snapshot: Snapshot, queries: Sequence[str]) -> Floats | None:

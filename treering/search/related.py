@@ -12,7 +12,9 @@ from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import LocalOperator, NullOperator, Operator
-from treering.search.relations.group import WholeMessage
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.group import MessageOperator, WholeMessage
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
 
@@ -70,6 +72,37 @@ def relate(
             part = RelatedPart(bound.operator.propagate(own), weight, bound.operator)
             related.setdefault(weighted.relation.name, RelatedTerm([])).parts.append(part)
     return related
+
+
+def pieces_a_message(snapshot: Snapshot, relations: Relations, plan: Plan) -> float:
+    """How many pieces the messages of chats are cut into on average; 1 where they are hardly cut.
+
+    So it is too where no relation is told of whole messages.
+    """
+    chosen = next((w for w in plan.get("chat", ()) if isinstance(w.relation, WholeMessage)), None)
+    if chosen is None or "chat" not in snapshot.kinds:
+        return 1.0
+    operator = relations.bound(
+        chosen.relation, snapshot.items, snapshot.version, snapshot.change
+    ).operator
+    return operator.pieces if isinstance(operator, MessageOperator) else 1.0
+
+
+def beside_messages(plan: Plan, cut: float) -> Plan:
+    """The plan for chats whose messages are cut into so many pieces.
+
+    What stands beside a piece is mostly of the same message then, of which ``WholeMessage`` tells:
+    the context of the whole message counts as much as that of one that is not cut.
+    """
+    if cut == 1:
+        return plan
+    chat = [
+        Weighted(weighted.relation, weighted.alpha / cut)
+        if isinstance(weighted.relation, ContextRelation)
+        else weighted
+        for weighted in plan.get("chat", ())
+    ]
+    return {**plan, "chat": chat}
 
 
 def neighbours(snapshot: Snapshot, relations: Relations, plan: Plan, rows: Codes) -> Codes:

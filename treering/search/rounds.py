@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, Literal
 
 import numpy as np
@@ -89,10 +90,11 @@ class RoundRanker:
         queries: Sequence[str],
         vectors: Floats | None,
         mode: Mode,
+        now: datetime | None = None,
     ) -> RoundRanking:
         """As ``rank.rank``, with rounds in the place of fragments."""
         rounds, round_of = self._rounds(reader, snapshot)
-        ranking = rank(rounds, self._relations, plan, queries, vectors, mode)
+        ranking = rank(rounds, self._relations, plan, queries, vectors, mode, now=now)
         return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
 
     def _rounds(self, reader: SpaceReader, snapshot: Snapshot) -> tuple[Snapshot, Codes]:

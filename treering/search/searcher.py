@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
@@ -104,8 +105,9 @@ class Searcher:
             for start in range(0, len(queries), size):
                 part = slice(start, start + size)
                 asked, of_asked = queries[part], None if vectors is None else vectors[part]
+                mask, now = allowed.mask, condition.as_of
                 ranking = self._rank(
-                    reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed.mask
+                    reader, snapshot, asked, of_asked, mode, plan, chat_unit, mask, now
                 )
                 ranking = self._related(reader, ranking, asked, plan, allowed)
                 best += [
@@ -131,8 +133,9 @@ class Searcher:
             allowed = RowFilter.of(reader, snapshot, condition, whole=True)
             if snapshot.outside is not None:
                 allowed.complete()
+            mask, now = allowed.mask, condition.as_of
             ranking = self._rank(
-                reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed.mask
+                reader, snapshot, [query], vectors, mode, plan, chat_unit, mask, now
             )
             ranking = self._related(reader, ranking, [query], plan, allowed)
             reader.as_of = known_until(condition)
@@ -223,12 +226,13 @@ class Searcher:
         plan: Plan,
         chat_unit: ChatUnit,
         allowed: NDArray[np.bool_] | None = None,
+        now: datetime | None = None,
     ) -> RankedRows:
         self.ensure_same(snapshot, vectors)
         if chat_unit == "rounds" and "chat" in snapshot.kinds:
-            return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode)
+            return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode, now)
         exact = self.exact(reader, snapshot)
-        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact, allowed)
+        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact, allowed, now)
 
     def _related(
         self,

@@ -20,6 +20,7 @@ from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Progress
 from treering.search.own import fuse, raw_scores
+from treering.search.related import beside_messages, pieces_a_message
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
@@ -98,7 +99,9 @@ def _fit_kind(
         [Semantic()],
     ]
     tried = {choice.relation for choice in default}.union(*families)
-    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), progress)
+    bound = Relations()
+    cut = pieces_a_message(snapshot, bound, {"chat": default}) if kind == "chat" else 1.0
+    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), bound, cut, progress)
     tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
     # One family of relations at a time: trying all combinations would take their product in trials.
     chosen = tuple(default)
@@ -132,6 +135,7 @@ class _Trial:
     own: Floats
     env: dict[Relation, Floats]
     target: Codes  # (Q,): the place of each query's answer in the sample
+    cut: float  # pieces a message, where they are of chats
 
     @classmethod
     def of(
@@ -139,6 +143,8 @@ class _Trial:
         snapshot: Snapshot,
         queries: _PseudoQueries,
         relations: Sequence[Relation],
+        bound: Relations,
+        cut: float,
         progress: Progress | None,
     ) -> _Trial:
         rng = np.random.default_rng(SEED)
@@ -148,7 +154,6 @@ class _Trial:
         shape = (len(sample), len(queries))
         own = np.empty(shape, dtype=np.float32)
         env = {relation: np.empty(shape, dtype=np.float32) for relation in relations}
-        bound = Relations()
         for start in range(0, len(queries), BATCH):
             batch = slice(start, start + BATCH)
             scores = _masked_own(snapshot, queries, batch)
@@ -158,12 +163,12 @@ class _Trial:
                 env[relation][:, batch] = env_scores[sample]
             if progress:
                 progress(min(start + BATCH, len(queries)), len(queries))
-        return cls(own, env, np.searchsorted(sample, queries.rows))
+        return cls(own, env, np.searchsorted(sample, queries.rows), cut)
 
     def reciprocal_ranks(self, weighted: Sequence[Weighted], which: Codes) -> Floats:
         """The reciprocal ranks of the answers to some of the queries, shape of ``which``."""
         scores = self.own[:, which]
-        for choice in weighted:
+        for choice in beside_messages({"chat": weighted}, self.cut)["chat"]:
             scores = scores + np.float32(choice.alpha) * self.env[choice.relation][:, which]
         answers = scores[self.target[which], np.arange(len(which))]
         ranks = 1 + (scores > answers).sum(axis=0)

@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-RANKS = (5, 10)
-"""The cut-offs that are reported: what fits a short and a usual prompt."""
+RANKS = (3, 5, 10)
+"""The cut-offs that are measured: what one reads oneself, a short prompt and a usual one."""
 
 BUDGETS = (250, 500, 1000, 2000)
 """Tokens of retrieved text at which recall is reported; the papers' contexts start at 1,000."""
@@ -67,6 +67,11 @@ def precision(ranking: Sequence[str], evidence: frozenset[str], k: int) -> float
     return len(evidence.intersection(ranking[:k])) / k
 
 
+def any_found(ranking: Sequence[str], evidence: frozenset[str], k: int) -> float:
+    """One if any of the evidence is among the first ``k`` units, else zero."""
+    return float(not evidence.isdisjoint(ranking[:k]))
+
+
 def ndcg(ranking: Sequence[str], evidence: frozenset[str], k: int) -> float:
     """Normalised discounted cumulative gain with binary gains and the discount log2(rank + 1)."""
     gained = sum(_discount(rank) for rank, unit in enumerate(ranking[:k], 1) if unit in evidence)
@@ -84,6 +89,7 @@ def by_rank(passages: Sequence[RetrievedPassage], evidence: frozenset[str]) -> d
     measured = {"mrr": reciprocal_rank(ranking, evidence)}
     for k in RANKS:
         measured[f"recall@{k}"] = recall(ranking, evidence, k)
+        measured[f"any@{k}"] = any_found(ranking, evidence, k)
         measured[f"precision@{k}"] = precision(ranking, evidence, k)
         measured[f"ndcg@{k}"] = ndcg(ranking, evidence, k)
     return measured | {"tokens@10": float(_tokens(passages[:10]))}

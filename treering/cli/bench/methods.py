@@ -74,11 +74,17 @@ def methods(
         model = QuestionCache(open_embedder(embedder))
         for chosen, path in named:
             measure_texts(cells, chosen, path, model, writer, options, progress)
+            _save(cells, out)
         if code is not None:
             measure_code(cells, code, options, progress)
+            _save(cells, out)
+    typer.echo(cells.markdown(options.budgets))
+
+
+def _save(cells: MethodTable, out: Path | None) -> None:
+    """Save the cells so far: each benchmark may take hours."""
     if out is not None:
         replace_file(out, json_lines_of(cells.rows()).encode())
-    typer.echo(cells.markdown(options.budgets))
 
 
 def _benchmark(given: str) -> tuple[Benchmark, Path]:

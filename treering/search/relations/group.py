@@ -45,6 +45,14 @@ class GroupOperator:
         return result
 
 
+class MessageOperator(GroupOperator):
+    """As ``GroupOperator``, of messages that are cut into so many ``pieces`` on average."""
+
+    def __init__(self, codes: Labels, pieces: float) -> None:
+        super().__init__(codes)
+        self.pieces = pieces
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """Items of one session are equally related to each other: env is the session's mean."""
@@ -69,17 +77,19 @@ class WholeMessage:
 
     def bind(self, items: Items) -> Operator:
         """Groups by message, if messages have ``MEAN_PIECES`` or more on average."""
-        if items.message is None or not _are_cut(items.message):
+        pieces = 0.0 if items.message is None else _pieces(items.message)
+        if items.message is None or pieces < MEAN_PIECES:
             return NullOperator(len(items))
-        return GroupOperator(items.message)
+        return MessageOperator(items.message, pieces)
 
 
-def _are_cut(message: Labels) -> bool:
+def _pieces(message: Labels) -> float:
+    """How many pieces a message has on average."""
     # The pieces of a message came one after the other, so codes need not be sorted to be counted.
     is_piece = message != MISSING
     is_first = is_piece.copy()
     is_first[1:] &= message[1:] != message[:-1]
-    return bool(np.count_nonzero(is_piece) >= MEAN_PIECES * np.count_nonzero(is_first) > 0)
+    return int(np.count_nonzero(is_piece)) / max(int(np.count_nonzero(is_first)), 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import KINDS, Kind
+from treering.search.relations.asked import Parts, Role, When, Wish
 from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
@@ -28,6 +29,10 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "message": WholeMessage,
     "mention": Mention,
     "feedback": Feedback,
+    "when": When,
+    "role": Role,
+    "wish": Wish,
+    "parts": Parts,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]
@@ -70,6 +75,8 @@ def plan(
         else [_resolve(choice, defaults.get(kind, ()), others) for choice in chosen]
         for kind in KINDS
     }
+    if isinstance(alpha, Mapping):
+        _check_names(alpha, by_kind)
     if alpha is not None:
         by_kind = {kind: _reweighted(weighted, alpha) for kind, weighted in by_kind.items()}
     check_plan(by_kind)
@@ -94,15 +101,20 @@ def _resolve(
     return Weighted(choice, ALPHA)
 
 
+def _check_names(alpha: Mapping[str, float], by_kind: Plan) -> None:
+    """Raises UnknownName for the weight of a relation that no kind of content has."""
+    weighted = [weighted for of_kind in by_kind.values() for weighted in of_kind]
+    names = dict.fromkeys(choice.relation.name for choice in weighted)
+    unknown = sorted(set(alpha).difference(names))
+    if unknown and names:
+        raise UnknownName(f"alpha for {', '.join(unknown)}; the relations are {', '.join(names)}")
+
+
 def _reweighted(
     relations: Sequence[Weighted], alpha: float | Mapping[str, float]
 ) -> list[Weighted]:
     if not isinstance(alpha, Mapping):
         return [Weighted(weighted.relation, float(alpha)) for weighted in relations]
-    unknown = set(alpha) - {weighted.relation.name for weighted in relations}
-    if unknown and relations:
-        names = ", ".join(weighted.relation.name for weighted in relations)
-        raise UnknownName(f"alpha for {', '.join(sorted(unknown))}; the relations are {names}")
     return [
         Weighted(weighted.relation, float(alpha.get(weighted.relation.name, weighted.alpha)))
         for weighted in relations

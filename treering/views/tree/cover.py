@@ -26,8 +26,8 @@ Above = Mapping[int, Sequence[int]]
 
 LEAST_GAIN: Final = 1.1
 """How much more must be covered with a summary. That a text is relevant is itself uncertain: where
-any gain was enough, narrow questions about a chat lost 5 points of their answers' words in 400
-tokens."""
+any gain was enough, extractive summaries cost 80 questions about a chat 2.5 points of the answers'
+words in 200 tokens where they were narrow, and 0.8 where they were broad."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,98 @@
+"""Periods that questions name, worked out by hand, as of Wednesday 18 October 2023."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treering.search.periods import periods
+
+NOW = datetime(2023, 10, 18, 15, 30, tzinfo=UTC)
+
+
+def spans(text: str) -> list[tuple[str, str]]:
+    return [(day(period.start), day(period.end)) for period in periods(text, NOW)]
+
+
+def day(seconds: float) -> str:
+    return "" if abs(seconds) == inf else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("what did she paint on 3 June 2023?", "2023-06-03", "2023-06-04"),
+        ("who came on the 3rd of May", "2023-05-03", "2023-05-04"),
+        ("the letter of May 3rd, 2022", "2022-05-03", "2022-05-04"),
+        ("what happened in May", "2023-05-01", "2023-06-01"),
+        ("where were we last March?", "2023-03-01", "2023-04-01"),
+        ("where were we in November?", "2022-11-01", "2022-12-01"),
+        ("what did Ana buy in 2021", "2021-01-01", "2022-01-01"),
+        ("which song on 20230405?", "2023-04-05", "2023-04-06"),
+        ("what was said on 2023-04-05 at 5 PM", "2023-04-05", "2023-04-06"),
+        ("published at 2023-04-05T22:38:05+00:00", "2023-04-05", "2023-04-06"),
+        ("the bills of 2023-04", "2023-04-01", "2023-05-01"),
+        ("what did I eat yesterday", "2023-10-17", "2023-10-18"),
+        ("what did we say last week", "2023-10-09", "2023-10-16"),
+        ("who called last weekend", "2023-10-14", "2023-10-16"),
+        ("where was I last Friday", "2023-10-13", "2023-10-14"),
+        ("where was I last Wednesday", "2023-10-11", "2023-10-12"),
+        ("what did we do last month", "2023-09-01", "2023-10-01"),
+        ("the trip of last summer", "2023-06-01", "2023-09-01"),
+        ("snow last winter", "2022-12-01", "2023-03-01"),
+        ("goals for this year", "2023-01-01", "2024-01-01"),
+        ("the call two days ago", "2023-10-16", "2023-10-17"),
+        ("the call a couple of weeks ago", "2023-10-01", "2023-10-08"),
+        ("where did she live 4 years ago", "2019-01-01", "2020-01-01"),
+        ("what changed since March", "2023-03-01", ""),
+        ("what was planned before May 2023", "", "2023-05-01"),
+        ("how much was saved by early June", "", "2023-07-01"),
+        ("what happened between May and July", "2023-05-01", "2023-08-01"),
+        ("from 3 May 2023 to 7 June 2023", "2023-05-03", "2023-06-08"),
+        ("wins from 1998 to 2003", "1998-01-01", "2004-01-01"),
+        ("on 29 February", "2020-02-29", "2020-03-01"),
+        ("was geschah am 3. März 2022?", "2022-03-03", "2022-03-04"),
+        ("que s'est-il passé en août 2022", "2022-08-01", "2022-09-01"),
+        ("qué pasó el 3 de mayo de 2021", "2021-05-03", "2021-05-04"),
+        ("что было в мае 2022", "2022-05-01", "2022-06-01"),
+        ("2022年5月3日发生了什么", "2022-05-03", "2022-05-04"),
+    ],
+)
+def test_a_question_names_a_period(text: str, start: str, end: str) -> None:
+    assert spans(text) == [(start, end)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "May I come, and may she?",
+        "this may be the reason",
+        "what does the film 1984 tell",
+        "the march of the penguins",
+        "order 20231305",
+        "version 1.2.10 of 3/4",
+        "what lasts",
+        "",
+    ],
+)
+def test_a_question_without_a_date_names_none(text: str) -> None:
+    assert spans(text) == []
+
+
+def test_two_dates_apart_are_two_periods() -> None:
+    text = "between the report of October 1, 2023, and the one of October 5, 2023"
+    assert spans(text) == [("2023-10-01", "2023-10-02"), ("2023-10-05", "2023-10-06")]
+
+
+@given(st.text(alphabet="0123456789-. ,月年日adegiknmorstuyMJ") | st.text())
+def test_any_text_is_read(text: str) -> None:
+    assert all(isinstance(period.start, float) for period in periods(text, NOW))
+
+
+@pytest.mark.parametrize("count", ["999 years", "999 weeks", "999 months"])
+def test_a_time_long_ago_is_read(count: str) -> None:
+    assert len(spans(f"what was {count} ago")) == 1

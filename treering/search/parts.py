@@ -1,0 +1,106 @@
+"""A question of several parts, each of which may ask for another text (relation ``parts``).
+
+"Which company, that the Verge says bought the maker of trackers, is said by the Age to pay for its
+place in browsers?" asks for two texts, and each holds the words of one part only. The words of a
+whole question that long are too many for either to stand out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Final
+
+import numpy as np
+
+from treering.arrays import Floats
+from treering.records import KINDS
+from treering.search.own import standardised
+from treering.search.relations.asked import Parts
+from treering.search.relations.registry import Plan, alpha_of
+from treering.search.snapshot import Snapshot
+from treering.search.terms import Terms, terms
+
+LEAST_TERMS: Final = 6
+"""Of a part, so that it says what it asks for: 5 to 8 find the same (MultiHop-RAG). Hardly any
+question of the other benchmarks has two parts of so many."""
+
+MOST_HOLDERS: Final = 20_000
+"""Fragments with a word, from which on it tells little of a part and costs time."""
+
+_SPLIT: Final = re.compile(
+    r"[,;:?!]\s+|[\u3001\u3002\uff0c\uff1b\uff1f]|\s[-\u2013\u2014]\s|\b(?:and|or|but|while|who|"
+    r"which|whose|that|as|after|before|between|when|where|because|with|und|oder|aber|et|ou|y|o)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartsTerm:
+    """What the parts of queries add, shape (N,) by query; None for a query of one part."""
+
+    columns: Sequence[Floats | None]
+
+    def at(self, row: int, query: int) -> float:
+        """That of one row for one query."""
+        column = self.columns[query]
+        return 0.0 if column is None else float(column[row])
+
+    def add_to(self, total: Floats, share: Floats | None) -> None:
+        """Add it to scores of shape (N, Q), times ``share``, shape (N,), if it is given."""
+        for scores, column in zip(total.T, self.columns, strict=True):
+            if column is not None:
+                scores += column if share is None else column * share
+
+
+def by_parts(snapshot: Snapshot, plan: Plan, queries: Sequence[str]) -> PartsTerm | None:
+    """α times the BM25 of the part that a row answers best, in standard deviations."""
+    alphas = np.array([alpha_of(plan, kind, Parts) for kind in KINDS], dtype=np.float32)
+    if not alphas[[KINDS.index(kind) for kind in snapshot.kinds]].any():
+        return None
+    columns = [_column(snapshot, parts_of(query)) for query in queries]
+    if all(column is None for column in columns):
+        return None
+    weight = alphas[snapshot.kind]
+    for column in columns:
+        if column is not None:
+            column *= weight
+    return PartsTerm(columns)
+
+
+def _column(snapshot: Snapshot, parts: Sequence[str]) -> Floats | None:
+    if len(parts) < 2:
+        return None
+    best = np.full(len(snapshot), -np.inf, dtype=np.float32)
+    for part in parts:
+        score = snapshot.lexical.score(_rare(snapshot, terms(part)))
+        np.maximum(best, standardised(score[:, None])[:, 0], out=best)
+    return best
+
+
+def _rare(snapshot: Snapshot, of_part: Terms) -> Terms:
+    """The terms of a part that not too many fragments hold."""
+    rarity = snapshot.lexical.rarity(of_part[:, 0].tolist())
+    least = log((len(snapshot) + 1) / MOST_HOLDERS)
+    rare: Terms = of_part[[rarity[term] >= least for term in of_part[:, 0].tolist()]]
+    return rare
+
+
+def parts_of(query: str) -> list[str]:
+    """The parts of a query, each with ``LEAST_TERMS`` or more; the query alone if it has but one.
+
+    What lies between two marks or conjunctions goes with what follows until it is long enough, and
+    at the end with what was before.
+    """
+    parts: list[str] = []
+    open_part = ""
+    for piece in _SPLIT.split(query):
+        open_part = f"{open_part} {piece}".strip()
+        if len(terms(open_part)) >= LEAST_TERMS:
+            parts.append(open_part)
+            open_part = ""
+    if open_part and parts:
+        parts[-1] = f"{parts[-1]} {open_part}"
+    return parts or [query]

@@ -1,0 +1,255 @@
+"""Periods of time that a question names: "in May", "on 3 June 2023", "last week".
+
+Rules of our own: a library that reads dates in any language gives a moment and no period ("in 2021"
+becomes a day of that year), and takes milliseconds a text. Dates are read in nine languages; what
+counts back from now is read in English.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from math import inf
+from typing import Final
+
+_MONTH_NAMES: Final = (
+    # English, German, French, Spanish, Italian, Portuguese, Dutch, Russian. Short forms are the
+    # English ones: those of other languages are words ("mar", "set").
+    "january jan januar jänner janvier enero gennaio janeiro januari январь января январе",
+    "february feb februar février febrero febbraio fevereiro februari февраль февраля феврале",
+    "march mar märz mars marzo março maart март марта марте",
+    "april apr avril abril aprile апрель апреля апреле",
+    "may mai mayo maggio maio mei май мая мае",
+    "june jun juni juin junio giugno junho июнь июня июне",
+    "july jul juli juillet julio luglio julho июль июля июле",
+    "august aug août agosto augustus август августа августе",
+    "september sep sept septembre septiembre settembre setembro сентябрь сентября сентябре",
+    "october oct oktober octobre octubre ottobre outubro октябрь октября октябре",
+    "november nov novembre noviembre novembro ноябрь ноября ноябре",
+    "december dec dezember décembre diciembre dicembre dezembro декабрь декабря декабре",
+)
+_MONTHS: Final = {
+    name: month for month, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()
+}
+_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_UNITS: Final = ("week", "weekend", "month", "year")
+_SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The first month of each, in the north."""
+
+_COUNTS: Final = {"a": 1, "an": 1, "one": 1, "couple of": 2, "few": 3, "several": 4} | {
+    word: count for count, word in enumerate(("two", "three", "four", "five", "six"), start=2)
+}
+
+_SINCE: Final = "since|after|from|seit|nach|ab|depuis|après|desde|dopo"
+_BEFORE: Final = "before|vor|avant|antes de"
+_UNTIL: Final = "until|till|by|bis|hasta"
+_WITHIN: Final = "in|during|of|between|last|early|late|mid|im|anfang|mitte|ende|en|durante|em|nel|в"
+_PART: Final = "(?:(?:the|early|late|mid|month|year|of)[ -])*"
+_ALONE: Final = rf"\b(?:{_SINCE}|{_BEFORE}|{_UNTIL}|{_WITHIN})[ -]{_PART}"
+"""What stands before a month or a year that is named alone, so that "may" and "1984" are none."""
+
+_RANGE: Final = re.compile(
+    r"\s*(?:and|to|until|till|through|bis|und|y)\s+(?:the\s+)?|\s*[-\u2013]\s*"
+)
+"""What stands between the two dates of one period."""
+
+_SIGNS: Final = frozenset(
+    {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", *_MONTHS}
+)
+"""Words of which a text without digits has one, if it names a period."""
+
+_WORD: Final = re.compile(r"\w+")
+_DIGIT: Final = re.compile(r"\d")
+_YEARS_BACK: Final = 8  # in which there is a 29 February
+
+_YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"
+_MONTH: Final = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
+_DAY: Final = r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
+
+Span = tuple[datetime, datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From ``start`` until before ``end``, in seconds since the epoch; either may be infinite."""
+
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Date:
+    """A date that stands in a text from ``start`` to ``stop``, and the time that it spans."""
+
+    start: int
+    stop: int
+    span: Span
+
+
+def periods(text: str, now: datetime) -> list[Period]:
+    """The periods that a text names; one from "since May" has no end, "until May" no start.
+
+    "Last week" counts from ``now``, an aware time. A date without a year is the latest one that has
+    begun by then.
+    """
+    plain = text.lower()
+    if not (_DIGIT.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
+        return []
+    dates = sorted(_dates(plain, now), key=lambda date: date.start)
+    found: list[Period] = []
+    last: _Date | None = None
+    for date in dates:
+        first, end = (moment.timestamp() for moment in date.span)
+        if last is not None and _RANGE.fullmatch(plain[last.stop : date.start]):
+            found[-1] = Period(last.span[0].timestamp(), end)  # "between May and July"
+        else:
+            found.append(_bounded(plain[: date.start], first, end))
+        last = date
+    return found
+
+
+def _bounded(before: str, start: float, end: float) -> Period:
+    """The period of a date behind some text: "since May" goes on, and "until May" ends with it."""
+    if _ends_with(before, _SINCE):
+        return Period(start, inf)
+    if _ends_with(before, _BEFORE):
+        return Period(-inf, start)
+    return Period(-inf if _ends_with(before, _UNTIL) else start, end)
+
+
+def _ends_with(text: str, words: str) -> bool:
+    return re.search(rf"\b(?:{words}) {_PART}$", text) is not None
+
+
+def _dates(text: str, now: datetime) -> list[_Date]:
+    """The dates in a text in small letters, the longer forms first."""
+    dates: list[_Date] = []
+    for pattern, read in _forms():
+        for match in list(pattern.finditer(text)):
+            span = read(match, now)
+            if span is not None:
+                start, stop = match.span("date")
+                dates.append(_Date(start, stop, span))
+                # What was read is not read again: "May 2023" is not 2023 as well.
+                text = f"{text[:start]}{'#' * (stop - start)}{text[stop:]}"
+    return dates
+
+
+@cache
+def _forms() -> list[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]]:
+    """What dates look like in small letters, and what reads them; the longer forms first."""
+    number = r"(?P<count>\d{1,3}|(?:a )?(?:couple of|few)|several|an?|one|two|three|four|five|six)"
+    century = r"(?P<year>(?:19|20)\d\d)"
+    digits = r"(?P<month>\d\d)"
+    of_year = rf"(?:,? (?:of |de |в )?{_YEAR})?"
+    cjk_day = r"(?P<month>\d{1,2}) ?月 ?(?:(?P<day>\d{1,2}) ?[日号])?"
+    forms = {
+        # 2023-05-03 and 20230503; 2023-05
+        rf"(?<![\w-]){century}(?P<sign>[-/.]?){digits}(?P=sign)(?P<day>\d\d)(?!\d)": _date,
+        rf"(?<![\w-]){century}[-/]{digits}(?![\w-])": _date,
+        # 2023年5月3日; 5月3日
+        rf"(?<!\d){century} ?年 ?(?:{cjk_day})?": _date,
+        rf"(?<!\d){cjk_day}": _date,
+        # 3 May 2023, the 3rd of May; May 3rd; May 2023
+        rf"{_DAY} (?:of |de )?{_MONTH}{of_year}": _date,
+        rf"(?<!\w){_MONTH} {_DAY}{of_year}": _date,
+        rf"(?<!\w){_MONTH},? (?:of |de |в )?{_YEAR}": _date,
+    }
+    alone = {
+        rf"\b(?:between|from) \w+ (?:and|to|until) (?P<date>{_MONTH}|{_YEAR})": _date,
+        rf"{_ALONE}(?P<date>{_MONTH})": _date,
+        rf"{_ALONE}(?P<date>{_YEAR})": _date,
+    }
+    counted = {
+        r"yesterday|last night": _days_back(1),
+        r"today|tonight|this morning": _days_back(0),
+        rf"{number} (?P<unit>day|week|month|year)s? ago": _ago,
+        rf"(?:last|past|previous) (?P<unit>{'|'.join((*_UNITS, *_WEEKDAYS, *_SEASONS))})": _last,
+        r"this (?P<unit>week|month|year)": _this,
+    }
+    dated = {rf"(?P<date>{form})": read for form, read in forms.items()}
+    words = {rf"\b(?P<date>{form})\b": read for form, read in counted.items()}
+    return [(re.compile(form), read) for form, read in {**dated, **alone, **words}.items()]
+
+
+def _date(match: re.Match[str], now: datetime) -> Span | None:
+    """A day, month or year; of one without a year the latest that has begun."""
+    parts = match.groupdict()
+    name, day = parts.get("month"), int(parts.get("day") or 0)
+    month = 0 if name is None else _MONTHS.get(name) or int(name)
+    if parts.get("year"):
+        return _span(int(parts["year"]), month, day)
+    spans = (_span(now.year - back, month, day) for back in range(_YEARS_BACK + 1))
+    return next((span for span in spans if span is not None and span[0] <= now), None)
+
+
+def _span(year: int, month: int, day: int) -> Span | None:
+    """The time of a date whose day, or month and day, may be 0; None if there is no such day."""
+    try:
+        start = datetime(year, month or 1, day or 1, tzinfo=UTC)
+    except ValueError:
+        return None
+    if not month:
+        return start, datetime(year + 1, 1, 1, tzinfo=UTC)
+    days = 1 if day else calendar.monthrange(year, month)[1]
+    return start, start + timedelta(days=days)
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _days_back(days: int) -> Callable[[re.Match[str], datetime], Span]:
+    def read(_: re.Match[str], now: datetime) -> Span:
+        start = _midnight(now) - timedelta(days=days)
+        return start, start + timedelta(days=1)
+
+    return read
+
+
+def _ago(match: re.Match[str], now: datetime) -> Span | None:
+    """So many units back, as roughly as one says it: two weeks ago is a week around that day."""
+    words = match["count"]
+    count = int(words) if words.isdigit() else _COUNTS[words.removeprefix("a ")]
+    days = {"day": 1, "week": 7, "month": 30, "year": 365}[match["unit"]]
+    if match["unit"] == "year":
+        return _span(now.year - count, 0, 0)
+    start = _midnight(now) - timedelta(days=count * days + days // 2)
+    return start, start + timedelta(days=days)
+
+
+def _last(match: re.Match[str], now: datetime) -> Span | None:
+    """The unit before the one that it is, or the latest day or season of that name that is over."""
+    unit, today = match["unit"], _midnight(now)
+    monday = today - timedelta(days=today.weekday())
+    if unit in _WEEKDAYS:
+        start = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(unit) - 1) % 7 + 1)
+        return start, start + timedelta(days=1)
+    if unit in _SEASONS:
+        seasons = (_season(now.year - back, _SEASONS[unit]) for back in range(3))
+        return next(season for season in seasons if season[1] <= now)
+    if unit == "week":
+        return monday - timedelta(days=7), monday
+    if unit == "weekend":
+        return monday - timedelta(days=2), monday
+    if unit == "month":
+        end = today.replace(day=1)
+        return (end - timedelta(days=1)).replace(day=1), end
+    return _span(now.year - 1, 0, 0)
+
+
+def _season(year: int, month: int) -> Span:
+    after = month + 3
+    end = datetime(year + (after > 12), (after - 1) % 12 + 1, 1, tzinfo=UTC)
+    return datetime(year, month, 1, tzinfo=UTC), end
+
+
+def _this(match: re.Match[str], now: datetime) -> Span | None:
+    if match["unit"] == "week":
+        start = _midnight(now) - timedelta(days=now.weekday())
+        return start, start + timedelta(days=7)
+    return _span(now.year, now.month if match["unit"] == "month" else 0, 0)
