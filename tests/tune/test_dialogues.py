@@ -109,3 +109,6 @@ def test_dialogues_that_share_a_long_line_with_test_rows_are_left_out(tmp_path: 
     read = dialogues(write(tmp_path / "own.jsonl", *rows))
     asked = "(line 7) bot: What do you really know about bread, part 1?\n(line 8) user: Yes."
     assert [topic.name for (topic,) in apart_from(read, [asked])] == ["boats"]
+    query = "Query Sentence:\nYes, well. What do you really know about boats, part 0? No.\nTopic"
+    assert [topic.name for (topic,) in apart_from(read, [query])] == ["bread"]
+    assert len(apart_from(read, ["What do you really know about boats?"])) == 2

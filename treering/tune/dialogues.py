@@ -28,6 +28,7 @@ from treering.views.memos.write import Part, check
 LONG_LINE: Final = 40
 """Characters from which on a line that two dialogues share makes them the same dialogue."""
 
+_RUN: Final = 4  # words
 _PERSONS: Final = {"#Person1#": "user", "#Person2#": "bot"}
 _ROLES: Final = {"assistant": "bot"}
 _ROW_LINE: Final = re.compile(r"^\(line \d+\) (.*)$", re.MULTILINE)
@@ -94,9 +95,23 @@ def separated(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
 
 
 def apart_from(own: Sequence[Dialogue], others: Iterable[str]) -> list[Dialogue]:
-    """The dialogues none of whose long lines is in the texts of others, such as test rows."""
-    seen = {line for text in others for line in _long_lines(text)}
-    return [dialogue for dialogue in own if seen.isdisjoint(_spoken(dialogue))]
+    """The dialogues none of whose long lines stands in the texts of others, such as test rows.
+
+    It may stand anywhere in them: a query of MemoChat's rows is lines without their speakers.
+    """
+    texts = "\n".join(shown(_unspaced(text)).casefold() for text in others)
+    begins = set(_runs(texts.split()))
+
+    def stands_there(line: str) -> bool:
+        begin = next(_runs(line.split()), None)  # looked up first, as texts may be megabytes
+        return (begin is None or begin in begins) and line in texts
+
+    return [dialogue for dialogue in own if not any(map(stands_there, _spoken(dialogue)))]
+
+
+def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Each few successive words."""
+    return zip(*(words[first:] for first in range(_RUN)), strict=False)
 
 
 def is_instruction(row: Mapping[str, Any]) -> bool:
@@ -192,13 +207,9 @@ def _is_other_task(row: Mapping[str, Any]) -> bool:
 
 
 def _spoken(dialogue: Dialogue) -> set[str]:
-    return {line for topic in dialogue for line in _long_lines("\n".join(topic.lines))}
-
-
-def _long_lines(text: str) -> set[str]:
-    """The long utterances of a text, without who said them: names and numbers differ by file."""
-    pieces = re.split(r"\n| ### ", _unspaced(text))
-    said = (re.sub(r"^\(line \d+\) ", "", piece).partition(": ")[2] for piece in pieces)
+    """The long lines of a dialogue, without who said them: names and numbers differ by file."""
+    lines = (_unspaced(line) for topic in dialogue for line in topic.lines)
+    said = (line.partition(": ")[2] for line in lines)
     return {shown(line).casefold() for line in said if len(line) >= LONG_LINE}
 
 
