@@ -77,6 +77,19 @@ def test_a_killed_run_goes_on_with_the_same_rows_in_the_same_order(
     assert losses == [float(step) for step in range(1, 9)]
 
 
+def test_a_course_that_came_to_nothing_is_stopped_with_what_to_do(tmp_path: Path) -> None:
+    class Lost(Pupil):
+        def learn(self, examples: Sequence[int], rate: float) -> float:
+            return super().learn(examples, rate) if len(self.seen) < 2 else float("nan")
+
+    place = Checkpoint(tmp_path / "c", "a")
+    with pytest.raises(TuningStopped, match=r"step 3 is nan.*a lower --rate than 0.0005"):
+        learn(Lost(), EXAMPLES, OPTIONS, place)
+    stored = place.load()
+    assert stored is not None
+    assert stored[0] == [1.0, 2.0]
+
+
 def test_a_run_whose_time_is_up_keeps_what_it_did(tmp_path: Path) -> None:
     place = Checkpoint(tmp_path / "c", "a")
     assert learn(Pupil(), EXAMPLES, TuneOptions(minutes=0), place) == []

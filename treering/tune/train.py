@@ -242,6 +242,11 @@ def learn(
             break
         chosen = [examples[number] for number in numbers]
         losses.append(learner.learn(chosen, options.rate * _warmth(step, steps)))
+        if not math.isfinite(losses[-1]):  # nothing can be learned from there, by any later step
+            raise TuningStopped(
+                f"the loss of step {len(losses)} is {losses[-1]}: the steps were too large. No "
+                f"adapter was written; give a lower --rate than {options.rate}"
+            )
         if len(losses) % options.save_every == 0:
             place.save(losses, learner.state())
             saved = len(losses)
