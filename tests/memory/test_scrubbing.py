@@ -70,7 +70,7 @@ def test_opening_does_not_wait_for_a_reader_and_says_what_is_left(
     with read_by(other), caplog.at_level(logging.WARNING):
         assert not memory.forget(entry).scrubbed
         assert open_memory().stats().pending == {"scrub": 1}
-    assert "erased text may still be in its bytes" in caplog.text
+    assert "erased text may still be in the bytes of" in caplog.text
     with pytest.raises(UnknownName):
         memory.forget(entry)
     assert b"flowerpot" not in bytes_of(path)

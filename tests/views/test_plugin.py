@@ -34,7 +34,7 @@ def loud(open_memory: Open) -> Memory:
 
 def test_no_file_of_the_package_knows_it() -> None:
     package = Path(__file__).parents[2] / "treering"
-    assert not [file for file in package.rglob("*.py") if "shout" in file.read_text("utf-8")]
+    assert not [file for file in package.rglob("*.py") if "shouts" in file.read_text("utf-8")]
 
 
 def test_it_follows_is_pending_and_is_settled(loud: Memory) -> None:
