@@ -155,7 +155,7 @@ CHOICES: Final = word_set(
 
 CHOICE_NOUNS: Final = word_set(
     "pronouns topic hair course hobby job role title diet major subject degree hint password "
-    "instrument trade profession occupation religion faith sport drink breakfast poison nickname "
+    "instrument passion obsession craft trade profession occupation religion faith sport drink breakfast poison nickname "
     "handle username login gamertag callsign domain discord insta instagram tag alias handle's "
     "medication surname nationality post position pastime size shift allergy tipple dissertation "
     "allergies hobbies languages interests dislikes meds medications "
@@ -282,7 +282,7 @@ JUDGED: Final = word_set(
     "nightmare dream joke star angel legend saint treat pain delight disaster mess godsend "
     "lifesaver blessing genius idiot monster riot hoot gem beast beauty darling sweetheart "
     "mystery bargain success failure bit lot pleasure shame bore shock surprise relief miracle "
-    "wreck"
+    "wreck enemy nemesis"
 )
 """What something is called that one likes or not: "my new boss is a nightmare"."""
 
