@@ -190,7 +190,8 @@ _TAIL = re.compile(
     r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
     r"for (?:the record|future reference|reference|context|what it's worth)\b|"
     r"(?:so )?(?:please|pls|plz) (?:bear|note|remember|use|update|don't|do not|change|amend|make|"
-    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not|would you believe|(?:please|"
+    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not(?!, (?:is|are)\b)|"
+    r"would you believe(?!, (?:is|are)\b)|(?:please|"
     r"xx?)[.! ]*$|"
     r"(?<=, )(?:thanks|thank you|cheers|ta|folks)[.! ]*$|"
     r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
@@ -278,8 +279,9 @@ _AMPERSAND = re.compile(
 """Where "&" brings a clause: "sold the flat & bought a bungalow", but not "Marks & Spencer"."""
 
 _NOTICE = re.compile(
-    r"^(?:(?:please|kindly|pls) (?:note|be (?:advised|informed|aware)|take note)|(?:this is|(?:I am|"
-    r"I'm|we are) writing) to (?:inform|notify|advise|tell) you|(?:I|we) (?:wish|would like|write) "
+    r"^(?:(?:please|kindly|pls) (?:note|be (?:advised|informed|aware)|take note)|(?:this is|"
+    r"(?:I am|I'm|we are) writing) to (?:inform|notify|advise|tell) you|"
+    r"(?:I|we) (?:wish|would like|write) "
     r"to (?:inform|notify|advise) you)(?: that)? the "
     r"(?=[^,.]+? (?:has|have) (?:now |been )*(?:moved|changed|switched|transferred|relocated)\b)",
     re.IGNORECASE,

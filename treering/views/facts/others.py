@@ -41,9 +41,15 @@ def is_of_others(statement: Statement, sentence: str) -> bool:
     if owned:
         words = owned.split()
         is_former = words[0] == "old" and words[-1] in _LEFT_BEHIND
-        has_changed = statement.value.partition(" ")[0] in _CHANGED
+        done = statement.value.removeprefix("has ").removeprefix("have ").removeprefix("been ")
+        has_changed = done.partition(" ")[0] in _CHANGED
+        has_changed |= statement.slot in ("home", "employer") and _has_gone(sentence)
         return is_former or (has_changed and _names_another(owned))
-    return _names_another(statement.slot) and _HAVE_GONE.search(sentence) is not None
+    return _names_another(statement.slot) and _has_gone(sentence)
+
+
+def _has_gone(sentence: str) -> bool:
+    return _HAVE_GONE.search(sentence) is not None
 
 
 def _names_another(owned: str) -> bool:

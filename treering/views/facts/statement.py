@@ -44,7 +44,7 @@ MAX_SENTENCE_CHARS: Final = 300
 _USES: Final = DOES + "use"
 _TITLE = "|".join(
     rf"(?<=\b{title})"
-    for title in (*"Dr Mr Mrs Ms Prof St dr mr mrs prof".split(), r"P\.O", r"p\.o")
+    for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "P\\.O", "dr", "mr", "mrs", "prof")
 )
 _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""

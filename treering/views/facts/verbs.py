@@ -155,7 +155,8 @@ CHOICES: Final = word_set(
 
 CHOICE_NOUNS: Final = word_set(
     "pronouns topic hair course hobby job role title diet major subject degree hint password "
-    "instrument passion obsession craft trade profession occupation religion faith sport drink breakfast poison nickname "
+    "passion obsession craft "
+    "instrument trade profession occupation religion faith sport drink breakfast poison nickname "
     "handle username login gamertag callsign domain discord insta instagram tag alias handle's "
     "medication surname nationality post position pastime size shift allergy tipple dissertation "
     "allergies hobbies languages interests dislikes meds medications "
@@ -274,7 +275,7 @@ THOUGHTS: Final = word_set(
     "suggestion feeling preference mistake trick tip motto secret fault turn priority day morning "
     "evening week year weekend night time life mood mind head heart rule message response "
     "reaction story joke brain expression face character hero word words experience intention "
-    "challenge biggest best worst next first last "
+    "enemy nemesis challenge biggest best worst next first last "
 )
 """Nouns with which one says what one thinks: "my point is Paris"."""
 

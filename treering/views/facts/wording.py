@@ -113,10 +113,11 @@ _ME = re.compile(rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)
 """Where "me" is written for "my": "me favourite biscuit"."""
 
 _OF_THE_WORLD = (
-    r"(?:unemployment|inflation|version|score|temperature|bitcoin|ethereum|petrol|diesel|gas|oil|gold|(?:minimum|living|"
-    r"average) \w+|(?:interest|base|exchange|mortgage) rates?|(?:state )?pension age|retirement age|vat|"
-    r"population|(?:font|file|page|sample|batch|image) size|(?:page|word|line|head) "
-    r"count) (?:is|are|was|has|have|had|went|changed|rose|fell|now)"
+    r"(?:unemployment|inflation|version|score|loading|progress|kick-?off|bitcoin|ethereum|petrol|"
+    r"diesel|gas|oil|gold|(?:minimum|living|average) \w+|(?:interest|base|exchange|"
+    r"mortgage) rates?|(?:state )?pension age|retirement age|vat|population|"
+    r"(?:font|file|page|"
+    r"sample|batch|image) size|(?:page|word|line|head) count) (?:is|are|was|has|have|had|went|changed|rose|fell|now)"
 )
 """What is everybody's, or a text's, where nobody calls it their own."""
 
@@ -131,7 +132,8 @@ _DROPPED_MY = re.compile(
 """A note about something of the speaker's: "Dentist is Dr Wu as of this week"."""
 
 _BEEN = re.compile(
-    r"^(?=been (?:\w+ly )?(?:\w+ing|on|in|at|with) "
+    r"^(?=been (?:moved|transferred|promoted|switched|changed|bumped) "
+    r"|been (?:\w+ly )?(?:\w+ing|on|in|at|with) "
     r".*\b(?:since (?!our last|we )|years?\b|months\b|ages\b))",
     re.IGNORECASE,
 )
@@ -175,7 +177,7 @@ _NOTE_OF_NOW = re.compile(
     r"been )*"
     r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
     r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every|valid|good|due|set|fixed|booked|"
-    r"paid|until|till|for|from))*"
+    r"paid|until|till|to|for|from))*"
     r" (?:(?-i:[A-Z])|\S*\d)"
     r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|"
     r"your|his|"
