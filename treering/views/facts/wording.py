@@ -116,8 +116,8 @@ _OF_THE_WORLD = (
     r"(?:unemployment|inflation|version|score|loading|progress|kick-?off|bitcoin|ethereum|petrol|"
     r"diesel|gas|oil|gold|(?:minimum|living|average) \w+|(?:interest|base|exchange|"
     r"mortgage) rates?|(?:state )?pension age|retirement age|vat|population|"
-    r"(?:font|file|page|"
-    r"sample|batch|image) size|(?:page|word|line|head) count) (?:is|are|was|has|have|had|went|changed|rose|fell|now)"
+    r"(?:font|file|page|sample|batch|image) size|(?:page|word|line|head) count) "
+    r"(?:is|are|was|has|have|had|went|changed|rose|fell|now)"
 )
 """What is everybody's, or a text's, where nobody calls it their own."""
 
