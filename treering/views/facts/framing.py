@@ -190,7 +190,8 @@ _TAIL = re.compile(
     r"(?:for|in) your (?:records?|files?|notes?|information|calendar|diary|system|reference)\b|"
     r"for (?:the record|future reference|reference|context|what it's worth)\b|"
     r"(?:so )?(?:please|pls|plz) (?:bear|note|remember|use|update|don't|do not|change|amend|make|"
-    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not|would you believe|(?:please|"
+    r"can|let|keep|stop)\b|i'm sorry to say|believe it or not(?!, (?:is|are)\b)|"
+    r"would you believe(?!, (?:is|are)\b)|(?:please|"
     r"xx?)[.! ]*$|"
     r"(?<=, )(?:thanks|thank you|cheers|ta|folks)[.! ]*$|"
     r"I am (?:proud|sorry|pleased|happy|glad|afraid) to say).*$",
@@ -262,12 +263,38 @@ def tidied(text: str) -> str:
         text = _PICTURE.sub(lambda m: m[0] if _ARROWS.search(m[0]) else "", text)
     if "-" in text or not text.isascii():
         text = _DOTS.sub(", ", text)
+    if " & " in text:
+        text = _AMPERSAND.sub(" and ", text)
     if text[-1:] in "()DPp/3xXoO":
         text = _SMILE.sub("", text)
     if ":" in text:
         text = _TO_WHOM.sub("", text)
     return text.strip(" ,")
 
+
+_AMPERSAND = re.compile(
+    r" & (?=(?:(?:I|i|we|my|our)\b|(?:have |has |just |now )?[a-z]+(?:ed|ght)\b|(?:got|took|sold|"
+    r"left|went|became)\b))"
+)
+"""Where "&" brings a clause: "sold the flat & bought a bungalow", but not "Marks & Spencer"."""
+
+_NOTICE = re.compile(
+    r"^(?:(?:please|kindly|pls) (?:note|be (?:advised|informed|aware)|take note)|(?:this is|"
+    r"(?:I am|I'm|we are) writing) to (?:inform|notify|advise|tell) you|"
+    r"(?:I|we) (?:wish|would like|write) "
+    r"to (?:inform|notify|advise) you)(?: that)? the "
+    r"(?=[^,.]+? (?:has|have) (?:now |been )*(?:moved|changed|switched|transferred|relocated)\b)",
+    re.IGNORECASE,
+)
+"""How one gives notice of what is one's own: "Please note that the shop has moved"."""
+
+_PARENTHESIS = re.compile(
+    r"^(?P<thing>(?:my|our) new (?:(?!is\b|are\b)[\w'-]+ ?){1,4}), "
+    r"(?!(?:who|which|that|and|but|or|if|called|named|not)\b)"
+    r"[a-z][^,.?!]*, (?=(?:is|are)\b)",
+    re.IGNORECASE,
+)
+"""What is said between a new thing and what it is: "my new hobby, believe it or not, is"."""
 
 _LOOKS_BACK = re.compile(
     r",? (?:and|but) (?:I |we )?(?:(?:have |I've |we've )?never (?:looked|went|gone|going|felt|"
@@ -321,7 +348,9 @@ def unframed(text: str, words: frozenset[str] | None = None) -> str:
     if any(sign in text for sign in _CORRECTING):
         corrected = _CORRECTED.match(text) or _SPELT_SO.match(text)
         text = f"For me it's now {text[corrected.end() :]}" if corrected else text
-    text = without_openers(text)
+    text = without_openers(_NOTICE.sub("our ", text))
+    if ", " in text and " new " in text:
+        text = _PARENTHESIS.sub(r"\g<thing> ", text)
     if words is None or not _TAIL_WORDS.isdisjoint(words):
         text = _TAIL.sub("", text)
     if (" and " in text or " but " in text) and (words is None or _BACK_WORDS & words):

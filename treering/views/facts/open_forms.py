@@ -132,6 +132,7 @@ _LOW_END = re.compile(r"(?:ed|ing|able|ible|ful|ous|ly|less|ish)$")
 _NO_OPEN_VALUES: Final = (NO_VALUES - {"the", "a", "an"}) | word_set(
     "being having doing getting kind sort one that something someone somebody what where how why "
     "when i we you he she they it everything nothing anything there here due top first last second "
+    "enemy nemesis "
     "mine yours ours theirs his hers pretty fairly super extra such way beyond between among under "
     "asking saying telling acting playing making driving causing growing coming becoming turning "
     "part because both either neither each everyone better than about through time nowhere "

@@ -41,8 +41,8 @@ PROPER: Final = (
     r"(?:(?:,? )(?:[A-Z][\w.’'-]*|(?:de|da|do|del|la|of|&)(?= [A-Z])))*"
 )
 NO_THING: Final = (
-    r"(?! (?i:team|department|room|floor|class|tier|plan|level|row|seat|mode|server|branch|account|"
-    r"list|shift|lane|group|\d))"
+    r"(?![\w’'-])(?! (?i:team|department|room|floor|class|tier|plan|level|row|seat|mode|server|"
+    r"branch|account|list|shift|lane|group|block|wing|\d))"
 )
 PLACE: Final = rf"(?P<value>{PROPER}){NO_THING}"
 FIRMS: Final = (

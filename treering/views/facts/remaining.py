@@ -221,7 +221,8 @@ def _remaining(sentence: str) -> Iterator[Assertion]:
         else:
             meant = text
         assertions = [*_of_clause(text), *_of_person(text, person)]
-        if not assertions and _BESIDE.fullmatch(text) and (predicate := _predicate(before)):
+        is_beside = text.partition(" ")[0] not in _PAST_OF_CHANGE and _BESIDE.fullmatch(text)
+        if not assertions and is_beside and (predicate := _predicate(before)):
             yield Assertion(SELF, "", f"{predicate}, {text}", "holds")
         if assertions and _UNMEANT.search(meant) is None:
             yield from assertions

@@ -103,6 +103,8 @@ def of_speaker(it: Predicate) -> Iterator[Assertion]:
         yield Assertion(SELF, "status", "separated" if verb == "split" else verb, "begins")
     elif verb in BECOME or (verb in NAMED_ME and "been" in it.auxiliaries):
         rest = it.rest if verb not in ("promoted", "put", "moved") else it.rest[1:]
+        if it.rest[:1] == ("from",):
+            return  # what one was moved from one is no more: the clause is read as a whole
         yield from _be(noun_phrase(rest).split())
     elif it.auxiliaries & BE:
         yield from _being(phrase)

@@ -25,6 +25,7 @@ from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import called, mentions
 from treering.views.facts.merging import merged
 from treering.views.facts.open_forms import RELATIVE, open_statements
+from treering.views.facts.others import is_of_others
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
@@ -43,7 +44,7 @@ MAX_SENTENCE_CHARS: Final = 300
 _USES: Final = DOES + "use"
 _TITLE = "|".join(
     rf"(?<=\b{title})"
-    for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "dr", "mr", "mrs", "prof")
+    for title in ("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "P\\.O", "dr", "mr", "mrs", "prof")
 )
 _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
@@ -159,7 +160,8 @@ _LOOSE_TAIL = re.compile(
 
 _LOOSE_WORDS: Final = (" when ", " before", " while ", " if ", " 19", " 20")
 _REMARK = re.compile(
-    r"[,;] (?:which (?:is|was|means|makes|takes|took|has|I|we)\b|I (?:said|wrote|meant) "
+    r"[,;] (?:which (?:(?:the|my|our|his|her) [\w ]+ (?:says?|said|thinks?|reckons?) )?"
+    r"(?:is|was|isn't|means|makes|takes|took|has|I|we)\b|I (?:said|wrote|meant) "
     r"(?!to\b|that\b|so\b|it\b|no\b|yes\b|but\b|and\b)[a-z])"
     r"(?!.*\b(?:lie|lies|true|joke|joking|kidding|made up|fiction|wish|if)\b).*$"
 )
@@ -227,6 +229,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             stated += _stated_by(unread, speaker, is_casual=is_casual(written))
         before = read
         for statement in merged(stated):
+            if is_of_others(statement, sentence):
+                continue
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
 

@@ -155,6 +155,7 @@ CHOICES: Final = word_set(
 
 CHOICE_NOUNS: Final = word_set(
     "pronouns topic hair course hobby job role title diet major subject degree hint password "
+    "passion obsession craft "
     "instrument trade profession occupation religion faith sport drink breakfast poison nickname "
     "handle username login gamertag callsign domain discord insta instagram tag alias handle's "
     "medication surname nationality post position pastime size shift allergy tipple dissertation "
@@ -274,7 +275,7 @@ THOUGHTS: Final = word_set(
     "suggestion feeling preference mistake trick tip motto secret fault turn priority day morning "
     "evening week year weekend night time life mood mind head heart rule message response "
     "reaction story joke brain expression face character hero word words experience intention "
-    "challenge biggest best worst next first last "
+    "enemy nemesis challenge biggest best worst next first last "
 )
 """Nouns with which one says what one thinks: "my point is Paris"."""
 
@@ -282,7 +283,7 @@ JUDGED: Final = word_set(
     "nightmare dream joke star angel legend saint treat pain delight disaster mess godsend "
     "lifesaver blessing genius idiot monster riot hoot gem beast beauty darling sweetheart "
     "mystery bargain success failure bit lot pleasure shame bore shock surprise relief miracle "
-    "wreck"
+    "wreck enemy nemesis"
 )
 """What something is called that one likes or not: "my new boss is a nightmare"."""
 

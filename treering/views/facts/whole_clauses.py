@@ -60,7 +60,8 @@ _ADVERBS = (
 _SUBJECT = r"(?:(?:(?:[Mm]y|[Tt]he) [\w'-]+|[A-Z][\w'-]+) and )?(?:I|[Ww]e)"
 _SPEAKER = re.compile(
     rf"(?:(?P<front>[\w'-]+(?: [\w'-]+)+) )??{_SUBJECT}(?: both| all)?"
-    rf"(?:'ve| have|'m| am|'re| are)?{_ADVERBS} (?P<verb>{_VERB}),?{_ADVERBS} (?P<rest>.+)"
+    rf"(?:'ve| have|'m| am|'re| are)?{_ADVERBS}(?: (?:been|was|were|got|being))?{_ADVERBS} "
+    rf"(?P<verb>{_VERB}),?{_ADVERBS} (?P<rest>.+)"
 )
 """The speaker, an auxiliary and adverbs, none of which negates or supposes, and a verb."""
 
@@ -102,6 +103,16 @@ _HOME = re.compile(
 )
 """Where things of one's home are: "the monstera is now in the bathroom"."""
 
+_IS_MADE = re.compile(
+    r"[Tt]he (?P<noun>[a-z'-]+(?: [a-z'-]+){0,4}?)(?:'s| is| are) now "
+    r"(?P<value>(?:my|our|the (?:kids|boys|girls|twins|children|baby|dog|cat)'s?) .+)"
+)
+_ROOM = re.compile(
+    r"\b(?:room|studio|office|gym|workshop|nursery|den|library|playroom|bedroom|darkroom|store|bar|"
+    r"study|workspace|kitchen|larder)$"
+)
+"""What a part of one's home may be used as: "the spare room is now my pottery studio"."""
+
 _NEW = re.compile(
     r"(?:[Mm]y|[Oo]ur) new (?P<noun>[^,]+?)(?:'s| is| are) (?:now )?(?P<value>(?:called )?.+)"
 )
@@ -113,7 +124,14 @@ _PLACED = re.compile(
     r"(?:in|on|at|with|from|by|under|near|between|above|behind|next to|opposite|over|inside|"
     r"outside|down|up|through|via) (?:the|an?|my|our|his|her|their|unit|room|number|[A-Z\d])"
 )
-_NUMBER = re.compile(r"[-+±£$€#]?\d")
+_NUMBER = re.compile(r"(?:an? )?[-+±£$€#]?\d")
+_NOTED = re.compile(
+    r"(?!(?:it|that|this|which|what|there|the|an?|he|she|they|you|your|his|her|their|its|and|but)\b)"
+    r"[a-z-]+(?: [a-z-]+){0,2} (?:is|are) now (?:an? )?[£$€]?\d.*"
+)
+"""What is noted behind a clause about oneself: "my feet have spread, shoe size is now a 7"."""
+
+_ABOUT_ONESELF = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur)\b")
 
 _CLAUSES = re.compile(
     r"[;:]\s+|,\s+(?!(?:over |down |up |out |back |all the way )*(?:from|to|into|onto)\b|"
@@ -197,7 +215,8 @@ _THING = re.compile(r"(?:my|our)\b")
 _MOMENTARY: Final = (
     PASSING
     | DETERMINERS
-    | word_set("the one next other first last new same hand hands foot pocket lap knee")
+    | word_set("the one next other first last new same hand hands foot pocket lap knee gate aisle")
+    | word_set("platform seat window")
 )
 _NO_THINGS: Final = THOUGHTS | WORKED | SEVERAL | RIDES
 _PERSONS: Final = KIN | PARTNERS | PETS
@@ -221,6 +240,8 @@ def whole_clauses(sentence: str) -> Iterator[Assertion]:
         text = clause[lead.end() :] if lead else clause
         if is_of_speaker and text.partition(" ")[0] in _VERBS:
             text = f"I {text}"
+        if _NOTED.fullmatch(text) and _ABOUT_ONESELF.search(sentence, 0, start):
+            text = f"my {text}"
         has_sign = not _SIGNS.isdisjoint(_words(text))
         change = _change(text) if has_sign else None
         is_of_speaker = change is not None or text.startswith(("I ", "I'", "We", "we"))
@@ -267,6 +288,8 @@ def _of_clause(text: str, change: re.Match[str] | None, *, has_parted: bool) -> 
         yield Assertion(SELF, "", been["value"].strip(), "holds")
     elif _OWNER.match(text):
         yield from _of_own(text)
+    elif (into := _IS_MADE.fullmatch(text)) and _is_room(into):
+        yield Assertion(f"my {into['noun']}", "", f"is {_tidy(into['value'])}", "holds")
     elif home := _AT_HOME.fullmatch(text):
         place = _tidy(home["value"] or home["later"] or home["there"])
         if _HOME.search(place) and _is_thing(home["noun"], _NO_THINGS | _PERSONS):
@@ -349,6 +372,14 @@ def _of_own(text: str) -> Iterator[Assertion]:
         is_meant = _NOT_MEANT_BEFORE.search(own["noun"]) is None
         if value and is_meant and _is_thing(own["noun"], _NO_THINGS):
             yield Assertion(f"my {own['noun']}", "", value, "holds")
+
+
+def _is_room(match: re.Match[str]) -> bool:
+    """Whether a part of one's home is now used as another, or as some room."""
+    value = _tidy(match["value"])
+    is_home = _HOME.search(match["noun"]) or _ROOM.search(match["noun"]) or _ROOM.search(value)
+    is_meant = JUDGED.isdisjoint(value.lower().split()) and "favourite" not in value
+    return is_home is not None and is_meant and _is_thing(value.partition(" ")[2], _NO_THINGS)
 
 
 def _of_now(match: re.Match[str]) -> str:

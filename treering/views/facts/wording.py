@@ -112,9 +112,18 @@ _IS_MINE = re.compile(r"^(?P<who>[A-Z][\w-]+)'s (?=(?:my|our) (?!own\b))")
 _ME = re.compile(rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{_NOTED})\b)", re.IGNORECASE)
 """Where "me" is written for "my": "me favourite biscuit"."""
 
+_OF_THE_WORLD = (
+    r"(?:unemployment|inflation|version|score|loading|progress|kick-?off|bitcoin|ethereum|petrol|"
+    r"diesel|gas|oil|gold|(?:minimum|living|average) \w+|(?:interest|base|exchange|"
+    r"mortgage) rates?|(?:state )?pension age|retirement age|vat|population|"
+    r"(?:font|file|page|sample|batch|image) size|(?:page|word|line|head) count) "
+    r"(?:is|are|was|has|have|had|went|changed|rose|fell|now)"
+)
+"""What is everybody's, or a text's, where nobody calls it their own."""
+
 _DROPPED_MY = re.compile(
     r"^(?!(?:my|our|the|an?|his|her|your|their|its|this|that|these|those|every|each|no|some) )"
-    rf"(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})(?: at (?:home|work))?"
+    rf"(?!{_OF_THE_WORLD})(?=(?:new )?(?:[a-z-]+ )??(?:{_NOTED})(?: at (?:home|work))?"
     r"(?: is\b| are\b|'s\b| used to be\b| changed\b|"
     r" has\b| was changed| moved\b| now\b| got\b| goes\b| lives\b|"
     r" works\b| started\b| died\b| passed\b| turned\b))",
@@ -123,7 +132,8 @@ _DROPPED_MY = re.compile(
 """A note about something of the speaker's: "Dentist is Dr Wu as of this week"."""
 
 _BEEN = re.compile(
-    r"^(?=been (?:\w+ly )?(?:\w+ing|on|in|at|with) "
+    r"^(?=been (?:moved|transferred|promoted|switched|changed|bumped) "
+    r"|been (?:\w+ly )?(?:\w+ing|on|in|at|with) "
     r".*\b(?:since (?!our last|we )|years?\b|months\b|ages\b))",
     re.IGNORECASE,
 )
@@ -160,12 +170,14 @@ _NEW_ALONE = re.compile(
 _NOTE_OF_NOW = re.compile(
     r"^(?=(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|which|when|where|"
     r"how|why|the|an?|my|our|your|his|her|its|their|some|any|every|each|no|all|everything|everyone|"
-    r"nothing|someone|people|now|so|if|as|half|most|many|both|one|two)\b)[a-z][a-z-]+(?: (?!(?:is|"
+    rf"nothing|someone|people|now|so|if|as|half|most|many|both|one|two|{_OF_THE_WORLD})\b)"
+    r"(?:\d+[ -]?)?[a-z][a-z-]+(?: (?!(?:is|"
     r"are|has|have|now|the|of|an?|my|our|to|and)\b)[a-z-]+){0,2}? "
     r"(?:(?:is|are) (?:officially |actually )?now|now (?:is|are)|(?:has |have )?(?:just |now |"
     r"been )*"
     r"(?:changed|switched|moved|increased|gone up|gone down|went up|went down|renamed)"
-    r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every))*"
+    r"(?: from [^,.]{1,30}?)? to)(?: (?:on|at|in|the|an?|every|valid|good|due|set|fixed|booked|"
+    r"paid|until|till|to|for|from))*"
     r" (?:(?-i:[A-Z])|\S*\d)"
     r"|(?!(?:i|you|he|she|it|we|they|this|that|these|those|there|here|who|what|the|an?|my|our|"
     r"your|his|"
