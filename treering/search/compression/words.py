@@ -32,7 +32,7 @@ from treering.search.terms import terms
 Information = Callable[[Sequence[str]], list[list[float]]]
 """From texts to the bits of each of their words, as ``words`` cuts them."""
 
-QUESTION_WEIGHT = 4.0
+QUESTION_WEIGHT = 1.0
 """How much more a sentence that has all of the question's words is worth."""
 
 RANK_POWER = 1.0
@@ -225,26 +225,40 @@ def _parts(
     layout: _Layout, bits: Sequence[float], asked: frozenset[int], first: int, last: int
 ) -> list[_Unit]:
     """A sentence without what can be missed, and the clauses and fillers that can be."""
-    held = _terms(layout.words(first, last))
-    question = 1 + QUESTION_WEIGHT * len(held & asked) / max(len(asked), 1)
-    weight = question / (1 + min(layout.rank[first:last])) ** RANK_POWER
     sentence = [layout.words(at, at + 1) for at in range(first, last)]
     empty = {first + at for at in fillers(sentence)}
     groups = [range(first + start, first + stop) for start, stop in clauses(sentence)]
     missed = empty.union(*groups)
-    main = _unit(layout, bits, weight, [at for at in range(first, last) if at not in missed])
+
+    def clause_of(places: Sequence[int]) -> _Unit:
+        of = [at for at in places if at not in empty]
+        held = _terms(" ".join(layout.words(at, at + 1) for at in of))
+        question = 1 + QUESTION_WEIGHT * len(held & asked) / max(len(asked), 1)
+        return _unit(layout, bits, question / (1 + min(layout.rank[first:last])) ** RANK_POWER, of)
+
+    main = clause_of([at for at in range(first, last) if at not in missed])
     hanging: list[_Unit] = []
-    for group in groups:
-        clause = _unit(layout, bits, weight, [at for at in group if at not in empty])
+    for clause in map(clause_of, groups):
         if clause.worth >= main.worth:
             main = main.with_words_of(clause)
         else:
             hanging.append(clause)
-    for at in sorted(empty):
-        owner = next((group for group in groups if at in group), None)
-        needs = owner[0] if owner else main.words[0]
-        hanging.append(replace(_unit(layout, bits, NOTHING, [at]), needs=needs))
-    return [main, *(replace(unit, needs=unit.needs or main.words[0]) for unit in hanging)]
+    hanging = [replace(clause, needs=main.words[0]) for clause in hanging]
+    for filler in _runs(sorted(empty)):
+        owner = next((group for group in groups if filler[0] in group), main.words)
+        hanging.append(replace(_unit(layout, bits, NOTHING, filler), needs=owner[0]))
+    return [main, *hanging]
+
+
+def _runs(places: Sequence[int]) -> list[list[int]]:
+    """Numbers in order, those that follow each other together: "you know" goes as one."""
+    runs: list[list[int]] = []
+    for at in places:
+        if runs and at == runs[-1][-1] + 1:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    return runs
 
 
 def _unit(layout: _Layout, bits: Sequence[float], weight: float, of: Sequence[int]) -> _Unit:
