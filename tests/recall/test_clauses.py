@@ -37,6 +37,8 @@ UNPARTED = (
     'He wrote "the bridge is very old", and the mayor has read it.',
     "The pipe really doesn't leak.",
     "The car can be driven, and the speed must stay below 80.",
+    "Touch the red wire, and the whole lamp is broken.",
+    "Touch the red wire, and the guard will shoot.",
     "They asked Dr. Okafor at 5 p.m. about the pills.",
     "We met on the 3. May of a warm year.",
 )

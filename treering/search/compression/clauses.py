@@ -34,8 +34,8 @@ _QUOTES: Final = frozenset('"“”„«»()[]')
 _JOINS: Final = _words("and so")
 _DETERMINERS: Final = _words("the a an my our your this every each")
 _VERBS: Final = _words(
-    "is are was were has have had will would can could does did do costs cost takes took says said",
-    "comes came goes went gets got makes made gives gave lives works runs ran stands stood",
+    "is are was were has have had does did costs takes took says said comes came goes went",
+    "gets got makes gives gave lives runs ran stands stood",
 )
 _RELATIVES: Final = _words("who whose which")
 _LONGEST_SUBJECT: Final = 9  # "the marked path along the northern ridge is"
@@ -151,14 +151,15 @@ def _coordinated(words: Sequence[str], names: Sequence[str]) -> Iterator[Range]:
     """Clauses behind a ";", or behind a comma and an "and", up to the next pause.
 
     They go on to the next of them or to the end of the sentence: a "…, he said" is not parted
-    from what was said.
+    from what was said. What stands before has a verb that states something, unlike "Touch the
+    wire, and the lamp goes out".
     """
     last = len(words)
     ranges: list[Range] = []
     for at in range(len(words) - 1, 0, -1):
         if not _PAUSE.search(words[at - 1]):
             continue
-        if not _begins_clause(words, names, at):
+        if not (_begins_clause(words, names, at) and _VERBS.intersection(names[:at])):
             break
         ranges.append((at, last))
         last = at
