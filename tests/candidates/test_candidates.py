@@ -108,6 +108,23 @@ def test_of_the_ten_best_97_in_100_are_found(same: Pair, name: str) -> None:
     assert shared >= 0.97 * total > 0
 
 
+def test_of_the_ten_best_97_in_100_are_found_where_a_question_names_a_time(
+    same: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus_source = same.found._views.searcher._corpus
+    monkeypatch.setattr(corpus_source, "_drawn", 24)  # else the sample is the whole space
+    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    shared = total = 0
+    for number, question in enumerate(corpus.questions(np.random.default_rng(5), 30)):
+        [turn] = same.exact.search(question, k=1, source=f"talk{number % 7}")
+        asked = f"{question} On {turn.at:%Y-%m-%d}"
+        exact = places(same.exact.search(asked, k=10, mode="dense"))
+        found = places(same.found.search(asked, k=10, mode="dense"))
+        shared += len(set(exact) & set(found))
+        total += len(exact)
+    assert shared >= 0.97 * total > 0
+
+
 def test_a_filter_that_keeps_many_is_asked_of_the_index(
     same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:

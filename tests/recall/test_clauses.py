@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -141,6 +142,26 @@ def test_a_pronoun_does_not_stay_without_whom_it_names(rate: float) -> None:
     text = f"Ben sails. {REMARK} Ana met Eva in Graz. She moved to Oslo, where it snows."
     shown = shorten(text, rate, "Who moved to Oslo, where it snows?")
     assert "She" not in shown or "Ana met Eva in Graz. She moved" in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The train is late, and the bus is late; ",
+        "She rows in a club. ",
+        "- rows\n",
+        "is really big really ",
+        "Rivers flood. ",
+    ],
+)
+def test_a_long_text_takes_a_time_like_its_length(text: str) -> None:
+    def seconds(times: int) -> float:
+        began = time.process_time()
+        shorten(text * times, 0.5)
+        return time.process_time() - began
+
+    shorter, longer = (min(seconds(times) for _ in range(2)) for times in (125, 2_000))
+    assert longer < 64 * shorter  # 16 times as many words; a square would be 256
 
 
 def test_a_line_that_goes_on_in_the_next_is_not_parted() -> None:

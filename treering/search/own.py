@@ -110,11 +110,12 @@ def raw_scores(
     mode: Mode,
     allowed: NDArray[np.bool_] | None = None,
     near: Callable[[Codes], Codes] = lambda rows: rows,
+    favoured: Sequence[NDArray[np.bool_] | None] = (),
 ) -> RawScores:
     """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query.
 
     Of vectors that stay in the database only cosines that may matter are looked for: of rows that
-    are ``allowed``, and of those ``near`` them.
+    are ``allowed``, of those that a query favours, and of those ``near`` them.
     """
     bm25 = cosine = None
     if mode != "dense":
@@ -122,7 +123,7 @@ def raw_scores(
         bm25 = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
         if snapshot.outside is not None:
-            found = snapshot.outside.cosines(vectors, bm25, allowed, near)
+            found = snapshot.outside.cosines(vectors, bm25, allowed, near, favoured)
             return RawScores(bm25, found.values, found)
         cosine = cosines(snapshot.items.vectors, vectors)
     return RawScores(bm25, cosine)

@@ -221,7 +221,10 @@ def rank(
     plan = beside_messages(plan, cut)
     counted = [terms(query) for query in queries]
     near = partial(neighbours, snapshot, relations, plan)
-    raw = raw_scores(snapshot, counted, vectors, mode, allowed, near)
+    asked = bonuses(snapshot, plan, queries, cut, now)
+    # Few rows may be of the time that a query names: the nearest of all need not be among them.
+    of_time = asked[When().name].rows if When().name in asked else ()
+    raw = raw_scores(snapshot, counted, vectors, mode, allowed, near, of_time)
     own = fuse(snapshot, raw, counted, _readable(snapshot, queries))
     scores = own.total()
     related = relate(snapshot, relations, plan, scores)
@@ -237,7 +240,7 @@ def rank(
     if share is not None:
         scores *= share[:, None]
     standings = Standings.of(scores, raw.found)
-    for name, term in _of_queries(snapshot, plan, queries, raw, cut, now).items():
+    for name, term in _of_queries(snapshot, plan, queries, raw, asked).items():
         term.add_to(scores, share)
         parts[name] = term
     refinement = None
@@ -255,11 +258,13 @@ def _of_queries(
     plan: Plan,
     queries: Sequence[str],
     raw: RawScores,
-    cut: float,
-    now: datetime | None,
+    asked: Mapping[str, BonusTerm],
 ) -> dict[str, BonusTerm | PartsTerm]:
     """The terms of what queries ask for beside their words, and in their parts."""
-    of_queries: dict[str, BonusTerm | PartsTerm] = {**bonuses(snapshot, plan, queries, cut, now)}
+    of_queries: dict[str, BonusTerm | PartsTerm] = {
+        name: term if raw.found is None else term.among(raw.found.rows)
+        for name, term in asked.items()
+    }
     of_parts = by_parts(snapshot, plan, queries) if raw.bm25 is not None else None
     if of_parts is not None:
         of_queries[Parts().name] = of_parts

@@ -47,10 +47,12 @@ class Outside(Protocol):
         bm25: Floats | None,
         allowed: NDArray[np.bool_] | None,
         near: Callable[[Codes], Codes],
+        favoured: Sequence[NDArray[np.bool_] | None] = (),
     ) -> FoundCosines:
         """The cosines of all rows that may be among the best that are ``allowed``.
 
-        These are the nearest, the best by words, and what is ``near`` them by the relations.
+        These are the nearest, the best by words, and what is ``near`` them by the relations. Those
+        of the rows that a query favours, by query, are looked for once more among these.
         """
         ...
 

@@ -92,9 +92,9 @@ def ends(words: Sequence[str], at: int, gap: str) -> bool:
     )
 
 
-def takes_up(words: Sequence[str]) -> bool:
-    """Whether a sentence answers, limits or takes back the one before it."""
-    return bare(words[0]) in _TAKES_UP
+def takes_up(word: str) -> bool:
+    """Whether a sentence that begins with a word answers, limits or takes back the one before."""
+    return bare(word) in _TAKES_UP
 
 
 def points_back(words: Sequence[str]) -> bool:
@@ -155,11 +155,12 @@ def _coordinated(words: Sequence[str], names: Sequence[str]) -> Iterator[Range]:
     wire, and the lamp goes out".
     """
     last = len(words)
+    verb = next((at for at, name in enumerate(names) if name in _VERBS), last)
     ranges: list[Range] = []
     for at in range(len(words) - 1, 0, -1):
         if not _PAUSE.search(words[at - 1]):
             continue
-        if not (_begins_clause(words, names, at) and _VERBS.intersection(names[:at])):
+        if verb >= at or not _begins_clause(words, names, at):
             break
         ranges.append((at, last))
         last = at

@@ -64,7 +64,8 @@ class _Unit:
         """Both as one, with what the first needs."""
         tokens = self.tokens + other.tokens
         total = self.worth * self.tokens + other.worth * other.tokens
-        return _Unit(sorted(self.words + other.words), tokens, total / max(tokens, 1), self.needs)
+        self.words.extend(other.words)  # in place: a long chain takes linear time
+        return replace(self, tokens=tokens, worth=total / max(tokens, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +244,11 @@ def _parts(
             main = main.with_words_of(clause)
         else:
             hanging.append(clause)
+    begins = {at: group[0] for group in groups for at in group}
     hanging = [replace(clause, needs=main.words[0]) for clause in hanging]
     for filler in _runs(sorted(empty)):
-        owner = next((group for group in groups if filler[0] in group), main.words)
-        hanging.append(replace(_unit(layout, bits, NOTHING, filler), needs=owner[0]))
+        needs = begins.get(filler[0], main.words[0])
+        hanging.append(replace(_unit(layout, bits, NOTHING, filler), needs=needs))
     return [main, *hanging]
 
 
@@ -289,14 +291,14 @@ def _parted(layout: _Layout, shown: Sequence[str], at: int) -> bool:
             return True
     if layout.is_fixed[at]:
         return False
-    heading = _heads(layout, at)
-    return ends(shown, at, layout.gap(at)) and not heading and not takes_up(shown[at:])
+    hangs = takes_up(shown[at])
+    return ends(shown, at, layout.gap(at)) and not hangs and not _heads(layout, at)
 
 
 def _heads(layout: _Layout, at: int) -> bool:
     """Whether the line before a word is a heading, which says what the next is about."""
-    line = layout.text[: layout.places[at - 1][1]].rpartition("\n")[2]
-    return line.startswith("#")
+    line = layout.text.rfind("\n", 0, layout.places[at - 1][1]) + 1
+    return layout.text.startswith("#", line)
 
 
 def _joined(layout: _Layout, chosen: set[int]) -> str:

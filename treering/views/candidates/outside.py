@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -109,11 +109,17 @@ class OutsideVectors:
         bm25: Floats | None,
         allowed: Mask | None,
         near: Callable[[Codes], Codes],
+        favoured: Sequence[Mask | None] = (),
     ) -> FoundCosines:
         """See ``Outside``."""
         looked_up: list[tuple[Codes, Floats]] = []
         for query, vector in enumerate(queries):
-            rows = self._candidates(vector, None if bm25 is None else bm25[:, query], allowed)
+            scores = None if bm25 is None else bm25[:, query]
+            rows = self._candidates(vector, scores, allowed)
+            mask = favoured[query] if favoured else None
+            if mask is not None:
+                mask = mask if allowed is None else mask & allowed
+                rows = np.union1d(rows, self._candidates(vector, scores, mask))
             rows = near(rows)
             rows = rows[self._numbers[rows] > 0]
             looked_up.append((rows, self._cosines(self._numbers[rows], vector)))
