@@ -421,10 +421,11 @@ class Memory:
 
         With ``compress`` (the least share of tokens to keep, such as 0.5) passages of up to
         ``budget / compress`` tokens are found, and shortened as far as ``budget`` needs; what fits
-        is not cut. ``compressor`` leaves out what is easily guessed: ``words`` by how often they
-        stand there, ``model`` by the probabilities of a local model (raises LLMNotConfigured,
-        LLMUnavailable). Citations, speakers, code, and numbers with what they count stay; what
-        denies or bounds a clause stays or goes with it.
+        is not cut. Whole sentences and clauses go, those that say least and rank lowest first, and
+        fillers such as "really"; citations, speakers and code stay. ``compressor`` tells what says
+        least: ``words`` by how often they stand there, ``model`` by the probabilities of a local
+        model (raises LLMNotConfigured, LLMUnavailable). Where sentences are too long to be left
+        out, fewer passages are shown.
         """
         if budget < 1:
             raise InputError(f"budget is {budget}; it must be at least 1 token")

@@ -38,8 +38,8 @@ def shorten(text: str, rate: float, query: str = "", compressor: Compressor = WO
     return shortened
 
 
-def numbers(text: str) -> list[str]:
-    return re.findall(r"\d+", text)
+def without_fillers(text: str) -> str:
+    return re.sub(" really| very|, you know,", "", text)
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.5, 0.7, 0.9])
@@ -59,7 +59,7 @@ def test_a_context_is_cut_as_far_as_its_budget_needs(open_memory: Open) -> None:
         assert shown.budget == budget
 
 
-def test_where_what_must_stay_needs_too_much_less_is_found_and_not_cut_further(
+def test_whole_sentences_fill_a_small_budget(
     open_memory: Open,
 ) -> None:
     memory = open_memory()
@@ -89,16 +89,36 @@ def test_more_passages_fit_a_budget(open_memory: Open) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
-def test_citations_speakers_and_numbers_stay(open_memory: Open, rate: float) -> None:
+def test_citations_and_speakers_stay_and_numbers_with_their_sentences(
+    open_memory: Open, rate: float
+) -> None:
     memory = filled(open_memory())
     shown = memory.context("rent", budget=80, compress=rate)
-    assert shown.text.startswith("[1] chat\nAna: ")
     [passage] = shown.passages
+    assert shown.text == f"[1] chat\n{passage.text}"
     assert {hit.text for hit in passage.hits} <= set(SAID)  # what is cited is still whole
-    cited = "".join(text for text in SAID if text in {hit.text for hit in passage.hits})
-    assert numbers(passage.text) == numbers(cited)
-    assert "650 euros a month" in shown.text
-    assert "40 square metres" in shown.text
+    lines = [without_fillers(line) for line in passage.text.split("\n")]
+    assert set(lines) <= {f"Ana: {without_fillers(text)}" for text in SAID}
+
+
+def test_what_ranks_first_goes_last(open_memory: Open) -> None:
+    memory = open_memory()
+    asked = "The plumber said that the old copper pipe in the cellar is not leaking any more."
+    memory.add(asked)
+    for place in ("Bremen", "Porto", "Graz", "Oslo", "Leeds", "Turin"):
+        memory.add(f"The mayor of {place} sold rare violins, carved oboes and antique harps.")
+    for rate in (0.2, 0.5, 0.8):
+        shown = memory.context("What did the plumber say?", budget=60, compress=rate)
+        assert asked in shown.text
+
+
+def test_of_two_texts_that_say_as_much_the_lower_one_goes() -> None:
+    first, second = "Boats leak all winter.", "Roofs leak all summer."
+    for ranks in ((0, 1), (1, 0)):
+        spans = ((0, len(first)), (len(first) + 1, len(first) + 1 + len(second)))
+        hits = tuple(zip(spans, ranks, strict=True))
+        passage = CompressibleText(f"{first}\n{second}", hits=hits)
+        assert WORDS.compress([passage], "", 0.6) == [(first, second)[ranks.index(0)]]
 
 
 def test_what_is_known_against_a_text_stays_word_for_word(open_memory: Open) -> None:
@@ -117,26 +137,20 @@ def test_code_is_not_shortened(open_memory: Open) -> None:
     assert memory.context("porto river", compress=0.3).text == whole.text
 
 
-def test_the_sentences_that_answer_keep_more_of_their_words() -> None:
+def test_the_sentences_that_answer_go_last() -> None:
     text = " ".join(SAID)
-    rent = "pays 650 euros a month flat 40 square metres, near river"
-    rowing = "morning rows Douro club twelve people"
-    about_rent = shorten(text, 0.3, "Who pays for the flat near the river?")
-    about_rowing = shorten(text, 0.3, "Who rows with a club every morning?")
-    assert (rent in about_rent, rowing in about_rent) == (True, False)
-    assert (rent in about_rowing, rowing in about_rowing) == (False, True)
+    about_rent = shorten(text, 0.6, "Who pays for the flat near the river?")
+    about_rowing = shorten(text, 0.6, "Who rows with a club every morning?")
+    assert SAID[2] in about_rent
+    assert SAID[3] in about_rowing
 
 
-def test_a_sentence_that_loses_its_last_word_still_ends() -> None:
-    assert shorten("Boats leak the. Rivers flood it!", 0.7).endswith("Rivers flood!")
-
-
-def test_clauses_of_scripts_without_spaces_go_as_a_whole() -> None:
+def test_sentences_of_scripts_without_spaces_go_as_a_whole() -> None:
     text = "妹は二〇二四年の春に、ポルトへ引っ越した。雨が嫌いだったから。"
     assert [text[start:stop] for start, stop in words(text)] == [
         "妹は二〇二四年の春に、", "ポルトへ引っ越した。", "雨が嫌いだったから。",
     ]  # fmt: skip
-    assert shorten(text, 0.7) in {text[:21], text[11:], text[:11] + text[21:]}
+    assert {shorten(text, rate) for rate in (0.4, 0.7)} <= {"", text[:21], text[21:]}
 
 
 @given(
@@ -144,14 +158,11 @@ def test_clauses_of_scripts_without_spaces_go_as_a_whole() -> None:
     rate=st.floats(0.01, 1),
     query=st.text("ab ", max_size=10),
 )
-def test_no_number_is_ever_lost_and_no_word_is_made_up(
-    texts: list[str], rate: float, query: str
-) -> None:
+def test_no_word_is_made_up(texts: list[str], rate: float, query: str) -> None:
     passages = [CompressibleText(text) for text in texts]
     shortened = WORDS.compress(passages, query, rate)
     assert len(shortened) == len(texts)
     for text, shown in zip(texts, shortened, strict=True):
-        assert numbers(shown) == numbers(text)
         there = {word.strip(",.") for word in text.split()}
         assert {word.strip(",.") for word in shown.split()} <= there
 
@@ -217,11 +228,11 @@ class Reader(ScriptedLLM):
 SURPRISING = {"sister", "Porto"}
 
 
-def test_a_model_tells_which_words_are_hard_to_guess(open_memory: Open) -> None:
+def test_a_model_tells_which_sentences_are_hard_to_guess(open_memory: Open) -> None:
     memory = open_memory(llm=Reader())
-    memory.add("My sister really likes the Porto area.")
-    shown = memory.context("?", budget=8, compress=0.4, compressor="model")
-    assert shown.passages[0].text == "sister Porto."
+    memory.add("My aunt likes the Leeds area. My sister likes the Porto area.")
+    shown = memory.context("?", budget=14, compress=0.5, compressor="model")
+    assert shown.passages[0].text == "My sister likes the Porto area."
 
 
 def test_a_text_is_read_once_however_often_it_is_shortened(open_memory: Open) -> None:

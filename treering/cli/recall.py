@@ -92,7 +92,7 @@ def context(
     compressor: Annotated[
         CompressorName,
         typer.Option(
-            help="What tells which words say least: how often they stand there, or the "
+            help="What tells which sentences say least: how often their words stand there, or the "
             "probabilities of a local model."
         ),
     ] = "words",

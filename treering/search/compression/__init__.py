@@ -1,1 +1,1 @@
-"""Contexts in fewer tokens: what is easily guessed is left out (MemTree, A.3.9)."""
+"""Contexts in fewer tokens: the sentences that say least are left out (MemTree, A.3.9)."""

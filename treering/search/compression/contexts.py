@@ -37,8 +37,8 @@ def compressed(
 
     It is shortened as far as it must be, not to ``rate``: what fits whole stays whole. Citations
     and code stay as they are, since half of a program is none. Passages of which nothing is left
-    are dropped. Where citations, numbers and code need so much that the rest would have to go far
-    below ``rate``, less is found.
+    are dropped. Where citations and code need so much that the rest would have to go far below
+    ``rate``, or no sentence fits, less is found.
     """
     room = ceil(budget / rate)
     for _ in range(TRIES):
@@ -58,16 +58,22 @@ def _fitted(
     context: Context, compressor: Compressor, rate: float, budget: int, count: CountTokens
 ) -> Context | None:
     """The context shortened to the budget, or None where it cannot be without losing too much."""
-    room = budget - _cites(context)
-    share = room / max(context.tokens - _cites(context), 1)
+    share = (budget - _cites(context)) / max(context.tokens - _cites(context), 1)
+    best: Context | None = None
     for _ in range(TRIES):
         if share < LEAST_FIT * rate:
-            return None
-        shown = _shortened(context, compressor, max(share, LEAST_RATE), count)
-        if shown.tokens <= budget:
-            return shown if shown.passages else None
-        share *= CLOSE * room / (shown.tokens - _cites(shown))
-    return None
+            break
+        shown = _shortened(context, compressor, min(max(share, LEAST_RATE), 1.0), count)
+        if not shown.passages:
+            break
+        if shown.tokens <= budget and (best is None or shown.tokens > best.tokens):
+            best = shown
+        if CLOSE * budget <= shown.tokens <= budget:
+            break
+        # Passages that were dropped leave the tokens of their citations to the others.
+        cites = _cites(shown)
+        share *= CLOSE * (budget - cites) / max(shown.tokens - cites, 1)
+    return best
 
 
 def _cites(context: Context) -> int:
@@ -78,7 +84,9 @@ def _cites(context: Context) -> int:
 def _shortened(
     context: Context, compressor: Compressor, rate: float, count: CountTokens
 ) -> Context:
-    texts = [_compressible(passage) for passage in context.passages]
+    hits = sorted((hit for passage in context.passages for hit in passage.hits), key=_score)
+    ranks = {id(hit): rank for rank, hit in enumerate(hits)}
+    texts = [_compressible(passage, ranks) for passage in context.passages]
     shortened = compressor.compress(texts, context.query, rate)
     if len(shortened) != len(texts):
         raise InputError(
@@ -102,7 +110,11 @@ def _place(hit: Hit) -> tuple[int, int]:
     return hit.position, hit.start
 
 
-def _compressible(passage: Passage) -> CompressibleText:
+def _score(hit: Hit) -> float:
+    return -hit.score
+
+
+def _compressible(passage: Passage, ranks: dict[int, int]) -> CompressibleText:
     if any(hit.kind == "code" for hit in passage.hits):
         return CompressibleText(passage.text, fixed=((0, len(passage.text)),))
     marks = {against(hit) for hit in passage.hits}
@@ -111,7 +123,24 @@ def _compressible(passage: Passage) -> CompressibleText:
     labels = [
         span for speaker in speakers for span in _places(rf"^{re.escape(speaker)}: ", passage.text)
     ]
-    return CompressibleText(passage.text, tuple(fixed), tuple(labels))
+    return CompressibleText(passage.text, tuple(fixed), tuple(labels), _stands(passage, ranks))
+
+
+def _stands(passage: Passage, ranks: dict[int, int]) -> tuple[tuple[Span, int], ...]:
+    """Where the hits of a passage stand in its text, each with its place in the ranking."""
+    stands: list[tuple[Span, int]] = []
+    behind = 0
+    before: Hit | None = None
+    for hit in sorted(passage.hits, key=_place):
+        # Of a hit that overlaps the one before it only the rest is shown.
+        overlaps = before is not None and before.entry_id == hit.entry_id
+        shown = hit.text[max(before.end - hit.start, 0) :] if before and overlaps else hit.text
+        start = passage.text.find(shown.strip("\n"), behind)
+        if start >= 0:
+            behind = start + len(shown.strip("\n"))
+            stands.append(((start, behind), ranks[id(hit)]))
+        before = hit
+    return tuple(stands)
 
 
 def _places(pattern: str, text: str) -> list[Span]:

@@ -13,7 +13,7 @@ CompressorName = Literal["words", "model"]
 COMPRESSORS: tuple[CompressorName, ...] = ("words", "model")
 
 LEAST_RATE = 0.01
-"""Below it nothing but numbers would be left, and a hundred times the budget would be read."""
+"""Below it nothing would be left, and more than a hundred times the budget would be read."""
 
 Span = tuple[int, int]
 """Where something stands in a text: its start and its end, in characters."""
@@ -24,12 +24,14 @@ class CompressibleText:
     """A passage to be shortened.
 
     What stands in ``fixed`` stays as it is. What stands in ``labels`` says who speaks, and stays
-    where anything of the line does.
+    where anything up to the next label or hit does. ``hits`` are what the search found: where it
+    stands, and its place in the ranking, from 0.
     """
 
     text: str
     fixed: tuple[Span, ...] = ()
     labels: tuple[Span, ...] = ()
+    hits: tuple[tuple[Span, int], ...] = ()
 
 
 @runtime_checkable
@@ -39,8 +41,8 @@ class Compressor(Protocol):
     def compress(self, passages: Sequence[CompressibleText], query: str, rate: float) -> list[str]:
         """The passages in about ``rate`` of their tokens, for one who asks ``query``.
 
-        They keep their number and order; one of which nothing is worth keeping is empty. Every
-        number of theirs is kept. Raises LLMError where a model is asked and fails.
+        They keep their number and order; one of which nothing is worth keeping is empty. Raises
+        LLMError where a model is asked and fails.
         """
         ...
 
