@@ -16,7 +16,7 @@ from treering.records import KINDS, Why
 from treering.search.asked import BonusTerm, bonuses
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
-from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
+from treering.search.own import Mode, OwnScores, RawScores, fuse, pieces, raw_scores
 from treering.search.parts import PartsTerm, by_parts
 from treering.search.refine import Refinement
 from treering.search.related import (
@@ -34,7 +34,7 @@ from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
 from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms, terms, words
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
@@ -220,14 +220,25 @@ def rank(
     cut = pieces_a_message(snapshot, relations, plan)
     plan = beside_messages(plan, cut)
     counted = [terms(query) for query in queries]
-    near = partial(neighbours, snapshot, relations, plan)
-    raw = raw_scores(snapshot, counted, vectors, mode, allowed, near)
-    own = fuse(snapshot, raw, counted, _readable(snapshot, queries))
-    scores = own.total()
-    related = relate(snapshot, relations, plan, scores)
+    readable = _readable(snapshot, queries)
+
+    def line(raw: RawScores) -> tuple[OwnScores, dict[str, RelatedTerm], Floats]:
+        own = fuse(snapshot, raw, counted, readable)
+        total = own.total()
+        related = relate(snapshot, relations, plan, total)
+        return own, related, summed(total, related) if related else total
+
+    def look_up(outside: Outside, vectors: Floats, bm25: Floats | None) -> FoundCosines:
+        near = partial(neighbours, snapshot, relations, plan)
+
+        def score(found: FoundCosines) -> Floats:
+            return line(RawScores(bm25, found.values, found))[2]
+
+        return outside.cosines(vectors, bm25, allowed, near, score)
+
+    raw = raw_scores(snapshot, counted, vectors, mode, look_up)
+    own, related, scores = line(raw)
     parts: dict[str, ScoreTerm] = {**own.terms, **related}
-    if related:
-        scores = summed(scores, related)
     if plan.get("chat") and mode != "dense":
         named = _named(snapshot, queries)
         if named is not None:
