@@ -219,59 +219,109 @@ def rank(
     """
     cut = pieces_a_message(snapshot, relations, plan)
     plan = beside_messages(plan, cut)
-    counted = [terms(query) for query in queries]
-    readable = _readable(snapshot, queries)
-
-    def line(raw: RawScores) -> tuple[OwnScores, dict[str, RelatedTerm], Floats]:
-        own = fuse(snapshot, raw, counted, readable)
-        total = own.total()
-        related = relate(snapshot, relations, plan, total)
-        return own, related, summed(total, related) if related else total
+    line = _Line(
+        snapshot,
+        relations,
+        plan,
+        [terms(query) for query in queries],
+        _readable(snapshot, queries),
+        _named(snapshot, queries) if plan.get("chat") and mode != "dense" else None,
+        _of_queries(snapshot, plan, queries, mode, cut, now),
+    )
 
     def look_up(outside: Outside, vectors: Floats, bm25: Floats | None) -> FoundCosines:
-        near = partial(neighbours, snapshot, relations, plan)
+        return outside.cosines(vectors, bm25, allowed, line.near, partial(line.by_found, bm25))
 
-        def score(found: FoundCosines) -> Floats:
-            return line(RawScores(bm25, found.values, found))[2]
-
-        return outside.cosines(vectors, bm25, allowed, near, score)
-
-    raw = raw_scores(snapshot, counted, vectors, mode, look_up)
-    own, related, scores = line(raw)
-    parts: dict[str, ScoreTerm] = {**own.terms, **related}
-    if plan.get("chat") and mode != "dense":
-        named = _named(snapshot, queries)
-        if named is not None:
-            named.add_to(scores)
-            parts["named"] = named
-    share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
-    if share is not None:
-        scores *= share[:, None]
-    standings = Standings.of(scores, raw.found)
-    for name, term in _of_queries(snapshot, plan, queries, raw, cut, now).items():
-        term.add_to(scores, share)
-        parts[name] = term
+    raw = raw_scores(snapshot, line.queries, vectors, mode, look_up)
+    scored = line.scored(raw)
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
-        operators = [part for term in related.values() for part in term.parts]
-        alpha = max(_alphas(plan, related))
+        dense, share = scored.own.terms["dense"], scored.share
+        operators = [part for term in scored.related.values() for part in term.parts]
+        alpha = max(_alphas(plan, scored.related))
         refinement = Refinement(
-            snapshot, raw.cosine, own.terms["dense"], vectors, operators, alpha, share, exact
+            snapshot, raw.cosine, dense, vectors, operators, alpha, share, exact
         )
-    return Ranking(snapshot, scores, parts, raw, counted, standings, share, refinement)
+    return Ranking(
+        snapshot,
+        scored.scores,
+        scored.terms,
+        raw,
+        line.queries,
+        scored.standings,
+        scored.share,
+        refinement,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The scores of all fragments, (N, Q), and what they are the sum of."""
+
+    own: OwnScores
+    related: Mapping[str, RelatedTerm]
+    terms: dict[str, ScoreTerm]
+    scores: Floats
+    standings: Standings
+    share: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The one line, for some queries: it scores by whatever cosines are known.
+
+    ``named`` and ``bonuses`` are what the queries ask for beside their words.
+    """
+
+    snapshot: Snapshot
+    relations: Relations
+    plan: Plan
+    queries: Sequence[Terms]
+    readable: Floats | None
+    named: NamedTerm | None
+    bonuses: Mapping[str, BonusTerm | PartsTerm]
+
+    def scored(self, raw: RawScores) -> _Scored:
+        """The scores by BM25 and cosine of every fragment."""
+        snapshot, plan = self.snapshot, self.plan
+        own = fuse(snapshot, raw, self.queries, self.readable)
+        scores = own.total()
+        related = relate(snapshot, self.relations, plan, scores)
+        parts: dict[str, ScoreTerm] = {**own.terms, **related}
+        if related:
+            scores = summed(scores, related)
+        if self.named is not None:
+            self.named.add_to(scores)
+            parts["named"] = self.named
+        share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
+        if share is not None:
+            scores *= share[:, None]
+        standings = Standings.of(scores, raw.found)
+        for name, term in self.bonuses.items():
+            term.add_to(scores, share)
+            parts[name] = term
+        return _Scored(own, related, parts, scores, standings, share)
+
+    def by_found(self, bm25: Floats | None, found: FoundCosines) -> Floats:
+        """The scores, (N, Q), by those cosines that are found so far."""
+        return self.scored(RawScores(bm25, found.values, found)).scores
+
+    def near(self, rows: Codes) -> Codes:
+        """These rows and those whose scores count much at them."""
+        return neighbours(self.snapshot, self.relations, self.plan, rows)
 
 
 def _of_queries(
     snapshot: Snapshot,
     plan: Plan,
     queries: Sequence[str],
-    raw: RawScores,
+    mode: Mode,
     cut: float,
     now: datetime | None,
 ) -> dict[str, BonusTerm | PartsTerm]:
     """The terms of what queries ask for beside their words, and in their parts."""
     of_queries: dict[str, BonusTerm | PartsTerm] = {**bonuses(snapshot, plan, queries, cut, now)}
-    of_parts = by_parts(snapshot, plan, queries) if raw.bm25 is not None else None
+    of_parts = by_parts(snapshot, plan, queries) if mode != "dense" else None
     if of_parts is not None:
         of_queries[Parts().name] = of_parts
     return of_queries

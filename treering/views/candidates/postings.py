@@ -67,11 +67,16 @@ class TermReader:
 
     def of(self, reader: SpaceReader, places: Codes) -> ReadPostings:
         """The postings of the fragments at ``places``, which ascend, as of a transaction."""
-        return ReadPostings(self, reader, places)
+        return ReadPostings(self, reader, blocks.after(reader, reader.id, 0), places)
 
-    def read(self, reader: SpaceReader, terms: NDArray[np.uint32], places: Codes) -> PostingRun:
-        """The postings of some terms, of the fragments at ``places``, which ascend."""
-        every = blocks.after(reader, reader.id, 0)
+    def read(
+        self,
+        reader: SpaceReader,
+        every: Sequence[FragmentBlock],
+        terms: NDArray[np.uint32],
+        places: Codes,
+    ) -> PostingRun:
+        """The postings of some terms, of the fragments of blocks at ``places``, which ascend."""
         found = self._of_sorted(reader, [block for block in every if block.is_sorted], terms)
         for block in every:
             if not block.is_sorted:
@@ -80,18 +85,15 @@ class TermReader:
         here = [block for block in every if block.id in found]
         return _run(here, [_asked(block, found[block.id], terms) for block in here], terms, places)
 
-    def fewest(self, reader: SpaceReader, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many fragments hold each of some terms, at least: told without reading postings."""
-        full = [block for block in blocks.after(reader, reader.id, 0) if block.is_sorted]
+    def fewest(
+        self, reader: SpaceReader, every: Sequence[FragmentBlock], terms: NDArray[np.uint32]
+    ) -> NDArray[np.int64]:
+        """How many fragments of blocks hold each of some terms, at least."""
+        full = [block for block in every if block.is_sorted]
         heads = self._heads_of(reader, full)
         fewest = np.zeros(len(terms), dtype=np.int64)
         for block in full:
-            # A piece between two that begin with a term has nothing but that term in it.
-            firsts = heads[block.postings]
-            firsts = firsts[:-1][(firsts[:-1] == firsts[1:]) & (firsts[:-1] > 0)]
-            pieces = np.searchsorted(firsts, terms, "right") - np.searchsorted(firsts, terms)
-            erased = block.used - block.living
-            fewest += np.maximum(pieces * (PIECE // POSTING.itemsize) - erased, 0)
+            fewest += fewest_in(heads[block.postings], terms, block.used - block.living)
         return fewest
 
     def _of_newest(self, reader: SpaceReader, block: FragmentBlock) -> Postings:
@@ -151,15 +153,25 @@ class ReadPostings:
 
     terms: TermReader
     reader: SpaceReader
+    every: Sequence[FragmentBlock]
     places: Codes
 
     def read(self, terms: NDArray[np.uint32]) -> PostingRun:
         """See ``StoredPostings``."""
-        return self.terms.read(self.reader, terms, self.places)
+        return self.terms.read(self.reader, self.every, terms, self.places)
 
     def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """See ``StoredPostings``."""
-        return self.terms.fewest(self.reader, terms)
+        return self.terms.fewest(self.reader, self.every, terms)
+
+
+def fewest_in(heads: Heads, terms: NDArray[np.uint32], erased: int) -> NDArray[np.int64]:
+    """How many fragments of a block hold each of some terms, at least, if some were erased."""
+    # A piece between two that begin with a term has nothing but that term in it.
+    firsts = heads[:-1][(heads[:-1] == heads[1:]) & (heads[:-1] > 0)]
+    pieces = np.searchsorted(firsts, terms, "right") - np.searchsorted(firsts, terms)
+    fewest: NDArray[np.int64] = np.maximum(pieces * (PIECE // POSTING.itemsize) - erased, 0)
+    return fewest
 
 
 def _heads(block: FragmentBlock, stored: dict[int, bytes]) -> Heads:
