@@ -1,7 +1,8 @@
 """Statements in the wording of people who had not seen the rules, and texts that state nothing.
 
 They were developed on, so they tell what must not be lost, and not what to expect of other wording:
-``docs/figures/results-memos.md`` has figures of that. ``variants.jsonl`` is by who wrote the rules.
+``docs/figures/results-memos.md`` has figures of that. ``variants.jsonl``, ``whole.jsonl``
+and ``rotated.jsonl`` are by who wrote the rules.
 """
 
 from __future__ import annotations

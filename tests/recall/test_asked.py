@@ -195,3 +195,53 @@ def test_a_question_has_the_parts_that_are_long_enough() -> None:
     assert len(parts_of(COMPANY)) == 2
     assert parts_of("who came, and why") == ["who came, and why"]
     assert parts_of("a tale of birds: when crows came") == ["a tale of birds: when crows came"]
+
+
+def test_a_long_text_is_no_question_of_several_parts() -> None:
+    part = "the quick brown fox jumps over lazy dogs near rivers"
+    assert len(parts_of(", ".join([part] * 3))) == 3
+    assert len(parts_of(", ".join([part] * 9))) == 1
+    assert len(parts_of("a, " * 20_000)) == 1
+
+
+def test_a_speaker_called_as_a_month_is_no_time(memory: Memory) -> None:
+    turns = [("April", 3), ("Ben", 4), ("April", 5)]
+    memory.add(
+        [
+            {"role": "user", "name": name, "content": f"a letter {n}", "at": f"2021-0{n}-02"}
+            for name, n in turns
+        ],
+        source="talk",
+    )
+    hits = by_text(memory, "the letter from April")
+    assert [bonus(hit, "when") for hit in hits.values()] == [0.0] * 3
+    assert any(bonus(hit, "when") for hit in by_text(memory, "the letter in May").values())
+
+
+def test_where_messages_are_very_long_my_still_finds_what_the_assistant_said(
+    memory: Memory,
+) -> None:
+    answer = "The name of the hotel in Lisbon is Borges. "
+    for turn in range(6):
+        asked = f"I would like topic{turn}. " + "Filler words about a thing. " * 300
+        said = "A reply holds numbers. " * 300
+        memory.add(
+            [
+                {"role": "user", "content": asked},
+                {"role": "assistant", "content": answer * (turn == 3) + said},
+            ],
+            source="talk",
+        )
+    [hit] = memory.search("what is the name of my hotel in Lisbon?", mode="lexical", k=1)
+    assert "Borges" in hit.text
+    longest = max(by_text(memory, "my topic3").values(), key=lambda hit: bonus(hit, "role"))
+    assert bonus(longest, "role") == pytest.approx(12)
+
+
+def test_among_summaries_last_month_counts_from_the_moment_that_is_looked_back_from(
+    memory: Memory,
+) -> None:
+    for month, year in [(5, 2021), (6, 2021), (11, 2022), (12, 2022)]:
+        memory.add(f"walk {month}", source=f"{month}", at=f"{year}-{month:02}-15")
+    hits = memory.search("the walk last month", level="all", k=9, as_of="2021-06-20")
+    assert [hit.text for hit in hits if bonus(hit, "when")] == ["walk 5"]

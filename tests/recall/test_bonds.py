@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from itertools import count
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.llm.tokens import tokens_upto
-from treering.search.compression.bonds import bare
+from treering.search.compression.bonds import bare, bonds
 from treering.search.compression.contract import CompressibleText
 from treering.search.compression.words import WordCompressor, word_information
 
@@ -183,3 +184,14 @@ def test_a_contrast_and_a_new_subject_end_what_a_denial_reaches() -> None:
     text = "He never rows, and she repairs the engines of the ferries at the harbour in winter."
     shown = [shorten(text, rate) for rate in RATES]
     assert any("never" not in shorter and "engines" in shorter for shorter in shown)
+
+
+@pytest.mark.parametrize("words", [["not", "this,"], ["3", "to"], ["by", "of"]])
+def test_a_long_list_takes_a_time_like_its_length(words: list[str]) -> None:
+    def seconds(times: int) -> float:
+        began = time.process_time()
+        bonds(words * times, lambda word: len(word) > 3)
+        return time.process_time() - began
+
+    shorter, longer = (min(seconds(times) for _ in range(3)) for times in (250, 4_000))
+    assert longer < 64 * shorter  # 16 times as many words; a square would be 256

@@ -208,3 +208,12 @@ def test_facts_from_before_two_hundred_turns_and_a_compaction_are_in_the_next_br
     turns.insert(120, claude_line(900, "user", "This session is continued.", isCompactSummary=True))
     memory.import_(write_lines(tmp_path / "s.jsonl", turns))
     assert set(decisions) <= set(section(memory.brief(), "holds"))
+
+
+def test_of_a_sentence_that_is_superseded_in_part_only_the_rest_is_said(memory: Memory) -> None:
+    memory.add("I live in Graz and I work as a nurse.", speaker="Lena", kind="chat")
+    memory.add("We moved from Graz to Villach.", speaker="Lena", kind="chat")
+    about = section(memory.brief(budget=400), "about")
+    assert any("nurse" in line for line in about)
+    assert any("Villach" in line for line in about)
+    assert not any("live in Graz" in line for line in about)

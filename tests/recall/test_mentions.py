@@ -140,3 +140,11 @@ def test_a_headline_that_begins_with_a_name_is_not_about_it(memory: Memory) -> N
 )
 def test_a_name_is_the_title_of_a_text_that_does_not_go_on(head: str, is_title: bool) -> None:
     assert _is_title("leo fong ", head) == is_title
+
+
+def test_a_text_that_is_a_sign_for_letters_breaks_no_search(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "memory.db", embedder=HashingEmbedder()) as memory:
+        memory.add("\u2121", source="sign")  # stands for "TEL"
+        memory.add("The garden gate of Tel is open in winter.", source="gate")
+        hits = memory.search("garden gate", k=1, mode="lexical")
+    assert hits[0].source == "gate"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from math import inf
 
@@ -96,3 +97,34 @@ def test_any_text_is_read(text: str) -> None:
 @pytest.mark.parametrize("count", ["999 years", "999 weeks", "999 months"])
 def test_a_time_long_ago_is_read(count: str) -> None:
     assert len(spans(f"what was {count} ago")) == 1
+
+
+@pytest.mark.parametrize("now", [datetime.max, datetime.min], ids=["9999", "1"])
+@pytest.mark.parametrize(
+    "text", ["today", "this week", "in December", "last winter", "last month", "5 weeks ago"]
+)
+def test_at_the_end_of_the_calendar_there_is_no_time_beyond(text: str, now: datetime) -> None:
+    assert len(periods(text, now.replace(tzinfo=UTC))) <= 1
+
+
+@pytest.mark.parametrize("text", ["the moons of Mars", "from Mars to Earth", "water in early Mars"])
+def test_mars_is_a_planet_in_english(text: str) -> None:
+    assert spans(text) == []
+
+
+def test_mars_is_a_month_in_french() -> None:
+    assert spans("que s'est-il passé en mars") == [("2023-03-01", "2023-04-01")]
+
+
+def test_who_has_the_name_of_a_month_is_no_time() -> None:
+    assert periods("the letter from April", NOW, {"april"}) == []
+    assert len(periods("the letter from April of April 2022", NOW, {"april"})) == 1
+
+
+@pytest.mark.parametrize("words", ["in the of may ", "1 may ", "since the the ", "a week ago "])
+def test_of_a_long_text_the_end_alone_is_read(words: str) -> None:
+    begin = time.process_time()
+    read = periods(words * 20_000 + "on 3 June 2023", NOW)
+    assert read[-1] == periods("on 3 June 2023", NOW)[0]
+    assert len(read) < 400
+    assert time.process_time() - begin < 2

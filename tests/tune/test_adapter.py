@@ -15,6 +15,7 @@ pytest.importorskip("xllamacpp", reason="needs the extra 'local'")
 import gguf
 
 from tests.llm.tiny_gguf import CONTEXT, HEADS, HIDDEN, WIDTH, write_tiny_model
+from tests.tune.full_disk import files_of_at_most
 from treering.errors import InputError, LLMNotConfigured
 from treering.llm.contract import LLM, Message, memo_model
 from treering.llm.local import LocalLLM
@@ -138,6 +139,19 @@ def test_a_model_of_another_architecture_cannot_be_tuned(tmp_path: Path) -> None
         model_facts(tmp_path / "other.gguf")
 
 
+def test_a_model_whose_layers_have_different_heads_cannot_be_tuned(tmp_path: Path) -> None:
+    writer = gguf.GGUFWriter(tmp_path / "other.gguf", "llama")
+    writer.add_block_count(2)
+    writer.add_head_count(4)
+    writer.add_head_count_kv([4, 2])
+    for step in (writer.write_header_to_file, writer.write_kv_data_to_file):
+        step()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(LLMNotConfigured, match="cannot be tuned: its header cannot be read"):
+        model_facts(tmp_path / "other.gguf")
+
+
 def test_a_map_that_the_model_has_not_and_a_place_that_cannot_be_written_are_named(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +159,8 @@ def test_a_map_that_the_model_has_not_and_a_place_that_cannot_be_written_are_nam
     strange = {"layers.7.mlp.up_proj": changes()["layers.0.mlp.up_proj"]}
     with pytest.raises(LLMNotConfigured, match=r"layers\.7.*no linear map"):
         write_adapter(tmp_path / "a.gguf", facts, strange, 8.0)
+    with files_of_at_most(10), pytest.raises(InputError, match="make room there"):
+        write_adapter(tmp_path / "a.gguf", facts, changes(), 8.0)
     (tmp_path / "file").write_text("x", "utf-8")
     with pytest.raises(InputError, match="cannot be written"):
         write_adapter(tmp_path / "file" / "a.gguf", facts, changes(), 8.0)

@@ -62,3 +62,20 @@ def test_a_file_of_another_form_and_a_model_elsewhere_are_refused(
     told = run("memos", talks, "--out", out, "--llm", tmp_path / "m.gguf", code=2)
     assert "holds 0 instruction rows, none of writing or retrieval" in told
     assert not out.exists()
+    row = {"type": "writing_x", "conversations": ["a", "b"]}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    told = run("memos", tmp_path / "rows.jsonl", "--out", out, "--llm", "m.gguf", code=2)
+    assert "holds 0 instruction rows" in told
+
+
+def test_what_is_read_is_not_written_over(talks: Path, tmp_path: Path) -> None:
+    before = talks.read_bytes()
+    assert "written over what is read" in run("rows", talks, "--out", talks, code=2)
+    tested = tmp_path / "test.jsonl"
+    tested.write_text("", "utf-8")
+    run("rows", talks, "--apart", tested, "--out", tested, code=2)
+    run("memos", talks, "--out", talks, "--llm", tmp_path / "m.gguf", code=2)
+    told = run("memos", talks, "--out", "o", "--checkpoint", talks, "--llm", "m.gguf", code=2)
+    assert "written over what is read" in told
+    assert talks.read_bytes() == before
+    assert tested.read_bytes() == b""

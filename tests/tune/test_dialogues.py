@@ -70,6 +70,13 @@ def test_dialogsum_and_memochat_are_read_from_lines_and_from_a_list(tmp_path: Pa
             "it must start at 1",
         ),
         (7, "line 1: 7 is not an object"),
+        ({"messages": [{"role": "user", "content": None}], "topic": "t"}, "message is None; give"),
+        (
+            {"messages": [{"role": "user", "content": "x\ud800"}], "topic": "t"},
+            "row 1: a text has a lone surrogate",
+        ),
+        ({"type": "writing_x", "conversations": ["a", "b"]}, "a MemoChat row has a text and its"),
+        ({"type": "writing_x", "text": 1, "answer": "[]"}, "a MemoChat row has a text and its"),
     ],
 )
 def test_a_row_of_another_form_is_named_with_what_is_wrong(
@@ -86,6 +93,9 @@ def test_what_is_no_json_or_no_text_or_not_there_is_named(tmp_path: Path) -> Non
     path.write_text("{", "utf-8")
     with pytest.raises(InputError, match="line 1: not JSON"):
         dialogues(path)
+    path.write_text("[" * 100_000, "utf-8")
+    with pytest.raises(InputError, match="not JSON"):
+        dialogues(path)
     path.write_bytes(b"\xff")
     with pytest.raises(InputError, match="no text in UTF-8"):
         dialogues(path)
@@ -99,3 +109,6 @@ def test_dialogues_that_share_a_long_line_with_test_rows_are_left_out(tmp_path: 
     read = dialogues(write(tmp_path / "own.jsonl", *rows))
     asked = "(line 7) bot: What do you really know about bread, part 1?\n(line 8) user: Yes."
     assert [topic.name for (topic,) in apart_from(read, [asked])] == ["boats"]
+    query = "Query Sentence:\nYes, well. What do you really know about boats, part 0? No.\nTopic"
+    assert [topic.name for (topic,) in apart_from(read, [query])] == ["bread"]
+    assert len(apart_from(read, ["What do you really know about boats?"])) == 2

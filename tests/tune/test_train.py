@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import resource
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from treering.errors import InputError, LLMNotConfigured, TuningStopped
+from tests.tune.full_disk import files_of_at_most
+from treering.errors import InputError, LLMNotConfigured, TextEncodingError, TuningStopped
 from treering.tune.train import Checkpoint, TuneOptions, learn, tune
 
 EXAMPLES = list(range(10))
@@ -42,17 +41,6 @@ class Pupil:
 
     def restore(self, state: bytes) -> None:
         self.seen = json.loads(state)
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """Stands for a full disk: the system refuses to let a file grow."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_every_epoch_shows_each_row_once_in_an_order_of_its_own(tmp_path: Path) -> None:
@@ -89,6 +77,19 @@ def test_a_killed_run_goes_on_with_the_same_rows_in_the_same_order(
     assert losses == [float(step) for step in range(1, 9)]
 
 
+def test_a_course_that_came_to_nothing_is_stopped_with_what_to_do(tmp_path: Path) -> None:
+    class Lost(Pupil):
+        def learn(self, examples: Sequence[int], rate: float) -> float:
+            return super().learn(examples, rate) if len(self.seen) < 2 else float("nan")
+
+    place = Checkpoint(tmp_path / "c", "a")
+    with pytest.raises(TuningStopped, match=r"step 3 is nan.*a lower --rate than 0.0005"):
+        learn(Lost(), EXAMPLES, OPTIONS, place)
+    stored = place.load()
+    assert stored is not None
+    assert stored[0] == [1.0, 2.0]
+
+
 def test_a_run_whose_time_is_up_keeps_what_it_did(tmp_path: Path) -> None:
     place = Checkpoint(tmp_path / "c", "a")
     assert learn(Pupil(), EXAMPLES, TuneOptions(minutes=0), place) == []
@@ -115,6 +116,11 @@ def test_a_checkpoint_of_another_tuning_and_what_is_none_are_refused(tmp_path: P
     learn(Pupil(), EXAMPLES, OPTIONS, place)
     with pytest.raises(InputError, match="of another model, other rows or other options"):
         Checkpoint(place.path, "b").load()
+    content = place.path.read_bytes()
+    for damaged in (content[:24], content[:-1], content.replace(b'"of"', b'"if"')):
+        place.path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"c' is damaged; give another --checkpoint, or rem"):
+            place.load()
     place.path.write_text("notes", "utf-8")
     with pytest.raises(InputError, match="is no checkpoint"):
         place.load()
@@ -127,8 +133,30 @@ def test_options_and_rows_that_cannot_be_meant_are_refused(tmp_path: Path) -> No
         TuneOptions(rate=2)
     with pytest.raises(InputError, match="minutes is -1"):
         TuneOptions(minutes=-1)
+    with pytest.raises(InputError, match="seed is -1; give a number from 0"):
+        TuneOptions(seed=-1)
+    with pytest.raises(TextEncodingError, match="a row has a lone surrogate"):
+        tune(tmp_path / "m.gguf", [("a", "\ud800")], tmp_path / "out.gguf", tmp_path / "c")
     with pytest.raises(InputError, match="no rows to learn from"):
         tune(tmp_path / "m.gguf", [], tmp_path / "out.gguf", tmp_path / "c")
+
+
+def test_neither_the_model_nor_the_checkpoint_is_written_over(tmp_path: Path) -> None:
+    model, out = tmp_path / "m.gguf", tmp_path / "out.gguf"
+    model.write_bytes(b"GGUF and no more")
+    (tmp_path / "link.gguf").symlink_to(model)
+    rows = [("a", "b")]
+    for place, checkpoint in (
+        (model, tmp_path / "c"),
+        (tmp_path / "link.gguf", tmp_path / "c"),
+        (out, model),
+        (out, out),
+    ):
+        with pytest.raises(InputError, match="written over what is read, or twice"):
+            tune(model, rows, place, checkpoint)
+    with pytest.raises(InputError, match="is a folder; name a file"):
+        tune(model, rows, tmp_path, tmp_path / "c")
+    assert model.read_bytes() == b"GGUF and no more"
 
 
 def test_what_is_no_model_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:

@@ -74,6 +74,19 @@ class _ModelWrapper:
         self._llm.close()
 
 
+class RenamedModel(_ModelWrapper):
+    """A model under another name, by which its replies are told from those of others."""
+
+    def __init__(self, llm: LLM, name: str) -> None:
+        super().__init__(llm)
+        self._name = name
+
+    @property
+    def model(self) -> str:
+        """The name that was given."""
+        return self._name
+
+
 class EstimatingModel(_ModelWrapper):
     """A model whose tokens are estimated, so that texts are cut alike whichever model it is."""
 

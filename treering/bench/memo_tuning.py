@@ -7,6 +7,7 @@ something only if it beats what is trivial: a cut after every so many lines, all
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter, defaultdict
@@ -16,6 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from treering import files
+from treering.bench.kept_replies import RenamedModel
 from treering.bench.metrics.memos import MatchCounts, MemoEntry, choices, summaries, topics
 from treering.bench.read import Row, json_lines, only_file
 from treering.bench.report import table
@@ -23,7 +26,8 @@ from treering.bench.run import Progress
 from treering.bench.stats import paired_difference
 from treering.embed.contract import Embedder
 from treering.errors import LLMUnavailable
-from treering.llm.contract import LLM, Message
+from treering.llm.contract import LLM, Message, memo_model
+from treering.llm.gguf import existing_gguf
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.views.memos.choose import (
@@ -83,6 +87,17 @@ class TunedFigures:
 
     def _rows(self) -> list[tuple[str, Mapping[str, Counts]]]:
         return list(self.rows.items())
+
+
+def tuned_model(llm: LLM, adapter: Path) -> LLM:
+    """A model with its adapter, named by what is in the file.
+
+    An adapter is tuned again under the same name; what the one before it replied is not its own.
+    Raises LLMNotConfigured for a file that is none.
+    """
+    digest = hashlib.sha256(files.read_bytes(existing_gguf(adapter))).hexdigest()
+    tuned = memo_model(llm)
+    return RenamedModel(tuned, f"{tuned.model}@{digest[:12]}")
 
 
 def measure_tuning(

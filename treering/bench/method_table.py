@@ -73,6 +73,7 @@ class WritingCost:
         )
 
 
+_Spending = Mapping[tuple[str, str], Spent]  # by operation and model
 Found = tuple[float, float]
 """Of a question: recall of what is shown, and of what that was made of."""
 
@@ -185,17 +186,17 @@ def _write(of: MethodTable, memory: Memory, space: TaskSpace, *, writes_memos: b
     steps: dict[str, Callable[[], object]] = {"": space.remember, "tree": memory.tree.settle}
     if "memos" in methods_of(space.kind, writes_memos=writes_memos):
         steps["memos"] = memory.memos.settle
-    before: Mapping[str, Spent] = {}
+    before: _Spending = {}
     for name, step in steps.items():
         begun = process_time()
         step()
         seconds = process_time() - begun
-        spent = {cost.operation: cost for cost in memory.stats().spent}
+        spent = {(cost.operation, cost.model): cost for cost in memory.stats().spent}
         of.pay(space.kind, name, _since(before, spent, seconds))
         before = spent
 
 
-def _since(before: Mapping[str, Spent], now: Mapping[str, Spent], seconds: float) -> WritingCost:
+def _since(before: _Spending, now: _Spending, seconds: float) -> WritingCost:
     cost = WritingCost(seconds=seconds)
     for name, spent in now.items():
         old = before.get(name)

@@ -22,7 +22,7 @@ from treering.tune.dialogues import (
     separated,
 )
 from treering.tune.rows import MOST_LINES, TASKS, RowOptions, Task, instruction_rows
-from treering.tune.train import Tuned, TuneOptions, tune
+from treering.tune.train import Tuned, TuneOptions, refuse_places, tune
 from treering.views.memos.write import Wording
 
 app = typer.Typer(
@@ -62,6 +62,7 @@ def rows(
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
 ) -> None:
     """Make instruction rows of dialogues: write memos, choose among them, chat with them."""
+    refuse_places([out], [*path, *(apart or [])])
     all_dialogues = [dialogue for file in path for dialogue in dialogues(file)]
     others = [prompt for file in apart or [] for prompt in _texts(file)]
     chosen = apart_from(all_dialogues, others)
@@ -109,6 +110,8 @@ def memos(
     if run.llm is None or not run.llm.lower().endswith(".gguf"):
         raise InputError(f"the model is {run.llm!r}; give --llm FILE.gguf, which can be tuned")
     tasks = _tasks(task or ("writing", "retrieval"))
+    place = checkpoint or out.with_suffix(".checkpoint")
+    refuse_places([out, place], path)
     learned = [prompt_and_reply(row) for file in path for row in _chosen(file, tasks)]
     options = TuneOptions(
         epochs=epochs,
@@ -119,7 +122,6 @@ def memos(
         minutes=minutes,
         threads=threads,
     )
-    place = checkpoint or out.with_suffix(".checkpoint")
     tuned = tune(Path(run.llm).expanduser(), learned, out, place, options, _tell)
     _show(run, tuned, out)
 

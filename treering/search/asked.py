@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats
 from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.periods import Period, periods
@@ -29,6 +29,10 @@ Mask = NDArray[np.bool_]
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
+
+MOST_CUT: Final = 4.0
+"""Pieces a message up to which what is asked of users and assistants counts the more. Beyond, own
+scores grow no wider: times 20 a question with "my" left out all that assistants say."""
 
 WISH_WORDS: Final = ("always", "prefer")
 """What users say of what they want from now on; "preference" has the stem of "prefer"."""
@@ -71,6 +75,18 @@ class BonusTerm:
         bonus = self.bonus if isinstance(self.bonus, np.float32) else self.bonus[row]
         return self.shares[query] * float(bonus)
 
+    def among(self, rows: Sequence[Codes]) -> BonusTerm:
+        """The bonus for some rows alone, by query.
+
+        For those whose cosines were looked up: with it the others, at the mean of all, would come
+        before what answers the query, in the order of their arrival.
+        """
+        masks = [None if mask is None else np.zeros_like(mask) for mask in self.rows]
+        for narrow, mask, of_query in zip(masks, self.rows, rows, strict=True):
+            if narrow is not None and mask is not None:
+                narrow[of_query] = mask[of_query]
+        return replace(self, rows=masks)
+
     def add_to(self, total: Floats, share: Floats | None) -> None:
         """Add it to scores of shape (N, Q), times ``share``, shape (N,), if it is given."""
         bonus = self.bonus if share is None else self.bonus * share
@@ -91,6 +107,7 @@ def bonuses(
     are spread, and with them what is asked of users and assistants. ``now`` is an aware time from
     which "last week" counts; None for the clock.
     """
+    cut = min(cut, MOST_CUT)
     by_name: dict[str, BonusTerm] = {}
     ones = [1.0] * len(queries)
     when = _bonus(snapshot, plan, When, 1.0)
@@ -129,14 +146,18 @@ def _when(snapshot: Snapshot, query: str, now: datetime) -> Mask | None:
     In a chat of years ago nothing is of "last week": it then counts from the newest row.
     """
     at = snapshot.items.at
-    named = periods(query, now)
+    if not periods(query, now):
+        return None
+    # A speaker may be called April.
+    names = frozenset(word for name in snapshot.speakers for word in name.lower().split())
+    named = periods(query, now, names)
     if not named:
         return None
     mask = _within(at, named)
     if mask is None:
         newest = np.fmax.reduce(at, initial=-np.inf)
         if newest > 0:
-            mask = _within(at, periods(query, datetime.fromtimestamp(float(newest), UTC)))
+            mask = _within(at, periods(query, datetime.fromtimestamp(float(newest), UTC), names))
     return mask
 
 

@@ -152,8 +152,9 @@ def _is_title(name: str, head: str) -> bool:
     """Whether a text that begins with ``head`` has a name, in plain words, for its title."""
     if not _in_words(head).startswith(name):
         return False
-    *_, (_, stop) = islice(languages.spans_of(head), len(name.split()))
-    return _TITLE_END.match(head, stop) is not None
+    # A sign that stands for letters, such as ℡, is no word where it stands.
+    spans = list(islice(languages.spans_of(head), len(name.split())))
+    return bool(spans) and _TITLE_END.match(head, spans[-1][1]) is not None
 
 
 def _new(text: str, asked: set[int]) -> list[tuple[str, NDArray[np.uint32]]]:

@@ -27,6 +27,12 @@ LEAST_TERMS: Final = 6
 """Of a part, so that it says what it asks for: 5 to 8 find the same (MultiHop-RAG). Hardly any
 question of the other benchmarks has two parts of so many."""
 
+MOST_PARTS: Final = 8
+"""A text with more is no question, such as the last turns of a chat; each part costs a search."""
+
+MOST_CHARS: Final = 2_000
+"""A longer text is no question, either."""
+
 MOST_HOLDERS: Final = 20_000
 """Fragments with a word, from which on it tells little of a part and costs time."""
 
@@ -89,11 +95,14 @@ def _rare(snapshot: Snapshot, of_part: Terms) -> Terms:
 
 
 def parts_of(query: str) -> list[str]:
-    """The parts of a query, each with ``LEAST_TERMS`` or more; the query alone if it has but one.
+    """The parts of a query, each with ``LEAST_TERMS`` or more; the query alone if it has but one,
+    or is no question: longer than ``MOST_CHARS``, or of more than ``MOST_PARTS``.
 
     What lies between two marks or conjunctions goes with what follows until it is long enough, and
     at the end with what was before.
     """
+    if len(query) > MOST_CHARS:
+        return [query]
     parts: list[str] = []
     open_part = ""
     for piece in _SPLIT.split(query):
@@ -103,4 +112,4 @@ def parts_of(query: str) -> list[str]:
             open_part = ""
     if open_part and parts:
         parts[-1] = f"{parts[-1]} {open_part}"
-    return parts or [query]
+    return parts if 0 < len(parts) <= MOST_PARTS else [query]

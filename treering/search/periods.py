@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -52,6 +52,9 @@ _PART: Final = "(?:(?:the|early|late|mid|month|year|of)[ -])*"
 _ALONE: Final = rf"\b(?:{_SINCE}|{_BEFORE}|{_UNTIL}|{_WITHIN})[ -]{_PART}"
 """What stands before a month or a year that is named alone, so that "may" and "1984" are none."""
 
+_PLANET: Final = r"(?<!\ben )(?<!\bdepuis )(?<!\bavant )(?<!\baprès )\bmars(?!\w)"
+"""A month in French, and in English a planet, also behind "of", "from" and "in"."""
+
 _RANGE: Final = re.compile(
     r"\s*(?:and|to|until|till|through|bis|und|y)\s+(?:the\s+)?|\s*[-\u2013]\s*"
 )
@@ -62,6 +65,9 @@ _SIGNS: Final = frozenset(
 )
 """Words of which a text without digits has one, if it names a period."""
 
+MOST_CHARS: Final = 2_000
+"""The end of a longer text is read: the last turns of a chat end with the question."""
+
 _WORD: Final = re.compile(r"\w+")
 _DIGIT: Final = re.compile(r"\d")
 _YEARS_BACK: Final = 8  # in which there is a 29 February
@@ -71,6 +77,7 @@ _MONTH: Final = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})
 _DAY: Final = r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
 
 Span = tuple[datetime, datetime]
+_Read = Callable[[re.Match[str], datetime], Span | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +97,17 @@ class _Date:
     span: Span
 
 
-def periods(text: str, now: datetime) -> list[Period]:
+def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Period]:
     """The periods that a text names; one from "since May" has no end, "until May" no start.
 
     "Last week" counts from ``now``, an aware time. A date without a year is the latest one that has
-    begun by then.
+    begun by then. A month alone that is one of ``names``, in small letters, is somebody: "from
+    April". Of a text of more than ``MOST_CHARS`` characters the end is read.
     """
-    plain = text.lower()
+    plain = text[-MOST_CHARS:].lower()
     if not (_DIGIT.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
         return []
-    dates = sorted(_dates(plain, now), key=lambda date: date.start)
+    dates = sorted(_dates(plain, now, names), key=lambda date: date.start)
     found: list[Period] = []
     last: _Date | None = None
     for date in dates:
@@ -125,12 +133,12 @@ def _ends_with(text: str, words: str) -> bool:
     return re.search(rf"\b(?:{words}) {_PART}$", text) is not None
 
 
-def _dates(text: str, now: datetime) -> list[_Date]:
+def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
     """The dates in a text in small letters, the longer forms first."""
     dates: list[_Date] = []
     for pattern, read in _forms():
         for match in list(pattern.finditer(text)):
-            span = read(match, now)
+            span = None if match["date"] in names else _read(read, match, now)
             if span is not None:
                 start, stop = match.span("date")
                 dates.append(_Date(start, stop, span))
@@ -139,8 +147,16 @@ def _dates(text: str, now: datetime) -> list[_Date]:
     return dates
 
 
+def _read(read: _Read, match: re.Match[str], now: datetime) -> Span | None:
+    """The time of a date; None if there is no such time, as before the year 1."""
+    try:
+        return read(match, now)
+    except (OverflowError, ValueError):  # datetime raises the one or the other
+        return None
+
+
 @cache
-def _forms() -> list[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], Span | None]]]:
+def _forms() -> list[tuple[re.Pattern[str], _Read]]:
     """What dates look like in small letters, and what reads them; the longer forms first."""
     number = r"(?P<count>\d{1,3}|(?:a )?(?:couple of|few)|several|an?|one|two|three|four|five|six)"
     century = r"(?P<year>(?:19|20)\d\d)"
@@ -161,7 +177,7 @@ def _forms() -> list[tuple[re.Pattern[str], Callable[[re.Match[str], datetime], 
     }
     alone = {
         rf"\b(?:between|from) \w+ (?:and|to|until) (?P<date>{_MONTH}|{_YEAR})": _date,
-        rf"{_ALONE}(?P<date>{_MONTH})": _date,
+        rf"{_ALONE}(?!{_PLANET})(?P<date>{_MONTH})": _date,
         rf"{_ALONE}(?P<date>{_YEAR})": _date,
     }
     counted = {

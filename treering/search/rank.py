@@ -219,6 +219,9 @@ def rank(
     """
     cut = pieces_a_message(snapshot, relations, plan)
     plan = beside_messages(plan, cut)
+    asked = bonuses(snapshot, plan, queries, cut, now)
+    # Few rows may be of the time that a query names: the nearest of all need not be among them.
+    of_time = asked[When().name].rows if When().name in asked else ()
     line = _Line(
         snapshot,
         relations,
@@ -226,11 +229,13 @@ def rank(
         [terms(query) for query in queries],
         _readable(snapshot, queries),
         _named(snapshot, queries) if plan.get("chat") and mode != "dense" else None,
-        _of_queries(snapshot, plan, queries, mode, cut, now),
+        asked,
+        by_parts(snapshot, plan, queries) if mode != "dense" else None,
     )
 
     def look_up(outside: Outside, vectors: Floats, bm25: Floats | None) -> FoundCosines:
-        return outside.cosines(vectors, bm25, allowed, line.near, partial(line.by_found, bm25))
+        score = partial(line.by_found, bm25)
+        return outside.cosines(vectors, bm25, allowed, line.near, score, of_time)
 
     raw = raw_scores(snapshot, line.queries, vectors, mode, look_up)
     scored = line.scored(raw)
@@ -270,7 +275,8 @@ class _Scored:
 class _Line:
     """The one line, for some queries: it scores by whatever cosines are known.
 
-    ``named`` and ``bonuses`` are what the queries ask for beside their words.
+    ``named``, ``asked`` and ``of_parts`` are what the queries ask for beside their words, and in
+    their parts.
     """
 
     snapshot: Snapshot
@@ -279,7 +285,8 @@ class _Line:
     queries: Sequence[Terms]
     readable: Floats | None
     named: NamedTerm | None
-    bonuses: Mapping[str, BonusTerm | PartsTerm]
+    asked: Mapping[str, BonusTerm]
+    of_parts: PartsTerm | None
 
     def scored(self, raw: RawScores) -> _Scored:
         """The scores by BM25 and cosine of every fragment."""
@@ -297,10 +304,20 @@ class _Line:
         if share is not None:
             scores *= share[:, None]
         standings = Standings.of(scores, raw.found)
-        for name, term in self.bonuses.items():
+        for name, term in self._of_queries(raw.found).items():
             term.add_to(scores, share)
             parts[name] = term
         return _Scored(own, related, parts, scores, standings, share)
+
+    def _of_queries(self, found: FoundCosines | None) -> dict[str, BonusTerm | PartsTerm]:
+        """The terms of what queries ask for beside their words, and in their parts."""
+        of_queries: dict[str, BonusTerm | PartsTerm] = {
+            name: term if found is None else term.among(found.rows)
+            for name, term in self.asked.items()
+        }
+        if self.of_parts is not None:
+            of_queries[Parts().name] = self.of_parts
+        return of_queries
 
     def by_found(self, bm25: Floats | None, found: FoundCosines) -> Floats:
         """The scores, (N, Q), by those cosines that are found so far."""
@@ -309,22 +326,6 @@ class _Line:
     def near(self, rows: Codes) -> Codes:
         """These rows and those whose scores count much at them."""
         return neighbours(self.snapshot, self.relations, self.plan, rows)
-
-
-def _of_queries(
-    snapshot: Snapshot,
-    plan: Plan,
-    queries: Sequence[str],
-    mode: Mode,
-    cut: float,
-    now: datetime | None,
-) -> dict[str, BonusTerm | PartsTerm]:
-    """The terms of what queries ask for beside their words, and in their parts."""
-    of_queries: dict[str, BonusTerm | PartsTerm] = {**bonuses(snapshot, plan, queries, cut, now)}
-    of_parts = by_parts(snapshot, plan, queries) if mode != "dense" else None
-    if of_parts is not None:
-        of_queries[Parts().name] = of_parts
-    return of_queries
 
 
 def _readable(snapshot: Snapshot, queries: Sequence[str]) -> Floats | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from treering import files
 from treering.agents.files import replace_file
-from treering.errors import LLMNotConfigured, MissingExtra
+from treering.errors import InputError, LLMNotConfigured, MissingExtra
 from treering.llm.gguf import existing_gguf
 
 try:
@@ -65,7 +66,7 @@ def model_facts(path: Path) -> ModelFacts:
         layers = int(_number(fields, architecture, "block_count"))
         queries = int(_number(fields, architecture, "attention.head_count"))
         keys = int(_number(fields, architecture, "attention.head_count_kv", queries))
-    except (ValueError, KeyError, IndexError, OverflowError) as error:
+    except (ValueError, KeyError, IndexError, OverflowError, TypeError) as error:
         raise LLMNotConfigured(
             f"{str(path)!r} cannot be tuned: its header cannot be read ({error}); it may be cut off"
         ) from error
@@ -85,22 +86,32 @@ def write_adapter(
     The file is replaced whole. llama.cpp scales each change by ``alpha / rank``. Raises InputError
     for a name that is no map of the model, and where the file cannot be written.
     """
+    try:
+        content = _file_of(facts, changes, alpha)
+    except OSError as error:
+        raise InputError(
+            f"the adapter cannot be put together in {tempfile.gettempdir()} ({error.strerror}); "
+            "make room there, or name another folder by TMPDIR"
+        ) from error
+    replace_file(path, content)
+
+
+def _file_of(facts: ModelFacts, changes: Mapping[str, LowRank], alpha: float) -> bytes:
     with tempfile.TemporaryDirectory(prefix="treering-adapter-") as folder:
         part = Path(folder) / "adapter.gguf"
-        writer = gguf.GGUFWriter(part, facts.architecture)
-        writer.add_type("adapter")
-        writer.add_string("adapter.type", "lora")
-        writer.add_float32("adapter.lora.alpha", alpha)
-        for name, change in changes.items():
-            tensor = _tensor(name, facts)
-            b = _as_llama(change.b, facts, tensor.rpartition(".")[2])
-            writer.add_tensor(f"{tensor}.weight.lora_a", change.a.astype(np.float16))
-            writer.add_tensor(f"{tensor}.weight.lora_b", b.astype(np.float16))
-        writer.write_header_to_file()
-        writer.write_kv_data_to_file()
-        writer.write_tensors_to_file()
-        writer.close()
-        replace_file(path, files.read_bytes(part))
+        with closing(gguf.GGUFWriter(part, facts.architecture)) as writer:
+            writer.add_type("adapter")
+            writer.add_string("adapter.type", "lora")
+            writer.add_float32("adapter.lora.alpha", alpha)
+            for name, change in changes.items():
+                tensor = _tensor(name, facts)
+                b = _as_llama(change.b, facts, tensor.rpartition(".")[2])
+                writer.add_tensor(f"{tensor}.weight.lora_a", change.a.astype(np.float16))
+                writer.add_tensor(f"{tensor}.weight.lora_b", b.astype(np.float16))
+            writer.write_header_to_file()
+            writer.write_kv_data_to_file()
+            writer.write_tensors_to_file()
+        return files.read_bytes(part)
 
 
 def _tensor(name: str, facts: ModelFacts) -> str:

@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from treering import files
-from treering.errors import InputError
+from treering.errors import InputError, TextEncodingError
+from treering.text import check_text
 from treering.views.memos.lines import shown
 from treering.views.memos.write import Part, check
 
 LONG_LINE: Final = 40
 """Characters from which on a line that two dialogues share makes them the same dialogue."""
 
+_RUN: Final = 4  # words
 _PERSONS: Final = {"#Person1#": "user", "#Person2#": "bot"}
 _ROLES: Final = {"assistant": "bot"}
 _ROW_LINE: Final = re.compile(r"^\(line \d+\) (.*)$", re.MULTILINE)
@@ -80,7 +82,8 @@ def dialogues(path: Path, *, required: bool = True) -> list[Dialogue]:
             read.append(_dialogue(row))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"no {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(f"{path}, row {number}: {what}; {_FORMS}") from error
+            advice = "" if isinstance(error, TextEncodingError) else f"; {_FORMS}"
+            raise InputError(f"{path}, row {number}: {what}{advice}") from error
     if required and not read:
         raise InputError(f"{path} holds no dialogue with its topics; {_FORMS}")
     return read
@@ -92,24 +95,43 @@ def separated(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
 
 
 def apart_from(own: Sequence[Dialogue], others: Iterable[str]) -> list[Dialogue]:
-    """The dialogues none of whose long lines is in the texts of others, such as test rows."""
-    seen = {line for text in others for line in _long_lines(text)}
-    return [dialogue for dialogue in own if seen.isdisjoint(_spoken(dialogue))]
+    """The dialogues none of whose long lines stands in the texts of others, such as test rows.
+
+    It may stand anywhere in them: a query of MemoChat's rows is lines without their speakers.
+    """
+    texts = "\n".join(shown(_unspaced(text)).casefold() for text in others)
+    begins = set(_runs(texts.split()))
+
+    def stands_there(line: str) -> bool:
+        begin = next(_runs(line.split()), None)  # looked up first, as texts may be megabytes
+        return (begin is None or begin in begins) and line in texts
+
+    return [dialogue for dialogue in own if not any(map(stands_there, _spoken(dialogue)))]
+
+
+def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Each few successive words."""
+    return zip(*(words[first:] for first in range(_RUN)), strict=False)
 
 
 def is_instruction(row: Mapping[str, Any]) -> bool:
     """Whether a row is a prompt with its reply, in either of MemoChat's two published forms."""
-    both = "text" in row and "answer" in row
-    pair = row.get("conversations")
-    return "type" in row and (both or (isinstance(pair, list) and len(pair) == 2))
+    return isinstance(row.get("type"), str) and all(isinstance(t, str) for t in _pair(row))
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[object, object]:
+    """What may be a prompt and its reply; None where there is none."""
+    turns = row.get("conversations")
+    if not isinstance(turns, list):
+        return row.get("text"), row.get("answer")
+    values = [turn.get("value") if isinstance(turn, dict) else None for turn in turns]
+    return (values[0], values[1]) if len(values) == 2 else (None, None)
 
 
 def prompt_and_reply(row: Mapping[str, Any]) -> tuple[str, str]:
     """What such a row asks and what it expects."""
-    if "conversations" in row:
-        asked, expected = row["conversations"]
-        return str(asked["value"]), str(expected["value"])
-    return str(row["text"]), str(row["answer"])
+    asked, expected = _pair(row)
+    return str(asked), str(expected)
 
 
 def _dialogue(row: Mapping[str, Any]) -> Dialogue:
@@ -132,6 +154,8 @@ def _from_dialogsum(row: Mapping[str, Any]) -> Dialogue:
 
 
 def _from_memochat(row: Mapping[str, Any]) -> Dialogue:
+    if not is_instruction(row):
+        raise ValueError("a MemoChat row has a text and its answer, or two conversations")
     text, answer = prompt_and_reply(row)
     return _cut(_ROW_LINE.findall(text), json.loads(answer))
 
@@ -158,11 +182,15 @@ def _topic(name: object, summary: object, lines: Sequence[str]) -> DialogueTopic
         raise ValueError(f"the topic is {name!r}; give a text")
     if not lines:
         raise ValueError(f"topic {name!r} has no lines")
+    for text in (name, str(summary or ""), *lines):
+        check_text(text, "a text")
     return DialogueTopic(shown(name), shown(str(summary or "")), tuple(map(shown, lines)))
 
 
 def _said(message: Mapping[str, Any]) -> str:
     speaker = str(message.get("name") or message["role"])
+    if not isinstance(message["content"], str):
+        raise ValueError(f"the content of a message is {_short(message['content'])}; give a text")
     return f"{_ROLES.get(speaker, speaker)}: {message['content']}"
 
 
@@ -179,20 +207,16 @@ def _is_other_task(row: Mapping[str, Any]) -> bool:
 
 
 def _spoken(dialogue: Dialogue) -> set[str]:
-    return {line for topic in dialogue for line in _long_lines("\n".join(topic.lines))}
-
-
-def _long_lines(text: str) -> set[str]:
-    """The long utterances of a text, without who said them: names and numbers differ by file."""
-    pieces = re.split(r"\n| ### ", _unspaced(text))
-    said = (re.sub(r"^\(line \d+\) ", "", piece).partition(": ")[2] for piece in pieces)
+    """The long lines of a dialogue, without who said them: names and numbers differ by file."""
+    lines = (_unspaced(line) for topic in dialogue for line in topic.lines)
+    said = (line.partition(": ")[2] for line in lines)
     return {shown(line).casefold() for line in said if len(line) >= LONG_LINE}
 
 
 def _json(text: str, path: Path, where: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}{where}: not JSON: {error}") from error
 
 

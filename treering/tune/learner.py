@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from treering.errors import LLMNotConfigured, MissingExtra
+from treering.llm.wire import defuse
 from treering.tune.adapter import MODULES, LowRank, ModelFacts
 
 try:
@@ -63,9 +64,9 @@ class Learner:
         self._weights = weights
 
     def example(self, asked: str, reply: str) -> Example:
-        """A row in the model's own chat template."""
-        question = [{"role": "user", "content": asked}]
-        answered = [*question, {"role": "assistant", "content": reply}]
+        """A row in the model's own chat template, without what could act there."""
+        question = [{"role": "user", "content": defuse(asked)}]
+        answered = [*question, {"role": "assistant", "content": defuse(reply)}]
         template = self._tokenizer.apply_chat_template
         before = template(question, tokenize=False, add_generation_prompt=True)
         whole = template(answered, tokenize=False)

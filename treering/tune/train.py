@@ -21,6 +21,7 @@ from treering import files
 from treering.agents.files import replace_file
 from treering.errors import InputError, TuningStopped
 from treering.llm import processors
+from treering.text import check_text
 from treering.tune.adapter import model_facts, write_adapter
 
 T = TypeVar("T")
@@ -59,6 +60,8 @@ class TuneOptions:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not 0 < self.rate <= 1:
             raise InputError(f"rate is {self.rate}; a learning rate is such as 5e-4")
+        if not 0 <= self.seed < 1 << 63:
+            raise InputError(f"seed is {self.seed}; give a number from 0 to 2**63 - 1")
         if self.minutes is not None and not self.minutes >= 0:
             raise InputError(f"minutes is {self.minutes}; it must be at least 0")
 
@@ -122,19 +125,29 @@ class Checkpoint:
         if not content.startswith(_MARK):
             raise InputError(f"{str(self.path)!r} is no checkpoint; give another --checkpoint")
         header, _, state = content[len(_MARK) :].partition(b"\n")
-        fields = json.loads(header)
-        if fields["of"] != self.of:
+        try:
+            fields = json.loads(header)
+            of, losses, digest = fields["of"], fields["losses"], fields["state"]
+        except (ValueError, KeyError, TypeError):
+            of = digest = None
+        if digest != hashlib.sha256(state).hexdigest():
+            raise InputError(
+                f"the checkpoint {str(self.path)!r} is damaged; give another --checkpoint, or "
+                "remove it to begin anew"
+            )
+        if of != self.of:
             raise InputError(
                 f"{str(self.path)!r} is of another model, other rows or other options; give "
                 "another --checkpoint, or remove it to begin anew"
             )
-        return fields["losses"], state
+        return losses, state
 
     def save(self, losses: Sequence[float], state: bytes) -> None:
         """Replace the file, whole. Raises TuningStopped, with the one before still there."""
-        header = json.dumps({"of": self.of, "losses": list(losses)}).encode()
+        digest = hashlib.sha256(state).hexdigest()
+        header = json.dumps({"of": self.of, "losses": list(losses), "state": digest})
         try:
-            replace_file(self.path, _MARK + header + b"\n" + state)
+            replace_file(self.path, _MARK + header.encode() + b"\n" + state)
         except InputError as error:
             raise TuningStopped(
                 f"the tuning stopped after step {len(losses)}: {error}. The checkpoint before it "
@@ -158,6 +171,9 @@ def tune(
     """
     if not rows:
         raise InputError("there are no rows to learn from")
+    for row in rows:
+        check_text("\n".join(row), "a row")
+    refuse_places([out, checkpoint], [model])
     facts = model_facts(model)
     from treering.tune.learner import Learner, use_threads  # here, as it takes long to import
 
@@ -182,6 +198,22 @@ def tune(
         of_steps=_steps(len(fitting), options),
         losses=tuple(losses),
     )
+
+
+def refuse_places(places: Sequence[Path], read: Sequence[Path]) -> None:
+    """Raise InputError, before anything is done, for places to write to that can be none.
+
+    Neither is a folder, nor one of the files that are ``read``, nor one that another place is.
+    """
+    taken = {path.resolve() for path in read}
+    for place in places:
+        if place.is_dir():
+            raise InputError(f"{str(place)!r} is a folder; name a file to be written")
+        if place.resolve() in taken:
+            raise InputError(
+                f"{str(place)!r} would be written over what is read, or twice; name another file"
+            )
+        taken.add(place.resolve())
 
 
 def learn(
@@ -210,6 +242,11 @@ def learn(
             break
         chosen = [examples[number] for number in numbers]
         losses.append(learner.learn(chosen, options.rate * _warmth(step, steps)))
+        if not math.isfinite(losses[-1]):  # nothing can be learned from there, by any later step
+            raise TuningStopped(
+                f"the loss of step {len(losses)} is {losses[-1]}: the steps were too large. No "
+                f"adapter was written; give a lower --rate than {options.rate}"
+            )
         if len(losses) % options.save_every == 0:
             place.save(losses, learner.state())
             saved = len(losses)

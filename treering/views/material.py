@@ -58,11 +58,18 @@ def material(
 
 
 def _facts(stated: Sequence[Fact]) -> tuple[Saying, ...]:
-    """What was stated last and nothing has superseded, each once."""
+    """What was stated last and nothing has superseded, each once.
+
+    A sentence that also says something superseded is not quoted: what still holds of it stands
+    for it ("I live in Graz and I work as a nurse", after a move).
+    """
+    outdated = {(fact.entry_id, fact.text) for fact in stated if fact.superseded_by is not None}
     sayings: dict[tuple[str, str], Saying] = {}
     for fact in reversed(stated):
         if fact.superseded_by is None and not fact.ends and not fact.slot.startswith(DOES):
-            saying = Saying(f"{fact.subject}: {fact.text}", (fact.entry_id,), fact.source, fact.at)
+            quoted = (fact.entry_id, fact.text) not in outdated
+            text = fact.text if quoted else f"{fact.slot}: {fact.value}"
+            saying = Saying(f"{fact.subject}: {text}", (fact.entry_id,), fact.source, fact.at)
             sayings.setdefault((fact.subject, fact.slot), saying)
     return tuple(islice(sayings.values(), FACTS))
 

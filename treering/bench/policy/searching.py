@@ -46,7 +46,8 @@ def _context(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[
 def compressed_policy(name: str) -> RetrievalPolicy:
     """The policy that ``name`` spells: ``compressed@0.5`` is a context with ``compress=0.5``.
 
-    A budget then holds more passages, each shortened. Raises InputError for what is no rate.
+    A budget then holds more passages, each shortened. Recall counts those that are still whole,
+    ``reach`` all. Raises InputError for what is no rate.
     """
     given = name.removeprefix(COMPRESSED_PREFIX)
     try:

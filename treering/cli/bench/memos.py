@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from treering.bench.kept_replies import kept_model
-from treering.bench.memo_tuning import TUNED, measure_tuning
+from treering.bench.memo_tuning import TUNED, measure_tuning, tuned_model
 from treering.bench.memo_writing import (
     DIALOGUES,
     WINDOW,
@@ -34,7 +34,7 @@ from treering.embed.minilm import MiniLM
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering.llm.contract import LLM, memo_model
+from treering.llm.contract import LLM
 from treering.llm.settings import CONTEXT_WINDOW, MEMO_ADAPTER, open_llm
 from treering.views.memos.claims import Check
 from treering.views.memos.write import Wording
@@ -109,14 +109,15 @@ def tuned(
         environ[MEMO_ADAPTER] = str(adapter)
     with ExitStack() as stack:
         llm = stack.enter_context(closing(open_llm(model.llm, environ=environ)))
-        asked = {"untuned": llm} | ({TUNED: memo_model(llm)} if adapter else {})
+        asked = {"untuned": llm} | ({TUNED: tuned_model(llm, adapter)} if adapter else {})
         models: dict[str, LLM] = {
             who: stack.enter_context(kept_model(asked_model, model.replies, model.minutes))
             for who, asked_model in asked.items()
         }
         progress = stack.enter_context(progress_bar("memos tuned"))
         measured = measure_tuning(data, models, open_embedder(embedder), limit, wording, progress)
-        settings = {"model": llm.model, "adapter": adapter and adapter.stem, "wording": wording}
+        answering = models.get(TUNED, llm).model
+        settings = {"model": llm.model, "tuned": answering if adapter else None, "wording": wording}
     figures.show("memos tuned", measured.figures(), data, settings, table=measured.table())
 
 

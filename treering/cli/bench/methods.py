@@ -62,7 +62,11 @@ def methods(
     seed: Seed = 0,
     embedder: EmbedderName = EMBEDDER,
 ) -> None:
-    """Relations, tree, memos and code memory, each off and on, at equal budgets, with the cost."""
+    """Relations, tree, memos and code memory, each off and on, at equal budgets, with the cost.
+
+    Seconds are of this process's processors. They hold what a model in a file needs, but not where
+    its reply was kept.
+    """
     named = [_benchmark(given) for given in data or []]
     if not named and code is None:
         raise InputError("nothing to measure: give --data locomo=FOLDER, or --code FOLDER")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 Range = tuple[int, int]
@@ -80,6 +81,7 @@ _DIGIT: Final = re.compile(r"\d")
 _PAUSE: Final = re.compile(r"[,;:.!?…)\]。！？，、；][\"'”’]*$")
 _STOP: Final = re.compile(r"[;:)\]][\"'”’]*$")
 _LONGEST_NOUN: Final = 3  # "three old wooden boats"
+_MOST_BETWEEN: Final = 20  # words that tell nothing, before one that does
 _MOST_QUALIFIERS: Final = 4  # "from no more than 40"
 
 
@@ -106,11 +108,12 @@ def turns(word: str) -> bool:
 def bonds(sentence: Sequence[str], is_content: IsContent) -> list[bool]:
     """Whether each word of a sentence stays or goes with the one behind it."""
     names = [bare(word) for word in sentence]
-    bonded = [False] * len(sentence)
+    begun = [0] * (len(sentence) + 1)  # ranges that begin at a word, less those that end there
     for spans in (_turned, _headed, _counted):
         for first, last in spans(sentence, names, is_content):
-            bonded[first : last - 1] = [True] * (last - 1 - first)
-    return bonded
+            begun[first] += 1
+            begun[last - 1] -= 1
+    return [under_way > 0 for under_way in accumulate(begun[:-1])]
 
 
 def _turned(sentence: Sequence[str], names: Sequence[str], _: IsContent) -> Iterator[Range]:
@@ -120,24 +123,26 @@ def _turned(sentence: Sequence[str], names: Sequence[str], _: IsContent) -> Iter
     clause that begins with it, such as "unless it rains", bounds the clause before it.
     """
     clauses = list(_clauses(sentence, names))
+    reached = _reached(sentence, names, clauses)
     for place, (first, last) in enumerate(clauses):
         turning = [at for at in range(first, last) if _turns_at(sentence, names, at)]
         if not turning:
             continue
         begins = all(name in _LINKS for name in names[first : turning[0]])
         start = clauses[place - 1][0] if begins and place else first
-        yield start, _reach(sentence, names, clauses[place:], turning[-1])
+        # The last word of a clause reaches over any border.
+        over = turning[-1] == last - 1 and place + 1 < len(clauses)
+        yield start, reached[place + over]
 
 
-def _reach(
-    sentence: Sequence[str], names: Sequence[str], clauses: Sequence[Range], turning: int
-) -> int:
-    """Behind what a word of the first clause turns; its last word reaches over any border."""
-    (_, reached), *others = clauses
-    for first, last in others:
-        if turning != first - 1 and _parted(sentence, names, first):
-            break
-        reached = last
+def _reached(
+    sentence: Sequence[str], names: Sequence[str], clauses: Sequence[Range]
+) -> Sequence[int]:
+    """Behind what each clause reaches: up to the next that is parted from the one before it."""
+    reached = [last for _, last in clauses]
+    for place in reversed(range(len(clauses) - 1)):
+        if not _parted(sentence, names, clauses[place + 1][0]):
+            reached[place] = reached[place + 1]
     return reached
 
 
@@ -181,10 +186,13 @@ def _counted(
     sentence: Sequence[str], names: Sequence[str], is_content: IsContent
 ) -> Iterator[Range]:
     """Numbers, each with what qualifies it and with what it counts."""
+    numbers = last = 0  # behind the last numbers in a row, and behind what they count
     for at in range(len(names)):
-        if not _counts(names[at]):
+        if at < min(numbers, last) or not _counts(names[at]):
             continue
-        last = _behind_counted(sentence, names, at, is_content)
+        if at >= numbers:
+            numbers = _behind_numbers(sentence, names, at)
+        last = _behind_counted(sentence, names, at, numbers, is_content)
         first = at
         before = sentence[at - 1] if at else ""
         if last == at + 1 and has_number(names[at]) and is_content(before) and not pauses(before):
@@ -203,10 +211,8 @@ def _counts(name: str) -> bool:
     return name in _COUNTS or has_number(name)
 
 
-def _behind_counted(
-    sentence: Sequence[str], names: Sequence[str], at: int, is_content: IsContent
-) -> int:
-    """Behind what a number counts: "3 to 5 days", "40 square metres", "650 euros a month"."""
+def _behind_numbers(sentence: Sequence[str], names: Sequence[str], at: int) -> int:
+    """Behind the numbers in a row that begin at a word: "3 to 5", "40 x 60"."""
     last = at + 1
     while last < len(names) and not pauses(sentence[last - 1]):
         if _counts(names[last]):
@@ -215,6 +221,16 @@ def _behind_counted(
             last += 2
         else:
             break
+    return last
+
+
+def _behind_counted(
+    sentence: Sequence[str], names: Sequence[str], at: int, last: int, is_content: IsContent
+) -> int:
+    """Behind what numbers count: "3 to 5 days", "40 square metres", "650 euros a month".
+
+    ``last`` is behind the numbers.
+    """
     if last == len(names) or pauses(sentence[last - 1]):
         return last
     if names[last] == "of":
@@ -246,7 +262,7 @@ def _behind_noun(
 def _behind_content(sentence: Sequence[str], at: int, is_content: IsContent) -> int:
     """Behind the first word after one that tells something, or where the clause ends before."""
     last = at + 1
-    while last < len(sentence) and not pauses(sentence[last - 1]):
+    while last < min(len(sentence), at + _MOST_BETWEEN) and not pauses(sentence[last - 1]):
         last += 1
         if is_content(sentence[last - 1]):
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -118,12 +118,21 @@ class OutsideVectors:
         allowed: Mask | None,
         near: Callable[[Codes], Codes],
         score: Callable[[FoundCosines], Floats],
+        favoured: Sequence[Mask | None] = (),
     ) -> FoundCosines:
         """See ``Outside``."""
-        known = [
-            self._candidates(vector, None if bm25 is None else bm25[:, query], allowed)
-            for query, vector in enumerate(queries)
-        ]
+        known: list[tuple[Codes, Floats]] = []
+        for query, vector in enumerate(queries):
+            of_query = None if bm25 is None else bm25[:, query]
+            rows, column = self._candidates(vector, of_query, allowed)
+            mask = favoured[query] if favoured else None
+            if mask is not None:
+                mask = mask if allowed is None else mask & allowed
+                more, of_more = self._candidates(vector, of_query, mask)
+                is_new = ~np.isin(more, rows)
+                rows = np.concatenate([rows, more[is_new]])
+                column = np.concatenate([column, of_more[is_new]])
+            known.append((rows, column))
         found = self._sample.cosines(self._snapshot, queries, known)
         scores = score(found)
         for query, (rows, _) in enumerate(known):

@@ -22,7 +22,7 @@ from treering.views.facts.store import Group
 
 log = logging.getLogger("treering")
 
-FORMS_VERSION = 9
+FORMS_VERSION = 10
 """Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
 Stated = tuple[int, list[Statement]]

@@ -91,7 +91,8 @@ _HEADING = (
 
 _SAYING = (
     r"(?:say|tell you|tell you all|mention|let you know|add|note|point out|share|inform you|"
-    r"notify you|advise you|inform|notify|advise|tell|remind you|report|record|record that|flag|"
+    r"notify you|advise you|inform|notify|advise|tell|remind you|report|record|record that|"
+    r"register|flag|"
     r"update you|confirm|"
     r"certify|declare|announce|clarify|be aware|be advised|be informed|bear in mind|take note|"
     r"remember|know|noting|mentioning|saying|knowing|said|mentioned|told you|explain|warn you|"

@@ -35,9 +35,20 @@ _WORDS: Final = _OF_ONESELF.union(
     _OF_THINGS, *(_WORD.findall(hint)[:1] for hint in _HINTS.difference(_SIGNS))
 )
 
+_UNDONE = re.compile(
+    r"(?:I|[Ww]e)(?:'ve| have)? (?:very |so )?(?:nearly|almost|(?:was|were) (?:about|going|meant|"
+    r"supposed) to|came close to|came this close to)\b(?!.*\b(?:but|instead|then|now)\b)"
+    r"|In (?:level|chapter|scene|round|season|act|episode) \w+"
+    r"|In (?:the game|Monopoly|Minecraft|Catan|Skyrim|the Sims|"
+    r"The Sims|Stardew Valley|Animal Crossing|Fallout|Zelda) "
+)
+"""What did not come about, with the rest of the sentence, which tells why; what is of a game."""
+
 
 def may_state(sentence: str) -> bool:
     """Whether a form or a clause may read anything in a sentence in plain wording."""
+    if sentence[:1] in "IWw" and _UNDONE.match(sentence):
+        return False
     small = sentence.lower()
     return (
         small != sentence

@@ -209,8 +209,10 @@ def _of_change(match: re.Match[str]) -> Iterator[Assertion]:
     verb = match["verb"]
     old, new = open_value(match["old"]), open_value(match["new"])
     has_both = match["old"].startswith("my ") and match["new"].startswith("my ")
-    if not old or not new or has_both or old.casefold() in (new.casefold(), "one"):
+    if not old or not new or has_both or old.split()[0] == "one":
         return
+    if f"{new.casefold()} ".startswith(f"{old.casefold()} "):
+        return  # "from stall to stall without buying a thing"
     is_passing = not PASSING.isdisjoint(_WORD.findall(old.lower()))
     if is_passing or new.split()[0].lower() in _NO_OPEN_VALUES:
         return

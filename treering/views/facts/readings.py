@@ -48,7 +48,8 @@ _UNCERTAIN = re.compile(
     r"(?:child|kid|boy|girl|student|teenager)|"
     r"in my (?:youth|twenties|teens|childhood)|until|till|temporar\w+|for now|for the (?:weekend|"
     r"week|day|night|month|summer|winter|time being|moment|fortnight|season)|this (?:week|weekend|"
-    r"month|summer|winter|evening|morning|afternoon)|tonight|tomorrow|next (?:week|month|year|"
+    r"month|summer|winter|evening|morning|afternoon)|tempted|"
+    r"how (?:I|we)|half a mind|tonight|tomorrow|next (?:week|month|year|"
     r"spring|summer)|never|almost|nearly|not yet|soon|on holiday|basically|practically|virtually|"
     r"the time|one day|at this point|sometimes|(?:in|by) (?:19|20)\d\d)\b",
     re.IGNORECASE,
@@ -60,7 +61,7 @@ _UNCERTAIN_WORDS: Final = word_set(
     "once ago then days child kid boy girl student teenager back youth twenties teens childhood "
     "until till now weekend week day night month summer winter time being moment fortnight season "
     "evening morning afternoon tonight tomorrow next never almost nearly yet soon holiday "
-    "basically practically virtually point sometimes in by"
+    "tempted how mind basically practically virtually point sometimes in by"
 )
 """Words of which each match of ``_UNCERTAIN`` has one, but for "temporarily"."""
 
@@ -86,11 +87,19 @@ def asserted(read: Sequence[Clause]) -> list[Clause]:
             is_asserted = False
         elif starts_anew:  # what goes on without a subject goes on in the time of the one before
             is_asserted = True
+        if _is_undone(clause) and after is not None and after.goes_on:
+            is_asserted = False  # "I haven't left the church and joined a sect"
         if is_asserted and (clause.subject != SELF or predicate_of(clause) is not None):
             holding.append(clause)
         else:
             is_asserted = False
     return holding
+
+
+def _is_undone(clause: Clause) -> bool:
+    """Whether a clause says that something has not been done, not that it is done no longer."""
+    words = [word.lower() for word in clause.words[:2]]
+    return words in (["have", "not"], ["has", "not"]) and "since" not in clause.words
 
 
 def _is_of_today(clause: Clause) -> bool:

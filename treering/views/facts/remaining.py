@@ -120,12 +120,7 @@ _DOES_TO_ME = re.compile(
 )
 """What something does to its speaker whenever it is there: "wool gives me eczema"."""
 
-_BE_DONE = re.compile(
-    rf"(?:I|[Ww]e)(?:'ve| have)?(?: just| now| finally| recently)* "
-    rf"(?:been|was|were|got) (?:\w+ly )?(?P<value>(?P<verb>{_CHANGES}) .+)"
-)
 _FOR_LONG = re.compile(r" (?:since|for (?:years|ages|\w+ (?:years|months)))\b")
-_WAS = re.compile(r" (?:was|were|got) ")
 _DONE = re.compile(
     r"(?:'ve| have| was| were| got|he's on|he's at) |"
     r"\b(?:gave|broke|lost|dyed|shaved|passed|handed|sold|closed) (?:my|our)\b|"
@@ -161,18 +156,6 @@ _BESIDE = re.compile(
 )
 """A name or number that stands alone behind a clause: "diabetic, type 2"."""
 
-_KIN_NAMED = re.compile(
-    r"(?P<rest>(?:Mum|Mom|Dad|Mam|Nan|Nana|Gran|Granny|Grandma|Grandpa|"
-    r"Grandad) .+)"
-)
-_THE = re.compile(r"[Tt]he (?P<rest>.+)")
-_HOLDS_NOW = re.compile(r"\b(?:from now on|these days|nowadays)\b| now$")
-_HAD_DONE = re.compile(
-    r"(?:I|[Ww]e)(?:'ve| have)?(?: just| finally| recently)* (?P<value>(?:got|had) (?:my|our|the|"
-    r"an?) (?:[\w'-]+ ){1,3}"
-    r"(?:done|fitted|removed|replaced|installed|pierced|dyed|renewed|extended|neutered|spayed|"
-    r"repaired))\b"
-)
 _OF_MINE = re.compile(
     r"(?:I|[Ww]e)(?: just| finally| recently)* (?:gave|broke|lost|dyed|shaved|named|passed|handed|"
     r"retired|sold|"
@@ -277,10 +260,8 @@ def _is_told(text: str) -> bool:
 def _of_clause(text: str) -> Iterator[Assertion]:
     if _ONESELF.match(text):
         yield from _of_self(text)
-    elif own := _OWN.match(text) or _KIN_NAMED.match(text):
+    elif own := _OWN.match(text):
         yield from _of_own(own["rest"].split())
-    elif (the := _THE.match(text)) and _HOLDS_NOW.search(text):
-        yield from _of_own(the["rest"].split())
     elif done := _done_to_me(text):
         yield from _stated(f"{done['verb'].strip()} {done['value']}")
 
@@ -293,17 +274,12 @@ def _done_to_me(text: str) -> re.Match[str] | None:
 
 def _of_self(text: str) -> Iterator[Assertion]:
     has = "'ve " in text or " have " in text
-    done = _BE_DONE.match(text) if has or _WAS.search(text) else None
-    done = done or (_I_HAVE_DONE.match(text) if has else None)
+    done = _I_HAVE_DONE.match(text) if has else None
     if done:
         is_had = done["verb"] == "had" and _FOR_LONG.search(text) is not None
         is_had |= done["value"].startswith(("come off ", "come out of "))
         if is_had or done["verb"] not in _NO_ACTS:
             yield from _stated(done["value"])
-        return
-    got = _HAD_DONE.match(text)
-    if got:
-        yield from _stated(got["value"])
         return
     acts = _I_DO.match(text) if _is_told(text) or _OF_MINE.match(text) else None
     if acts is None:

@@ -26,6 +26,7 @@ from treering.views.facts.verbs import (
     DONE,
     ENDED,
     GOING,
+    HAPPENING,
     HAVE,
     KINDS,
     NAMED_ME,
@@ -160,7 +161,8 @@ def _being(phrase: Sequence[str]) -> Iterator[Assertion]:
 def _be(phrase: Sequence[str]) -> Iterator[Assertion]:
     # "Bert is a tuner by trade, chiefly" says what he is before the first comma.
     value = trimmed(phrase)
-    if value and phrase[0].lower() not in (ADJECTIVES | NO_STATE) - _LASTING:
+    is_somewhat = " ".join(phrase[:1]) in ("bit", "little", "lot")
+    if value and not is_somewhat and phrase[0].lower() not in (ADJECTIVES | NO_STATE) - _LASTING:
         yield Assertion(SELF, "", value, "holds")
 
 
@@ -175,6 +177,8 @@ def _ended(it: Predicate) -> Iterator[Assertion]:
 def _done(it: Predicate) -> Iterator[Assertion]:
     """What the speaker did that lasts, or does as a habit."""
     verb, rest = it.verb.lower(), it.rest
+    if rest[1:2] == ("with",) and rest[0].endswith("s") and verb in SWAPPED:
+        return  # "swapped seats with a lady"
     if verb in SWAPPED and any(word in ("for", "with") for word in rest):
         yield from swapped(rest)
     elif "favour" in rest or "favor" in rest:
@@ -203,6 +207,10 @@ def _done(it: Predicate) -> Iterator[Assertion]:
     elif verb in ACQUIRED:
         thing = placed(rest[1:] if rest[:1] == ("up",) else rest)
         yield from _habit(("have", thing) if thing else ("have",))
+    elif verb == "joined" and not HAPPENING.isdisjoint(word.lower() for word in rest[:2]):
+        return
+    elif verb == "keep" and not PROGRESSIVE_NOT.isdisjoint(rest[:1]):
+        return  # "keep hoping" is what "am hoping" is
     elif verb in TAKEN or (it.auxiliaries & HAVE and verb in DONE):
         yield from _habit((it.verb, *rest))
     elif verb in HAVE:
@@ -244,7 +252,7 @@ def swapped(rest: Sequence[str]) -> Iterator[Assertion]:
     """ "the Xbox for a Steam Deck": what is gone, and what is there in its place."""
     at = max(place for place, word in enumerate(rest) if word in ("for", "with"))
     old, new = noun_phrase(rest[:at]), noun_phrase(rest[at + 1 :])
-    if old and new:
+    if old and new and not new.endswith(" one"):
         yield Assertion(SELF, "", f"have {new}", "holds")
         yield Assertion(SELF, "", f"have {old}", "ends")
 

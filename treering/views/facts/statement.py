@@ -23,6 +23,7 @@ from treering.views.facts.form import DOES, Form
 from treering.views.facts.forms import FORMS
 from treering.views.facts.gate import may_state
 from treering.views.facts.mentions import called, mentions
+from treering.views.facts.merging import merged
 from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
 from treering.views.facts.predicate import is_person
@@ -32,6 +33,7 @@ from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
+from treering.views.facts.whole_clauses import whole_clauses
 from treering.views.facts.wording import is_casual, plain
 
 MAX_NOTE_CHARS: Final = 600
@@ -67,7 +69,6 @@ _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
 _SPELT = re.compile(r"(?<=\bcol)our|(?<=\bfav)our|(?<=\bneighb)our|(?<=\bflav)our")
 """British endings: a favourite colour is a favorite color."""
 
-_ARTICLE = re.compile(r"\b(?:the|an?|my|our|old|new) ")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
 _PHONE_DIGITS: Final = 6
@@ -140,6 +141,12 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_QUESTION = re.compile(r"[,;–—]| (?:can|could|would|will) ")
+_ASKED_LAST = re.compile(
+    r"(?<=\w), (?:so |and |but )?(?:what|when|where|how|which|who|why|do|does|can|could|should|"
+    r"will|any) (?:[^,?]+\?)$"
+)
+"""What is asked behind a statement: "…, when do I start feeding them?"."""
+
 _LOOSE_TAIL = re.compile(
     r"(?<=\w), (?!(?:if|when|before|while|or|as|but only|only|just|although|unless|until|though|"
     r"(?:so|and|but) (?:I|we|my|our))\b)"
@@ -202,6 +209,8 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         if " which " in sentence or ", I " in sentence:
             sentence = _REMARK.sub("", sentence)
         if sentence.endswith("?"):
+            sentence = _ASKED_LAST.sub("", sentence)
+        if sentence.endswith("?"):
             continue
         if not may_state(sentence):
             before = []
@@ -214,9 +223,10 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
         if of_oneself or (_may_be_aside(sentence) and _OF_ONESELF.search(sentence)):
-            stated += _stated_by(remaining(sentence), speaker, is_casual=is_casual(written))
+            unread = (*remaining(sentence), *whole_clauses(sentence))
+            stated += _stated_by(unread, speaker, is_casual=is_casual(written))
         before = read
-        for statement in _merged(stated):
+        for statement in merged(stated):
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
 
@@ -231,46 +241,6 @@ def _is_question(written: str) -> bool:
 def _sentence_of(clause: Clause) -> str:
     """A clause about the speaker as a sentence of its own, which forms read."""
     return f"I {' '.join(clause.words)}".replace(" '", "'").replace(" ,", ",")
-
-
-def _merged(read: Iterable[Statement]) -> list[Statement]:
-    """The statements of one sentence, each once, though both a form and a clause give it."""
-    merged: list[Statement] = []
-    for statement in read:
-        place = next((n for n, other in enumerate(merged) if _repeats(statement, other)), None)
-        if place is None:
-            merged.append(statement)
-        elif _says_more(statement, merged[place]):
-            merged[place] = statement
-    return merged
-
-
-def _repeats(statement: Statement, other: Statement) -> bool:
-    """Whether a statement says of a sentence what another one has said of it already."""
-    value, before = _core(statement.value), _core(other.value)
-    if (statement.subject, statement.slot) == (other.subject, other.slot):
-        is_same = statement.sense == other.sense
-        if statement.slot.startswith(DOES):
-            return is_same and (value in before or before in value)
-        return is_same or value == before
-    if statement.sense == "begins" and other.value.startswith("have a new "):
-        return False  # "a new dentist, Dr Wu" is more than something that one has
-    return value in before or (before in value and statement.slot.startswith(DOES))
-
-
-def _says_more(statement: Statement, other: Statement) -> bool:
-    """Whether of two statements of one habit the later is better: longer, or a shorter end."""
-    if statement.slot != other.slot:
-        return False
-    if not statement.slot.startswith(DOES):  # "16 and a half" says more than "16"
-        value, before = statement.value, other.value
-        return value.startswith((f"{before} ", f"{before}, "))
-    is_longer = len(_core(statement.value)) > len(_core(other.value))
-    return is_longer != (statement.sense == "ends") and _core(statement.value) != _core(other.value)
-
-
-def _core(value: str) -> str:
-    return _ARTICLE.sub("", value.casefold())
 
 
 def _as_written(value: str, written: str) -> str:
@@ -434,6 +404,8 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
 
 def _is_of_many(subject: str, slot: str) -> bool:
     """Whether a statement is about one of many, or theirs: "my colleague's husband"."""
+    if subject in _ANYBODY or _OF_THE_WORLD.match(slot):
+        return True
     words = subject.partition("'s ")[2].replace("'s", "").split()
     owners = [word[:-2] for word in slot.split() if word.endswith("'s")]
     many = slot.rpartition(" ")[2]
@@ -450,6 +422,13 @@ def _is_of_now(subject: str, slot: str) -> bool:
 
 
 _OF_NOW: Final = THOUGHTS | WORKED
+_ANYBODY: Final = frozenset(
+    ["kids", "people", "children", "men", "women", "teenagers", "students", "parents"]
+)
+_OF_THE_WORLD = re.compile(
+    r"(?:capital|president|population|mayor|king|queen|prime minister|price|currency) of "
+)
+"""What everybody may know: "the capital of Kazakhstan is now Astana"."""
 _UNREAL: Final = frozenset(
     ["dream", "ideal", "imaginary", "fantasy", "fictional", "pretend", "fake", "hypothetical"]
 )

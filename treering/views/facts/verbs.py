@@ -273,8 +273,8 @@ THOUGHTS: Final = word_set(
     "answer excuse opinion reason aim concern theory impression understanding view take thought "
     "suggestion feeling preference mistake trick tip motto secret fault turn priority day morning "
     "evening week year weekend night time life mood mind head heart rule message response "
-    "reaction story joke character hero word words experience intention challenge biggest best "
-    "worst next first last "
+    "reaction story joke brain expression face character hero word words experience intention "
+    "challenge biggest best worst next first last "
 )
 """Nouns with which one says what one thinks: "my point is Paris"."""
 
@@ -295,6 +295,14 @@ WORKED: Final = word_set(
 
 RIDES: Final = word_set("train flight bus plane taxi cab uber ferry tram coach parcel order")
 """What is somewhere for a moment: "my train is at platform 4"."""
+
+HAPPENING: Final = word_set(
+    "call meeting queue line chat conversation discussion party session stream zoom webinar lobby "
+    "server thread dots forces others him her them you us me it that this in up mind minds subject "
+    "topic room rooms clothes outfit sheets nappy diaper tyre tire bulb lightbulb "
+    "motorway road traffic pyjamas gear"
+)
+"""What one joins or changes for a moment."""
 
 PASSING: Final = word_set(
     "bed sofa couch table chair door window place room side bad good clothes time day page "

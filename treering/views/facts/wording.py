@@ -122,6 +122,11 @@ _DROPPED_MY = re.compile(
 )
 """A note about something of the speaker's: "Dentist is Dr Wu as of this week"."""
 
+_BEEN = re.compile(
+    r"^(?=been (?:\w+ly )?(?:\w+ing|on|in|at|with) "
+    r".*\b(?:since (?!our last|we )|years?\b|months\b|ages\b))",
+    re.IGNORECASE,
+)
 _STATE = re.compile(
     r"^(?=(?:(?:vegan|vegetarian|pescatarian|single|married|engaged|divorced|separated|widowed|"
     r"retired|pregnant|sober|self-employed|unemployed|left-handed|colou?r-?blind|coeliac|celiac|"
@@ -357,6 +362,7 @@ _SUBJECTS_LEFT_OUT: Final = (
     # In this order: what one puts in, the next ones see.
     (_STATE, "I'm "),
     (_DONE_TO, "I was "),
+    (_BEEN, "I've "),
     (_DROPPED, "I "),
     (_DROPPED_BE, "I'm "),
     (_NAMED_TWICE, r"\1 "),

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal
 
 import numpy as np
@@ -211,8 +212,9 @@ class TreeSearch:
         vectors: Floats | None,
         plan: Plan,
         mode: Mode = "hybrid",
+        now: datetime | None = None,
     ) -> Ranking:
-        """``own + Σ_r α_r·env_r`` over fragments and summaries."""
+        """``own + Σ_r α_r·env_r`` over fragments and summaries; ``now`` as of ``rank``."""
         # The relation in the plan knows fragments alone; here summaries are rows as well.
         bound = {
             kind: [
@@ -223,7 +225,7 @@ class TreeSearch:
             ]
             for kind, weighted in plan.items()
         }
-        return rank(wide.snapshot, self._relations, bound, queries, vectors, mode)
+        return rank(wide.snapshot, self._relations, bound, queries, vectors, mode, now=now)
 
 
 def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan:

@@ -420,7 +420,8 @@ class TreeView:
                 return
             reader, _, tree = open_tree
             self._searcher.ensure_same(wide.snapshot, vectors)
-            ranking = self._search.rank(wide, queries, vectors, plan, mode)
+            now = condition.as_of
+            ranking = self._search.rank(wide, queries, vectors, plan, mode, now)
             fragments = allowed_rows(reader, wide.fragments, condition)
             reader.as_of = known_until(condition)
             allowed = wide.meeting(fragments)
