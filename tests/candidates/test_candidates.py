@@ -134,6 +134,26 @@ def test_a_filter_that_keeps_many_is_asked_of_the_index(
     test_of_the_ten_best_97_in_100_are_found(same, "speaker")
 
 
+def test_what_is_best_by_the_whole_score_is_looked_up_though_it_is_neither_near_nor_alike(
+    same: Pair,
+) -> None:
+    question = corpus.questions(np.random.default_rng(4), 1)[0]
+    vectors = HashingEmbedder().embed([question], query=True)
+    searched = same.found._views.searcher._corpus.searching([terms(question)])
+    with searched as (_, snapshot):
+        assert snapshot is not None
+        assert snapshot.outside is not None
+        look_up = snapshot.outside.cosines
+        before = look_up(vectors, None, None, lambda rows: rows, lambda found: found.values)
+        far = int(np.setdiff1d(np.flatnonzero(snapshot.embedded), before.rows[0])[-1])
+        scores = np.zeros((len(snapshot), 1), dtype=np.float32)
+        scores[far] = 1
+        after = look_up(vectors, None, None, lambda rows: rows, lambda _: scores)
+        assert far in after.rows[0]
+        exact: Any = snapshot.items.vectors[np.array([far])] @ vectors[0]
+        assert after.values[far, 0] == pytest.approx(exact[0], rel=1e-3)
+
+
 def test_how_rare_a_word_is_at_most_is_told_without_reading_its_postings(same: Pair) -> None:
     asked = terms(corpus.questions(np.random.default_rng(5), 1)[0])
     corpus_source = same.found._views.searcher._corpus
