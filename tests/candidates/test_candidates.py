@@ -23,11 +23,13 @@ from treering.journal import blocks
 from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
+from treering.journal.postgres.pieces import PIECE
 from treering.records import Hit
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
-from treering.views.candidates import outside, sample, source
+from treering.search.terms import terms
+from treering.views.candidates import outside, postings, sample, source
 
 LIMIT = 100
 NEAREST = 32
@@ -130,6 +132,44 @@ def test_a_filter_that_keeps_many_is_asked_of_the_index(
 ) -> None:
     monkeypatch.setattr(outside, "FEW", 20)
     test_of_the_ten_best_97_in_100_are_found(same, "speaker")
+
+
+def test_what_is_best_by_the_whole_score_is_looked_up_though_it_is_neither_near_nor_alike(
+    same: Pair,
+) -> None:
+    question = corpus.questions(np.random.default_rng(4), 1)[0]
+    vectors = HashingEmbedder().embed([question], query=True)
+    searched = same.found._views.searcher._corpus.searching([terms(question)])
+    with searched as (_, snapshot):
+        assert snapshot is not None
+        assert snapshot.outside is not None
+        look_up = snapshot.outside.cosines
+        before = look_up(vectors, None, None, lambda rows: rows, lambda found: found.values)
+        far = int(np.setdiff1d(np.flatnonzero(snapshot.embedded), before.rows[0])[-1])
+        scores = np.zeros((len(snapshot), 1), dtype=np.float32)
+        scores[far] = 1
+        after = look_up(vectors, None, None, lambda rows: rows, lambda _: scores)
+        assert far in after.rows[0]
+        exact: Any = snapshot.items.vectors[np.array([far])] @ vectors[0]
+        assert after.values[far, 0] == pytest.approx(exact[0], rel=1e-3)
+
+
+def test_how_rare_a_word_is_at_most_is_told_without_reading_its_postings(same: Pair) -> None:
+    asked = terms(corpus.questions(np.random.default_rng(5), 1)[0])
+    corpus_source = same.found._views.searcher._corpus
+    with corpus_source.searching([asked]) as (_, snapshot):
+        assert snapshot is not None
+        lexical = snapshot.lexical
+        most, exact = lexical.most_rarity(asked[:, 0]), lexical.rarity(asked[:, 0])
+    assert all(most[term] >= exact[term] for term in exact)
+
+
+def test_a_piece_between_two_that_begin_with_a_term_holds_nothing_else() -> None:
+    heads = np.array([0, 3, 3, 3, 0, 0, 7, 7, 9], dtype=np.uint32)
+    asked = np.array([3, 5, 7, 9], dtype=np.uint32)
+    whole = PIECE // blocks.POSTING.itemsize
+    assert postings.fewest_in(heads, asked, 0).tolist() == [2 * whole, 0, whole, 0]
+    assert postings.fewest_in(heads, asked, whole + 1).tolist() == [whole - 1, 0, 0, 0]
 
 
 def test_scores_by_words_alone_are_the_same(same: Pair) -> None:

@@ -7,7 +7,7 @@ of the best turns are of one session, its other turns are likely about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,7 @@ from treering.arrays import Codes, Floats
 from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search.hits import quotes_of
+from treering.search.lexical import Lexical
 from treering.search.mentions import BestRows
 from treering.search.own import standardised
 from treering.search.rank import Ranking, ScoreTerm
@@ -91,11 +92,11 @@ def _by_words(
         [term for term in terms(text)[:, 0].tolist() if term not in asked]
         for text in _texts(reader, corpus, snapshot, hits)
     ]
-    idf = snapshot.lexical.rarity({term for of_hit in said for term in of_hit})
-    weight: dict[int, float] = {}
+    of_hits: dict[int, list[float]] = {}
     for of_hit, share in zip(said, np.maximum(weights, 0).tolist(), strict=True):
         for term in of_hit:
-            weight[term] = weight.get(term, 0.0) + share * idf[term]
+            of_hits.setdefault(term, []).append(share)
+    weight = _heaviest(snapshot.lexical, of_hits)
     most = sorted(weight, key=lambda term: (-weight[term], term))[:WORDS]
     total = sum(weight[term] for term in most)
     if not total:
@@ -105,6 +106,26 @@ def _by_words(
     scores = snapshot.lexical.score(query_terms, shares)
     column: Floats = standardised(scores[:, None])[:, 0]
     return column
+
+
+def _heaviest(lexical: Lexical, shares: Mapping[int, Sequence[float]]) -> dict[int, float]:
+    """What terms weigh, by their idf and the shares of the hits that say them: the ``WORDS``
+    heaviest, and some others.
+
+    The postings of common words are many. They need not be read where the most that such a word
+    may weigh is less than what so many others do.
+    """
+    bound = lexical.most_rarity(shares)
+    most = {term: sum(share * bound[term] for share in shares[term]) for term in shares}
+    order = sorted(most, key=lambda term: -most[term])
+    weight: dict[int, float] = {}
+    for start in range(0, len(order), WORDS):
+        least = sorted(weight.values())[-WORDS] if start else 0.0
+        part = [term for term in order[start : start + WORDS] if most[term] >= least]
+        idf = lexical.rarity(part)
+        for term in part:
+            weight[term] = sum(share * idf[term] for share in shares[term])
+    return weight
 
 
 def _texts(

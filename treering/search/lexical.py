@@ -8,8 +8,9 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,17 @@ TERMS_SEEN = 1_024
 
 Slots = NDArray[np.int32]
 
-ReadPostings = Callable[[NDArray[np.uint32]], "PostingRun"]
-"""Reads the postings of some terms, with the rows that they are of."""
+
+class StoredPostings(Protocol):
+    """The postings of terms that are not in main memory."""
+
+    def read(self, terms: NDArray[np.uint32]) -> PostingRun:
+        """The postings of some terms, with the rows that they are of."""
+        ...
+
+    def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """How many rows hold each of some terms, at least: told without reading postings."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +152,7 @@ class Lexical:
         self._end = threading.Lock()  # taken by the first index that is made by extending this
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
-        self._read: ReadPostings | None = None  # the postings that are not here
+        self._stored: StoredPostings | None = None  # the postings that are not here
         self._read_terms = np.zeros(0, dtype=np.uint32)
 
     def __len__(self) -> int:
@@ -165,10 +175,10 @@ class Lexical:
             result._is_gone = np.concatenate([self._is_gone, more])
         return result
 
-    def reading(self, read: ReadPostings) -> Lexical:
+    def reading(self, stored: StoredPostings) -> Lexical:
         """The same rows; the postings of a term are read once somebody asks for it."""
         result = Lexical()
-        result._read = read
+        result._stored = stored
         result._lengths, result._total = self._lengths, self._total
         result._end.acquire()  # the free end stays that of this index
         result._gone, result._is_gone = self._gone, self._is_gone
@@ -176,10 +186,10 @@ class Lexical:
 
     def _runs_of(self, terms: NDArray[np.uint32]) -> tuple[PostingRun, ...]:
         """The runs that have all postings of some terms."""
-        if self._read is not None:
+        if self._stored is not None:
             missing = np.setdiff1d(terms, self._read_terms)
             if len(missing):
-                postings = self._read(missing)
+                postings = self._stored.read(missing)
                 slots = self._slots(postings.rows.astype(np.int64)).astype(np.int32)
                 self._runs = (*self._runs, replace(postings, rows=slots))
                 self._read_terms = np.union1d(self._read_terms, missing)
@@ -274,6 +284,14 @@ class Lexical:
         asked = list(terms)
         looked_up = self._looked_up(np.array(asked, dtype=np.uint32))
         return {term: float(postings.idf) for term, postings in zip(asked, looked_up, strict=True)}
+
+    def most_rarity(self, terms: Collection[int]) -> dict[int, float]:
+        """What the idf of terms is at most. Of stored postings it is told without reading them."""
+        if self._stored is None:
+            return self.rarity(terms)
+        asked = list(terms)
+        fewest = self._stored.fewest(np.array(asked, dtype=np.uint32)).tolist()
+        return {term: float(self._idf(few)) for term, few in zip(asked, fewest, strict=True)}
 
     def _frequency(self, rows: Slots) -> int:
         """How many of the slots that hold a term have a row."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.search.relations.contract import cosines
-from treering.search.snapshot import FoundCosines, Snapshot
+from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms
 
 Mode = Literal["hybrid", "lexical", "dense"]
@@ -108,22 +108,20 @@ def raw_scores(
     queries: Sequence[Terms],
     vectors: Floats | None,
     mode: Mode,
-    allowed: NDArray[np.bool_] | None = None,
-    near: Callable[[Codes], Codes] = lambda rows: rows,
-    favoured: Sequence[NDArray[np.bool_] | None] = (),
+    look_up: Callable[[Outside, Floats, Floats | None], FoundCosines] | None = None,
 ) -> RawScores:
     """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query.
 
-    Of vectors that stay in the database only cosines that may matter are looked for: of rows that
-    are ``allowed``, of those that a query favours, and of those ``near`` them.
+    Of vectors that stay in the database, only cosines that may matter are looked up, for the
+    vectors of queries and BM25.
     """
     bm25 = cosine = None
     if mode != "dense":
         columns = [snapshot.lexical.score(query) for query in queries]
         bm25 = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
-        if snapshot.outside is not None:
-            found = snapshot.outside.cosines(vectors, bm25, allowed, near, favoured)
+        if snapshot.outside is not None and look_up is not None:
+            found = look_up(snapshot.outside, vectors, bm25)
             return RawScores(bm25, found.values, found)
         cosine = cosines(snapshot.items.vectors, vectors)
     return RawScores(bm25, cosine)

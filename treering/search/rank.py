@@ -16,7 +16,7 @@ from treering.records import KINDS, Why
 from treering.search.asked import BonusTerm, bonuses
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
-from treering.search.own import Mode, RawScores, fuse, pieces, raw_scores
+from treering.search.own import Mode, OwnScores, RawScores, fuse, pieces, raw_scores
 from treering.search.parts import PartsTerm, by_parts
 from treering.search.refine import Refinement
 from treering.search.related import (
@@ -34,7 +34,7 @@ from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
 from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms, terms, words
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
@@ -219,56 +219,113 @@ def rank(
     """
     cut = pieces_a_message(snapshot, relations, plan)
     plan = beside_messages(plan, cut)
-    counted = [terms(query) for query in queries]
-    near = partial(neighbours, snapshot, relations, plan)
     asked = bonuses(snapshot, plan, queries, cut, now)
     # Few rows may be of the time that a query names: the nearest of all need not be among them.
     of_time = asked[When().name].rows if When().name in asked else ()
-    raw = raw_scores(snapshot, counted, vectors, mode, allowed, near, of_time)
-    own = fuse(snapshot, raw, counted, _readable(snapshot, queries))
-    scores = own.total()
-    related = relate(snapshot, relations, plan, scores)
-    parts: dict[str, ScoreTerm] = {**own.terms, **related}
-    if related:
-        scores = summed(scores, related)
-    if plan.get("chat") and mode != "dense":
-        named = _named(snapshot, queries)
-        if named is not None:
-            named.add_to(scores)
-            parts["named"] = named
-    share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
-    if share is not None:
-        scores *= share[:, None]
-    standings = Standings.of(scores, raw.found)
-    for name, term in _of_queries(snapshot, plan, queries, raw, asked).items():
-        term.add_to(scores, share)
-        parts[name] = term
+    line = _Line(
+        snapshot,
+        relations,
+        plan,
+        [terms(query) for query in queries],
+        _readable(snapshot, queries),
+        _named(snapshot, queries) if plan.get("chat") and mode != "dense" else None,
+        asked,
+        by_parts(snapshot, plan, queries) if mode != "dense" else None,
+    )
+
+    def look_up(outside: Outside, vectors: Floats, bm25: Floats | None) -> FoundCosines:
+        score = partial(line.by_found, bm25)
+        return outside.cosines(vectors, bm25, allowed, line.near, score, of_time)
+
+    raw = raw_scores(snapshot, line.queries, vectors, mode, look_up)
+    scored = line.scored(raw)
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
-        operators = [part for term in related.values() for part in term.parts]
-        alpha = max(_alphas(plan, related))
+        dense, share = scored.own.terms["dense"], scored.share
+        operators = [part for term in scored.related.values() for part in term.parts]
+        alpha = max(_alphas(plan, scored.related))
         refinement = Refinement(
-            snapshot, raw.cosine, own.terms["dense"], vectors, operators, alpha, share, exact
+            snapshot, raw.cosine, dense, vectors, operators, alpha, share, exact
         )
-    return Ranking(snapshot, scores, parts, raw, counted, standings, share, refinement)
+    return Ranking(
+        snapshot,
+        scored.scores,
+        scored.terms,
+        raw,
+        line.queries,
+        scored.standings,
+        scored.share,
+        refinement,
+    )
 
 
-def _of_queries(
-    snapshot: Snapshot,
-    plan: Plan,
-    queries: Sequence[str],
-    raw: RawScores,
-    asked: Mapping[str, BonusTerm],
-) -> dict[str, BonusTerm | PartsTerm]:
-    """The terms of what queries ask for beside their words, and in their parts."""
-    of_queries: dict[str, BonusTerm | PartsTerm] = {
-        name: term if raw.found is None else term.among(raw.found.rows)
-        for name, term in asked.items()
-    }
-    of_parts = by_parts(snapshot, plan, queries) if raw.bm25 is not None else None
-    if of_parts is not None:
-        of_queries[Parts().name] = of_parts
-    return of_queries
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """The scores of all fragments, (N, Q), and what they are the sum of."""
+
+    own: OwnScores
+    related: Mapping[str, RelatedTerm]
+    terms: dict[str, ScoreTerm]
+    scores: Floats
+    standings: Standings
+    share: Floats | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The one line, for some queries: it scores by whatever cosines are known.
+
+    ``named``, ``asked`` and ``of_parts`` are what the queries ask for beside their words, and in
+    their parts.
+    """
+
+    snapshot: Snapshot
+    relations: Relations
+    plan: Plan
+    queries: Sequence[Terms]
+    readable: Floats | None
+    named: NamedTerm | None
+    asked: Mapping[str, BonusTerm]
+    of_parts: PartsTerm | None
+
+    def scored(self, raw: RawScores) -> _Scored:
+        """The scores by BM25 and cosine of every fragment."""
+        snapshot, plan = self.snapshot, self.plan
+        own = fuse(snapshot, raw, self.queries, self.readable)
+        scores = own.total()
+        related = relate(snapshot, self.relations, plan, scores)
+        parts: dict[str, ScoreTerm] = {**own.terms, **related}
+        if related:
+            scores = summed(scores, related)
+        if self.named is not None:
+            self.named.add_to(scores)
+            parts["named"] = self.named
+        share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
+        if share is not None:
+            scores *= share[:, None]
+        standings = Standings.of(scores, raw.found)
+        for name, term in self._of_queries(raw.found).items():
+            term.add_to(scores, share)
+            parts[name] = term
+        return _Scored(own, related, parts, scores, standings, share)
+
+    def _of_queries(self, found: FoundCosines | None) -> dict[str, BonusTerm | PartsTerm]:
+        """The terms of what queries ask for beside their words, and in their parts."""
+        of_queries: dict[str, BonusTerm | PartsTerm] = {
+            name: term if found is None else term.among(found.rows)
+            for name, term in self.asked.items()
+        }
+        if self.of_parts is not None:
+            of_queries[Parts().name] = self.of_parts
+        return of_queries
+
+    def by_found(self, bm25: Floats | None, found: FoundCosines) -> Floats:
+        """The scores, (N, Q), by those cosines that are found so far."""
+        return self.scored(RawScores(bm25, found.values, found)).scores
+
+    def near(self, rows: Codes) -> Codes:
+        """These rows and those whose scores count much at them."""
+        return neighbours(self.snapshot, self.relations, self.plan, rows)
 
 
 def _readable(snapshot: Snapshot, queries: Sequence[str]) -> Floats | None:

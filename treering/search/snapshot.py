@@ -34,7 +34,7 @@ class FoundCosines:
     values: Floats
     centre: Floats
     deviation: Floats
-    rows: Sequence[Codes]
+    rows: list[Codes]
     sample: Codes
 
 
@@ -47,12 +47,14 @@ class Outside(Protocol):
         bm25: Floats | None,
         allowed: NDArray[np.bool_] | None,
         near: Callable[[Codes], Codes],
+        score: Callable[[FoundCosines], Floats],
         favoured: Sequence[NDArray[np.bool_] | None] = (),
     ) -> FoundCosines:
         """The cosines of all rows that may be among the best that are ``allowed``.
 
-        These are the nearest, the best by words, and what is ``near`` them by the relations. Those
-        of the rows that a query favours, by query, are looked for once more among these.
+        These are the nearest, the best by words, and what is ``near`` the best by ``score``, which
+        gives the scores of all rows, (N, Q), by the cosines that are known so far. Those of the
+        rows that a query favours, by query, are looked for once more among these.
         """
         ...
 

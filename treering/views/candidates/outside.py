@@ -17,13 +17,21 @@ from treering.journal import damage
 from treering.journal.postgres import nearest
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
+from treering.search.rank import top_rows
 from treering.search.relations.contract import Matrix
 from treering.search.snapshot import FoundCosines, Snapshot
 from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 
 NEAREST: Final = 128
-"""Fragments that are taken of the nearest, and of the best by words, for each query."""
+"""Fragments that are taken of the nearest for each query."""
+
+BY_WORDS: Final = 512
+"""Fragments that are taken of the best by words. These tie where texts say nearly the same."""
+
+BEST: Final = 256
+"""Of all these and those beside them, the best by score: the scores of what is near them are made
+whole."""
 
 FEW: Final = 20_000
 """If a filter keeps no more, the cosines of all of these are looked up, without the index."""
@@ -109,34 +117,44 @@ class OutsideVectors:
         bm25: Floats | None,
         allowed: Mask | None,
         near: Callable[[Codes], Codes],
+        score: Callable[[FoundCosines], Floats],
         favoured: Sequence[Mask | None] = (),
     ) -> FoundCosines:
         """See ``Outside``."""
-        looked_up: list[tuple[Codes, Floats]] = []
+        known: list[tuple[Codes, Floats]] = []
         for query, vector in enumerate(queries):
-            scores = None if bm25 is None else bm25[:, query]
-            rows = self._candidates(vector, scores, allowed)
+            of_query = None if bm25 is None else bm25[:, query]
+            rows, column = self._candidates(vector, of_query, allowed)
             mask = favoured[query] if favoured else None
             if mask is not None:
                 mask = mask if allowed is None else mask & allowed
-                rows = np.union1d(rows, self._candidates(vector, scores, mask))
-            rows = near(rows)
-            rows = rows[self._numbers[rows] > 0]
-            looked_up.append((rows, self._cosines(self._numbers[rows], vector)))
-        return self._sample.cosines(self._snapshot, queries, looked_up)
+                more, of_more = self._candidates(vector, of_query, mask)
+                is_new = ~np.isin(more, rows)
+                rows = np.concatenate([rows, more[is_new]])
+                column = np.concatenate([column, of_more[is_new]])
+            known.append((rows, column))
+        found = self._sample.cosines(self._snapshot, queries, known)
+        scores = score(found)
+        for query, (rows, _) in enumerate(known):
+            best = near(np.sort(top_rows(scores[:, query], BEST, allowed)))
+            more = np.setdiff1d(best[self._numbers[best] > 0], rows)
+            found.values[more, query] = self._cosines(self._numbers[more], queries[query])
+            found.rows[query] = np.union1d(best, rows)
+        return found
 
-    def _candidates(self, vector: Floats, bm25: Floats | None, allowed: Mask | None) -> Codes:
-        """The rows that are nearest, and those that are best by words."""
-        best: list[Codes] = [self._nearest(vector, allowed)]
+    def _candidates(
+        self, vector: Floats, bm25: Floats | None, allowed: Mask | None
+    ) -> tuple[Codes, Floats]:
+        """The rows that are nearest, and those that are best by words, with their cosines."""
+        rows, column = self._nearest(vector, allowed)
         if bm25 is not None:
-            best.append(np.array([bm25.argmax()]))  # it tells what words count for the query
-            scores = bm25 if allowed is None else np.where(allowed, bm25, np.float32(0))
-            k = min(NEAREST, len(scores))
-            top = np.argpartition(scores, len(scores) - k)[len(scores) - k :]
-            best.append(top[scores[top] > 0])
-        return np.unique(np.concatenate(best)).astype(np.int64)
+            best = np.append(_best_by_words(bm25, allowed), bm25.argmax())
+            more = np.setdiff1d(best[self._numbers[best] > 0], rows)
+            rows = np.concatenate([rows, more])
+            column = np.concatenate([column, self._cosines(self._numbers[more], vector)])
+        return rows, column
 
-    def _nearest(self, vector: Floats, allowed: Mask | None) -> Codes:
+    def _nearest(self, vector: Floats, allowed: Mask | None) -> tuple[Codes, Floats]:
         kept = self._numbers > 0 if allowed is None else allowed & (self._numbers > 0)
         count = int(np.count_nonzero(kept))
         if count <= FEW and allowed is not None:
@@ -150,8 +168,7 @@ class OutsideVectors:
             rows = rows[kept[rows]]
             rows, column = self._with_recent(rows, column, kept, vector)
         order = np.argsort(-column, kind="stable")[:NEAREST]
-        best: Codes = rows[order]
-        return best
+        return rows[order], column[order]
 
     def _rows_of(self, fragments: Codes) -> Codes:
         rows = np.searchsorted(self._snapshot.fragment, fragments)
@@ -200,6 +217,15 @@ class OutsideVectors:
         vectors = np.concatenate([before.vectors[stays], read])
         held.recent = Recent(self._model.id, number[order], vectors[order])
         return held.recent
+
+
+def _best_by_words(bm25: Floats, allowed: Mask | None) -> Codes:
+    """The rows that are best by words and ``allowed``."""
+    scores = bm25 if allowed is None else np.where(allowed, bm25, np.float32(0))
+    rows = np.flatnonzero(scores > 0)  # mostly a part of all
+    k = min(BY_WORDS, len(rows))
+    best: Codes = rows[np.argpartition(scores[rows], len(rows) - k)[len(rows) - k :]] if k else rows
+    return best
 
 
 class OutsideMatrix:

@@ -29,14 +29,17 @@ Heads = NDArray[np.uint32]
 _MOST_SLOTS: Final = 1 << SLOT_BITS
 
 # One range a row; several ranges of a block do not overlap. OFFSET keeps the planner from joining
-# both at once, for which it would read the whole table: each range is found by the key.
+# both at once, for which it would read the whole table: each range is found by the key. A range
+# comes as one row: common words have thousands of pieces.
 _PIECES: Final = """
-    SELECT p.id, p.piece, p.data
+    SELECT w.id, p.data
     FROM jsonb_to_recordset(CAST(? AS JSONB)) AS w (id BIGINT, low BIGINT, high BIGINT)
     CROSS JOIN LATERAL (
-        SELECT id, piece, data FROM block_postings
-        WHERE id = w.id AND piece >= w.low AND piece < w.high OFFSET 0
-    ) AS p ORDER BY p.id, p.piece
+        SELECT string_agg(data, CAST('' AS BYTEA) ORDER BY piece) AS data FROM (
+            SELECT piece, data FROM block_postings
+            WHERE id = w.id AND piece >= w.low AND piece < w.high OFFSET 0
+        ) AS pieces
+    ) AS p WHERE p.data IS NOT NULL ORDER BY w.id, w.low
 """
 _HEADS: Final = """
     SELECT id, string_agg(head, CAST('' AS BYTEA) ORDER BY piece) FROM block_postings
@@ -62,19 +65,36 @@ class TermReader:
         self._heads: dict[int, Heads] = {}
         self._newest: _Newest | None = None
 
-    def read(self, reader: SpaceReader, terms: NDArray[np.uint32], places: Codes) -> PostingRun:
-        """The postings of some terms, of the fragments at ``places``, which ascend."""
-        every = blocks.after(reader, reader.id, 0)
+    def of(self, reader: SpaceReader, places: Codes) -> ReadPostings:
+        """The postings of the fragments at ``places``, which ascend, as of a transaction."""
+        return ReadPostings(self, reader, blocks.after(reader, reader.id, 0), places)
+
+    def read(
+        self,
+        reader: SpaceReader,
+        every: Sequence[FragmentBlock],
+        terms: NDArray[np.uint32],
+        places: Codes,
+    ) -> PostingRun:
+        """The postings of some terms, of the fragments of blocks at ``places``, which ascend."""
         found = self._of_sorted(reader, [block for block in every if block.is_sorted], terms)
         for block in every:
             if not block.is_sorted:
                 found[block.id] = self._of_newest(reader, block)
-        parts: list[tuple[Postings, Codes]] = []
-        for block in every:
-            postings = found.get(block.id)
-            if postings is not None and len(postings):
-                parts.append(_rows(block, postings[np.isin(postings["term"], terms)], places))
-        return _run(parts)
+        terms = np.unique(terms)
+        here = [block for block in every if block.id in found]
+        return _run(here, [_asked(block, found[block.id], terms) for block in here], terms, places)
+
+    def fewest(
+        self, reader: SpaceReader, every: Sequence[FragmentBlock], terms: NDArray[np.uint32]
+    ) -> NDArray[np.int64]:
+        """How many fragments of blocks hold each of some terms, at least."""
+        full = [block for block in every if block.is_sorted]
+        heads = self._heads_of(reader, full)
+        fewest = np.zeros(len(terms), dtype=np.int64)
+        for block in full:
+            fewest += fewest_in(heads[block.postings], terms, block.used - block.living)
+        return fewest
 
     def _of_newest(self, reader: SpaceReader, block: FragmentBlock) -> Postings:
         revision = reader.state.revision
@@ -99,8 +119,8 @@ class TermReader:
         ]
         data: dict[int, list[bytes]] = {}
         if ranges:
-            for row, _, piece in reader.rows(_PIECES, (json.dumps(ranges),)):
-                data.setdefault(int(row), []).append(piece)
+            for row, pieces in reader.rows(_PIECES, (json.dumps(ranges),)):
+                data.setdefault(int(row), []).append(pieces)
         with damage.decoding("the search index"):
             return {
                 block.id: np.frombuffer(b"".join(data[block.postings]), dtype=POSTING)
@@ -125,6 +145,33 @@ class TermReader:
                     self._heads = heads | read
             heads = heads | read
         return heads
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPostings:
+    """The postings of some fragments in one read transaction; see ``StoredPostings``."""
+
+    terms: TermReader
+    reader: SpaceReader
+    every: Sequence[FragmentBlock]
+    places: Codes
+
+    def read(self, terms: NDArray[np.uint32]) -> PostingRun:
+        """See ``StoredPostings``."""
+        return self.terms.read(self.reader, self.every, terms, self.places)
+
+    def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """See ``StoredPostings``."""
+        return self.terms.fewest(self.reader, self.every, terms)
+
+
+def fewest_in(heads: Heads, terms: NDArray[np.uint32], erased: int) -> NDArray[np.int64]:
+    """How many fragments of a block hold each of some terms, at least, if some were erased."""
+    # A piece between two that begin with a term has nothing but that term in it.
+    firsts = heads[:-1][(heads[:-1] == heads[1:]) & (heads[:-1] > 0)]
+    pieces = np.searchsorted(firsts, terms, "right") - np.searchsorted(firsts, terms)
+    fewest: NDArray[np.int64] = np.maximum(pieces * (PIECE // POSTING.itemsize) - erased, 0)
+    return fewest
 
 
 def _heads(block: FragmentBlock, stored: dict[int, bytes]) -> Heads:
@@ -155,19 +202,58 @@ def _ranges(heads: Heads, terms: NDArray[np.uint32]) -> list[tuple[int, int]]:
     return merged
 
 
-def _rows(block: FragmentBlock, postings: Postings, places: Codes) -> tuple[Postings, Codes]:
-    """The postings of fragments that are there, and the rows of these."""
-    first = block.id << SLOT_BITS
-    low, high = np.searchsorted(places, (first, first + _MOST_SLOTS)).tolist()
-    row_of_slot = np.full(_MOST_SLOTS, -1, dtype=np.int64)
-    row_of_slot[places[low:high] - first] = np.arange(low, high)
-    rows = row_of_slot[postings["slot"]]
-    is_there = (rows >= 0) & (postings["count"] > 0)
-    return postings[is_there], rows[is_there]
+def _asked(block: FragmentBlock, postings: Postings, terms: NDArray[np.uint32]) -> Postings:
+    """The postings of a block in order of their terms: those of some terms, or a few more."""
+    if block.is_sorted:
+        is_erased = postings["term"] == 0
+        return postings[~is_erased] if is_erased.any() else postings
+    postings = postings[np.isin(postings["term"], terms)]
+    return postings[np.argsort(postings["term"], kind="stable")]
 
 
-def _run(parts: Sequence[tuple[Postings, Codes]]) -> PostingRun:
-    empty = np.zeros(0, dtype=POSTING)
-    postings = np.concatenate([empty, *(part for part, _ in parts)])
-    rows = np.concatenate([np.zeros(0, dtype=np.int64), *(of_part for _, of_part in parts)])
-    return PostingRun.of(postings["term"].copy(), rows.astype(np.int32), postings["count"].copy())
+def _run(
+    every: Sequence[FragmentBlock],
+    postings: Sequence[Postings],
+    terms: NDArray[np.uint32],
+    places: Codes,
+) -> PostingRun:
+    """The postings of some terms, given ascending, of blocks, which ascend.
+
+    Each block is in order: a term's postings are put together block by block, and nothing is
+    sorted.
+    """
+    bounds = np.zeros((2, len(terms), len(every)), dtype=np.int64)
+    for at, of_block in enumerate(postings):
+        of_term = np.ascontiguousarray(of_block["term"])
+        bounds[0, :, at] = np.searchsorted(of_term, terms, "left")
+        bounds[1, :, at] = np.searchsorted(of_term, terms, "right")
+    low, stop = bounds.reshape(2, -1)
+    at_block = np.tile(np.arange(len(every)), len(terms))
+    some = np.flatnonzero(stop > low).tolist()
+    parts = [postings[at_block[at]][low[at] : stop[at]] for at in some]
+    run = np.concatenate([np.zeros(0, dtype=POSTING), *parts])
+    rows = _rows(every, np.repeat(at_block, stop - low), run["slot"].astype(np.int64), places)
+    is_there = (rows >= 0) & (run["count"] > 0)
+    sizes = (bounds[1] - bounds[0]).sum(axis=1)
+    if not is_there.all():
+        sizes = np.bincount(np.repeat(np.arange(len(terms)), sizes)[is_there], minlength=len(terms))
+        run, rows = run[is_there], rows[is_there]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return PostingRun(terms, starts, rows.astype(np.int32), run["count"].copy())
+
+
+def _rows(every: Sequence[FragmentBlock], of_block: Codes, slots: Codes, places: Codes) -> Codes:
+    """The rows of the fragments in slots of blocks; -1 where none is any more."""
+    first = np.array([block.id << SLOT_BITS for block in every], dtype=np.int64)
+    low, stop = np.searchsorted(places, [first, first + _MOST_SLOTS])
+    rows: Codes = low[of_block] + slots
+    rows[slots >= (stop - low)[of_block]] = -1
+    # Of a block without gaps the rows are known. In others they are looked for.
+    has_gaps = np.ones(len(every), dtype=np.bool_)
+    some = np.flatnonzero(stop > low)
+    has_gaps[some] = places[stop[some] - 1] - first[some] >= (stop - low)[some]
+    looked_for = np.flatnonzero(has_gaps[of_block])
+    keys = first[of_block[looked_for]] + slots[looked_for]
+    at = np.minimum(np.searchsorted(places, keys), max(len(places) - 1, 0))
+    rows[looked_for] = np.where(places[at] == keys, at, -1) if len(places) else -1
+    return rows

@@ -117,9 +117,7 @@ class CandidateSource:
     ) -> Snapshot:
         """The snapshot of a search, which has what the database finds for the queries."""
         asked = np.unique(np.concatenate([np.zeros(0, np.uint32), *(q[:, 0] for q in queries)]))
-        lexical = snapshot.lexical.reading(
-            lambda terms: self._terms.read(reader, terms, snapshot.places)
-        )
+        lexical = snapshot.lexical.reading(self._terms.of(reader, snapshot.places))
         lexical.rarity(asked.tolist())  # reads what all that follows asks for, at once
         outside = OutsideVectors(reader, snapshot, index, self._held, self._drawn)
         vectors = OutsideMatrix(outside, len(snapshot), self._all_vectors)
