@@ -53,5 +53,5 @@ def test_a_size_reads_as_it_is_written() -> None:
 
 @pytest.mark.parametrize("text", ["0 words", "500", "words", "-1 words", "500 pages", "5.5 words"])
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="it is a number from 1 to 999999999 and one of characters"):
+    with pytest.raises(InputError, match="a number from 1 to 999999999 and one of characters"):
         FragmentSize.of(text)
