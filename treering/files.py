@@ -9,6 +9,7 @@ folder; a test checks that.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,3 +61,45 @@ def read_replaced(path: Path) -> str:
     """
     text = read_bytes(path).decode("utf-8", errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def replace_file(path: Path, content: bytes | None, *, private: bool = False) -> None:
+    """Make a file hold this, at once and whole; None removes it.
+
+    It keeps its permissions; a new one can be read by its owner alone if it is ``private``.
+    Raises InputError.
+    """
+    try:
+        if content is None:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, content, private)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written ({error.strerror}); nothing was changed"
+        ) from error
+
+
+def _replace(path: Path, content: bytes, private: bool) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    part = Path(name)  # which its owner alone can read
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        if path.exists():
+            part.chmod(path.stat().st_mode & 0o7777)
+        elif not private:
+            part.chmod(0o666 & ~_umask())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

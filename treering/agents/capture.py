@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from treering.agents import inbox
-from treering.agents.files import read_record, replace_file
+from treering.agents.files import read_record
 from treering.agents.replies import without_frames
 from treering.agents.switches import off_periods
 from treering.errors import InputError
+from treering.files import replace_file
 from treering.ingest import exchange
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.follow import new_lines

@@ -20,10 +20,11 @@ from filelock import FileLock, Timeout
 from treering import files
 from treering.agents.clients import Client, SettingsFile
 from treering.agents.edits import Form, SettingsEdit, is_in, put_in, take_out
-from treering.agents.files import read_bytes, remove_empty, replace_file, text_of
+from treering.agents.files import read_bytes, remove_empty, text_of
 from treering.agents.home import agents_home, data_home, make_private
 from treering.agents.launch import Launcher
 from treering.errors import InputError
+from treering.files import replace_file
 
 LOCK_TIMEOUT_S = 10.0
 ATTEMPTS = 3

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from treering.agents import inbox
-from treering.agents.files import read_record, replace_file
+from treering.agents.files import read_record
 from treering.agents.home import make_private
+from treering.files import replace_file
 
 KEPT = 200
 """Sessions that somebody may still go on with."""

@@ -32,7 +32,7 @@ def switch(project: str | None, on: bool) -> None:
     else:
         periods.append([time.time()])
     make_private(agents_home())
-    from treering.agents.files import replace_file
+    from treering.files import replace_file
 
     replace_file(_path(), json.dumps(all_periods).encode(), private=True)
 

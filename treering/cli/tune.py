@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from treering.agents.files import replace_file
 from treering.cli.options import command
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.errors import InputError
+from treering.files import replace_file
 from treering.tune.dialogues import (
     apart_from,
     dialogues,

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
-from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.periods import Period, periods
+from treering.search.related import weight_of_rows
 from treering.search.relations.asked import Role, When, Wish
-from treering.search.relations.contract import Relation
-from treering.search.relations.registry import Plan, alpha_of
+from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
 from treering.search.terms import terms
 
@@ -110,34 +109,23 @@ def bonuses(
     cut = min(cut, MOST_CUT)
     by_name: dict[str, BonusTerm] = {}
     ones = [1.0] * len(queries)
-    when = _bonus(snapshot, plan, When, 1.0)
+    when = weight_of_rows(snapshot, plan, When)
     if when is not None:
         clock = now or datetime.now(UTC)
         rows = [_when(snapshot, query, clock) for query in queries]
         # A time that holds nearly all tells nothing: the bonus is the smaller the longer it is.
         shares = [0.0 if mask is None else 1 - float(mask.mean()) for mask in rows]
         by_name[When().name] = BonusTerm(rows, when, shares)
-    role = _bonus(snapshot, plan, Role, cut)
+    role = weight_of_rows(snapshot, plan, Role, cut)
     if role is not None:
         by_name[Role().name] = BonusTerm(_roles(snapshot, queries), role, ones)
-    wish = _bonus(snapshot, plan, Wish, cut)
+    wish = weight_of_rows(snapshot, plan, Wish, cut)
     if wish is not None:
         rows = [_wishes(snapshot)] * len(queries)
         by_name[Wish().name] = BonusTerm(rows, wish, ones)
     return {
         name: term for name, term in by_name.items() if any(mask is not None for mask in term.rows)
     }
-
-
-def _bonus(
-    snapshot: Snapshot, plan: Plan, relation: type[Relation], cut: float
-) -> np.float32 | Floats | None:
-    """What rows get that a relation favours, by their kind; None if none gets anything."""
-    alphas = np.array([cut * alpha_of(plan, kind, relation) for kind in KINDS], dtype=np.float32)
-    here = alphas[[KINDS.index(kind) for kind in snapshot.kinds]]
-    if not here.any():
-        return None
-    return np.float32(here[0]) if len(here) == 1 else alphas[snapshot.kind]
 
 
 def _when(snapshot: Snapshot, query: str, now: datetime) -> Mask | None:
@@ -169,10 +157,16 @@ def _within(at: NDArray[np.float64], named: Sequence[Period]) -> Mask | None:
     return mask if mask.any() else None
 
 
+def _sides(snapshot: Snapshot) -> dict[str, int] | None:
+    """The codes of the speakers of a chat of a user and an assistant; None for other chats."""
+    codes = {name: code for code, name in enumerate(snapshot.speakers)}
+    return codes if USER in codes and ASSISTANT in codes else None
+
+
 def _roles(snapshot: Snapshot, queries: Sequence[str]) -> list[Mask | None]:
     """The rows of whom queries ask of a chat of a user and an assistant."""
-    codes = {name: code for code, name in enumerate(snapshot.speakers)}
-    if USER not in codes or ASSISTANT not in codes:
+    codes = _sides(snapshot)
+    if codes is None:
         return [None] * len(queries)
     sides = [side_of(query) for query in queries]
     masks = {side: snapshot.items.speaker == codes[side] for side in set(sides) if side}
@@ -191,8 +185,8 @@ def side_of(query: str) -> str | None:
 
 def _wishes(snapshot: Snapshot) -> Mask | None:
     """The turns of users, of chats with an assistant, that say what they always want."""
-    codes = {name: code for code, name in enumerate(snapshot.speakers)}
-    if USER not in codes or ASSISTANT not in codes:
+    codes = _sides(snapshot)
+    if codes is None:
         return None
     mask = np.zeros(len(snapshot), dtype=np.bool_)
     words = [terms(word)[:, 0] for word in WISH_WORDS]

@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 
 from treering.arrays import Floats
-from treering.records import KINDS
 from treering.search.own import standardised
+from treering.search.related import weight_of_rows
 from treering.search.relations.asked import Parts
-from treering.search.relations.registry import Plan, alpha_of
+from treering.search.relations.registry import Plan
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 
@@ -63,13 +63,12 @@ class PartsTerm:
 
 def by_parts(snapshot: Snapshot, plan: Plan, queries: Sequence[str]) -> PartsTerm | None:
     """α times the BM25 of the part that a row answers best, in standard deviations."""
-    alphas = np.array([alpha_of(plan, kind, Parts) for kind in KINDS], dtype=np.float32)
-    if not alphas[[KINDS.index(kind) for kind in snapshot.kinds]].any():
+    weight = weight_of_rows(snapshot, plan, Parts)
+    if weight is None:
         return None
     columns = [_column(snapshot, parts_of(query)) for query in queries]
     if all(column is None for column in columns):
         return None
-    weight = alphas[snapshot.kind]
     for column in columns:
         if column is not None:
             column *= weight

@@ -11,11 +11,11 @@ from treering.arrays import Codes, Floats
 from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import LocalOperator, NullOperator, Operator
+from treering.search.relations.contract import LocalOperator, NullOperator, Operator, Relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import MessageOperator, WholeMessage
-from treering.search.relations.registry import Plan
+from treering.search.relations.registry import Plan, alpha_of
 from treering.search.snapshot import Snapshot
 
 LEAST_SHARE = 0.02
@@ -72,6 +72,20 @@ def relate(
             part = RelatedPart(bound.operator.propagate(own), weight, bound.operator)
             related.setdefault(weighted.relation.name, RelatedTerm([])).parts.append(part)
     return related
+
+
+def weight_of_rows(
+    snapshot: Snapshot, plan: Plan, relation: type[Relation], times: float = 1.0
+) -> np.float32 | Floats | None:
+    """What a relation counts at rows by their kind of content, ``times`` its weight.
+
+    One number where all are of a kind, else shape (N,); None where it counts nowhere.
+    """
+    alphas = np.array([times * alpha_of(plan, kind, relation) for kind in KINDS], dtype=np.float32)
+    here = alphas[[KINDS.index(kind) for kind in snapshot.kinds]]
+    if not here.any():
+        return None
+    return np.float32(here[0]) if len(here) == 1 else alphas[snapshot.kind]
 
 
 def pieces_a_message(snapshot: Snapshot, relations: Relations, plan: Plan) -> float:

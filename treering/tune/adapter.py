@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering import files
-from treering.agents.files import replace_file
 from treering.errors import InputError, LLMNotConfigured, MissingExtra
 from treering.llm.gguf import existing_gguf
 
@@ -93,7 +92,7 @@ def write_adapter(
             f"the adapter cannot be put together in {tempfile.gettempdir()} ({error.strerror}); "
             "make room there, or name another folder by TMPDIR"
         ) from error
-    replace_file(path, content)
+    files.replace_file(path, content)
 
 
 def _file_of(facts: ModelFacts, changes: Mapping[str, LowRank], alpha: float) -> bytes:

@@ -18,7 +18,6 @@ from typing import Any, Final, Protocol, TypeVar
 import numpy as np
 
 from treering import files
-from treering.agents.files import replace_file
 from treering.errors import InputError, TuningStopped
 from treering.llm import processors
 from treering.text import check_text
@@ -147,7 +146,7 @@ class Checkpoint:
         digest = hashlib.sha256(state).hexdigest()
         header = json.dumps({"of": self.of, "losses": list(losses), "state": digest})
         try:
-            replace_file(self.path, _MARK + header.encode() + b"\n" + state)
+            files.replace_file(self.path, _MARK + header.encode() + b"\n" + state)
         except InputError as error:
             raise TuningStopped(
                 f"the tuning stopped after step {len(losses)}: {error}. The checkpoint before it "

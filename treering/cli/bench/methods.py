@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from treering.agents.files import replace_file
 from treering.bench.embedding import QuestionCache
 from treering.bench.kept_replies import kept_model
 from treering.bench.method_table import (
@@ -25,6 +24,7 @@ from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
+from treering.files import replace_file
 
 app = typer.Typer(add_completion=False)
 

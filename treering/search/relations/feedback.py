@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treering.search.relations.contract import Items, NullOperator, Operator
+from treering.search.relations.contract import QueryRelation
 
 
 @dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(QueryRelation):
     """The best hits support what shares their rare words, and the turns of their sessions.
 
     As ``Mention`` it is told once the best hits are known (see ``search.feedback``).
     """
 
     name: str = "feedback"
-
-    def bind(self, items: Items) -> Operator:
-        """Nothing: it relates the best hits of a query, which no items know."""
-        return NullOperator(len(items))

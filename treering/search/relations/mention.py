@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treering.search.relations.contract import Items, NullOperator, Operator
+from treering.search.relations.contract import QueryRelation
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(QueryRelation):
     """A text supports the one that is about somebody or something that it names.
 
     The names of all texts are nowhere stored. So this relation has no operator over the items: it
@@ -16,7 +16,3 @@ class Mention:
     """
 
     name: str = "mention"
-
-    def bind(self, items: Items) -> Operator:
-        """Nothing: it relates the best hits of a query, which no items know."""
-        return NullOperator(len(items))

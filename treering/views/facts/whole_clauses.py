@@ -67,7 +67,7 @@ _SPEAKER = re.compile(
 
 _FRONT: Final = word_set(
     "with after since in on at for from by as last this over during following thanks due because "
-    "following these late early yesterday the and so then but"
+    "these late early yesterday the and so then but"
 )
 _OF_FAMILY = r"[Tt]he (?:kids'|boys'|girls'|twins'|children's|baby's|dog's|cat's)"
 _OWN = re.compile(
