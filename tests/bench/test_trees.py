@@ -102,6 +102,27 @@ def test_words_compares_ways_to_retrieve(bench: Bench, tmp_path: Path) -> None:
     assert "holds no question of quality/1" in nothing.stderr
 
 
+def test_words_sets_how_texts_are_cut_and_tells_differences_and_what_summaries_cost(
+    bench: Bench, tmp_path: Path
+) -> None:
+    data = story_data(tmp_path)
+    out = tmp_path / "figures.json"
+    arguments = ("--data", data, "--way", "flat_dense", "--way", "everything", "--budget", 5)
+    planted = ("--fragment", "3 words", "--route", "content", "--summary-tokens", 0, "--base", -1)
+    told = bench(
+        *("tree", "words", "fairytaleqa", *arguments, *planted),
+        *("--reference", "flat_dense", "--embedder", "hashing", "--out", out),
+    )
+    assert told.exit_code == 0, told.output
+    assert "| 100.0, +0.0 [+0.0, +0.0] | 100.0, +100.0 [+100.0, +100.0] |" in told.stdout
+    figures = json.loads(out.read_text("utf-8"))
+    assert figures["summaries"]["made_by"] == {"extractive": 4}
+    assert figures["summaries"]["calls"] == 0
+    assert figures["questions"]["fairytaleqa narrow"]["everything"]["5"] == [1.0]
+    strange = bench("tree", "words", "fairytaleqa", *arguments, "--reference", "mixed")
+    assert "no 'mixed' to measure; there are flat_dense, everything" in strange.stderr
+
+
 def test_words_reads_chats_and_books(bench: Bench, tmp_path: Path) -> None:
     turns = [{"speaker": "Ana", "text": text} for text in SENTENCES]
     asked = [{"question": "What did Ana see?", "answer": "Porto", "category": 4}]
