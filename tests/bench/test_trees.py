@@ -15,7 +15,7 @@ from treering.bench.trees.breadth import breadth
 from treering.bench.trees.scale import measure_inserts, sizes
 from treering.bench.trees.shape import tree_shapes
 from treering.bench.trees.update import UpdateOptions, update_figures
-from treering.bench.trees.words import fill, word_recall
+from treering.bench.trees.words import fill, shares_of, word_recall
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 
@@ -118,7 +118,7 @@ def test_words_sets_how_texts_are_cut_and_tells_differences_and_what_summaries_c
     figures = json.loads(out.read_text("utf-8"))
     assert figures["summaries"]["made_by"] == {"extractive": 4}
     assert figures["summaries"]["calls"] == 0
-    assert figures["questions"]["fairytaleqa narrow"]["everything"]["5"] == [1.0]
+    assert shares_of(figures)["fairytaleqa narrow", "everything", 5] == [1.0]
     strange = bench("tree", "words", "fairytaleqa", *arguments, "--reference", "mixed")
     assert "no 'mixed' to measure; there are flat_dense, everything" in strange.stderr
 

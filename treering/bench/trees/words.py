@@ -7,6 +7,7 @@ For QuALITY the answer is the right option. No model is asked, unless one writes
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections import defaultdict
@@ -397,6 +398,16 @@ def word_figures(measured: WordShares) -> dict[str, Any]:
         for name in ("made_by", "calls", "prompt_tokens", "completion_tokens")
     }
     return {**figures, "questions": questions, "summaries": cost}
+
+
+def shares_of(figures: Mapping[str, Any]) -> Shares:
+    """The shares of all questions, read from figures that were saved."""
+    return {
+        (group, way, int(budget)): [math.nan if value is None else value for value in values]
+        for group, ways in figures["questions"].items()
+        for way, budgets in ways.items()
+        for budget, values in budgets.items()
+    }
 
 
 def _percent(values: Sequence[float]) -> str:
