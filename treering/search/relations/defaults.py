@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 import numpy as np
 
 from treering.records import Kind
-from treering.search.relations.asked import Parts, Role, When, Wish
+from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.feedback import Feedback
@@ -40,6 +40,7 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
         Weighted(Mention(), alpha=0.7),
         Weighted(When(), alpha=4.0),
         Weighted(Parts(), alpha=0.4),
+        Weighted(NamedSource(), alpha=4.0),
     ),
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
@@ -49,6 +50,8 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
         Weighted(Parts(), alpha=0.4),
         Weighted(Role(), alpha=3.0),
         Weighted(Wish(), alpha=1.5),
+        Weighted(NamedSource(), alpha=4.0),
+        Weighted(ReplyTo(), alpha=1.0),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }
