@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.embedders import HashingEmbedder
 from treering import Hit, Memory
 from treering.search.leading import name_forms
+
+pytestmark = pytest.mark.both_engines
 
 TALK = [f"number {n} of the things that are said while it rains all day" for n in range(24)]
 ASKED = "what is the name of your sister?"
 REPLY = "Marta, after our aunt"
 QUESTION = "the name of the sister"
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(tmp_path / "memory.db", embedder=HashingEmbedder()) as memory:
-        yield memory
 
 
 def by_text(memory: Memory, question: str, **how: Any) -> dict[str, Hit]:
