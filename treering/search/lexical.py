@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ MOST_GONE = 0.25  # the share of slots without a row from which all postings are
 MAX_COUNT = np.iinfo(np.uint16).max
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
+
+FEW_POSTINGS = 1_024
+"""Postings of a term up to which they are put together once they are looked up."""
 
 Slots = NDArray[np.int32]
 
@@ -79,12 +82,23 @@ class PostingRun:
 
     def postings(self, terms: NDArray[np.uint32]) -> list[slice]:
         """Where the postings of each term are; empty where it has none."""
-        # An unknown term gets the place where it would stand: the end, or another term's.
-        at = np.minimum(np.searchsorted(self.terms, terms), max(len(self.terms) - 1, 0))
+        starts, stops = self._bounds(terms)
+        return list(map(slice, starts.tolist(), stops.tolist()))
+
+    def _bounds(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if not len(self.terms):
-            return [slice(0, 0)] * len(terms)
-        stops = np.where(self.terms[at] == terms, self.starts[at + 1], self.starts[at])
-        return list(map(slice, self.starts[at].tolist(), stops.tolist()))
+            nowhere = np.zeros(len(terms), dtype=np.int64)
+            return nowhere, nowhere
+        # An unknown term gets the place where it would stand: the end, or another term's.
+        at = np.minimum(self.terms.searchsorted(terms), len(self.terms) - 1)
+        starts = self.starts[at]
+        return starts, np.where(self.terms[at] == terms, self.starts[at + 1], starts)
+
+    def frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """How many rows hold each term."""
+        starts, stops = self._bounds(terms)
+        held: NDArray[np.int64] = stops - starts
+        return held
 
     def kept(self, alive: NDArray[np.bool_], number: Slots) -> PostingRun:
         """The postings of the rows that are ``alive``, under their new ``number``."""
@@ -95,7 +109,9 @@ class PostingRun:
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """The slots that hold a term, and how often: as the runs have them. No slot is in two."""
+    """The slots that hold a term, and how often: as the runs have them, or put together if they are
+    few. No slot is in two.
+    """
 
     idf: np.float32
     slots: list[Slots]
@@ -282,8 +298,15 @@ class Lexical:
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
         """The idf of terms."""
         asked = list(terms)
-        looked_up = self._looked_up(np.array(asked, dtype=np.uint32))
-        return {term: float(postings.idf) for term, postings in zip(asked, looked_up, strict=True)}
+        looked_for = np.array(asked, dtype=np.uint32)
+        if self._is_gone is not None:
+            rarities = [float(postings.idf) for postings in self._looked_up(looked_for)]
+        else:
+            # Counted without looking at a posting: the words of some texts are many.
+            runs = self._runs_of(looked_for)
+            held = sum((run.frequencies(looked_for) for run in runs), np.zeros(len(asked)))
+            rarities = self._idf(held).tolist()
+        return dict(zip(asked, rarities, strict=True))
 
     def most_rarity(self, terms: Collection[int]) -> dict[int, float]:
         """What the idf of terms is at most. Of stored postings it is told without reading them."""
@@ -385,7 +408,9 @@ class Lexical:
                     slots.append(run.rows[where])
                     counts.append(run.counts[where])
         entries = [
-            TermPostings(self._idf(sum(map(self._frequency, slots))), slots, counts)
+            TermPostings(
+                self._idf(sum(map(self._frequency, slots))), *_joined_if_few(slots, counts)
+            )
             for slots, counts in parts
         ]
         if len(self._terms_seen) >= TERMS_SEEN:
@@ -393,10 +418,21 @@ class Lexical:
         self._terms_seen.update(zip(looked_for, entries, strict=True))
         return entries
 
-    def _idf(self, frequency: int) -> np.float32:
+    def _idf(self, frequency: Any) -> Any:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
-        idf: np.float32 = np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
-        return idf
+        return np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _joined_if_few(
+    slots: list[Slots], counts: list[NDArray[np.uint16]]
+) -> tuple[list[Slots], list[NDArray[np.uint16]]]:
+    """Postings of the runs, put together where that takes less than looking at each run's.
+
+    Those of common words are many, and stay where they are.
+    """
+    if len(slots) < 2 or sum(map(len, slots)) > FEW_POSTINGS:
+        return slots, counts
+    return [np.concatenate(slots)], [np.concatenate(counts)]
 
 
 def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
@@ -408,8 +444,7 @@ def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
 
 def _are_among(rows: Slots, slots: Slots | Codes) -> NDArray[np.bool_]:
     """Which slots are among those of a term, which ascend."""
-    at = np.minimum(rows.searchsorted(slots), len(rows) - 1)
-    among: NDArray[np.bool_] = rows[at] == slots
+    among: NDArray[np.bool_] = rows.take(rows.searchsorted(slots), mode="clip") == slots
     return among
 
 
