@@ -14,7 +14,7 @@ from treering.arrays import Floats
 from treering.errors import InputError
 from treering.records import Kind
 from treering.search.reading import RowChange
-from treering.search.relations.contract import Items, Operator, Rebinding, Relation
+from treering.search.relations.contract import Items, NullOperator, Operator, Rebinding, Relation
 from treering.search.relations.defaults import Weighted
 
 OWN_TERMS = frozenset({"lexical", "dense", "named"})
@@ -60,7 +60,9 @@ class Relations:
             bound = self._bound.get(relation)
             if bound is None or bound.version != version:
                 operator = _rebound(relation, bound, items, change) or relation.bind(items)
-                bound = Bound(version, operator, _inverse(operator.mass()))
+                mass = operator.mass()
+                share = mass if isinstance(operator, NullOperator) else _inverse(mass)
+                bound = Bound(version, operator, share)
                 self._bound[relation] = bound
                 while len(self._bound) > MAX_BOUND:
                     self._bound.popitem(last=False)
