@@ -46,6 +46,9 @@ UNSURE = tuple(
 )
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 
+GROUP = 64
+"""Rows of which the best one is looked at first where few of many are looked for."""
+
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
 
@@ -59,10 +62,14 @@ class ScoreTerm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedTerm:
-    """A bonus for the turns of the speakers that a query names; ``speakers`` has those by query."""
+    """A bonus for the turns of the speakers that a query names; ``speakers`` has those by query.
+
+    There are so many ``codes`` of speakers.
+    """
 
     speaker: Labels
     speakers: Sequence[frozenset[int]]
+    codes: int
 
     def at(self, row: int, query: int) -> float:
         """That of one row for one query."""
@@ -71,9 +78,13 @@ class NamedTerm:
     def add_to(self, total: Floats) -> None:
         """Add it to scores of shape (N, Q)."""
         for column, speakers in zip(total.T, self.speakers, strict=True):
-            for speaker in sorted(speakers):
-                for piece in pieces(len(column)):
-                    column[piece] += (self.speaker[piece] == speaker) * NAMED_SPEAKER
+            if not speakers:
+                continue
+            # By code; the place at the end is that of MISSING, which is -1.
+            bonus = np.zeros(self.codes + 1, dtype=np.float32)
+            bonus[list(speakers)] = NAMED_SPEAKER
+            for piece in pieces(len(column)):
+                column[piece] += bonus.take(self.speaker[piece], mode="wrap")
 
 
 class RankedRows(Protocol):
@@ -195,11 +206,22 @@ def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes
     if not k:
         return np.zeros(0, dtype=np.int64)
     # All rows that reach the k-th best score: a partition alone would cut ties by chance.
-    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
-    rows = np.flatnonzero(scores >= threshold)
+    rows = np.flatnonzero(scores >= _kth_best(scores, k))
     order = np.argsort(-scores[rows], kind="stable")
     best: Codes = rows[order][:k]
     return best
+
+
+def _kth_best(scores: Floats, k: int) -> np.float32:
+    """The k-th highest of some scores."""
+    groups = len(scores) // GROUP
+    if groups > k:
+        # The k-th best of the best of groups is reached by k scores or more, so by the k best of
+        # all; there are few such, and the groups' best are found without sorting anything.
+        best = scores[: groups * GROUP].reshape(GROUP, groups).max(axis=0)
+        scores = scores[scores >= np.partition(best, groups - k)[groups - k]]
+    best_first: np.float32 = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return best_first
 
 
 def rank(
@@ -373,4 +395,4 @@ def _named(snapshot: Snapshot, queries: Sequence[str]) -> NamedTerm | None:
         )
         for query in asked
     ]
-    return NamedTerm(snapshot.items.speaker, speakers) if any(speakers) else None
+    return NamedTerm(snapshot.items.speaker, speakers, len(names)) if any(speakers) else None
