@@ -14,6 +14,7 @@ from treering.arrays import Codes, Floats, without
 from treering.search.relations.contract import cosines
 from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms
+from treering.search.vectors import power_sums
 
 Mode = Literal["hybrid", "lexical", "dense"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
@@ -28,6 +29,10 @@ Chinese and Russian is 98.2 to 99.0, anything from 0 to 0.35 recalls within half
 recalls 96.5 to 98.2."""
 
 FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant column
+
+MANY = 1 << 16
+"""Scores that are looked at once for both mean and deviation: of so many that is worth the loading
+of what does it."""
 
 PIECE = 1 << 15
 """Rows worked on at a time, so that what is made of them stays in the processor's cache."""
@@ -190,6 +195,9 @@ def scaled(
 def moments(scores: Floats) -> tuple[float, float]:
     """Mean and standard deviation of some scores, shape (N,)."""
     size = max(len(scores), 1)
+    if size >= MANY:
+        total, squares = power_sums(scores)
+        return total / size, sqrt(max(squares / size - (total / size) ** 2, 0))
     centre = np.float32(sum(float(scores[piece].sum()) for piece in pieces(len(scores))) / size)
     squares = 0.0
     for piece in pieces(len(scores)):
