@@ -27,12 +27,11 @@ from treering.search.related import (
     relate,
     summed,
 )
-from treering.search.relations.asked import Parts, Role, When, Wish
+from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
-from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms, terms, words
@@ -42,7 +41,9 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well where they may belong before them."""
 
-UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Wish, Parts))
+UNSURE = tuple(
+    relation().name for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo)
+)
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 
 GROUP = 64
@@ -116,10 +117,10 @@ class RankedRows(Protocol):
 class Ranking:
     """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
 
-    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``mentions`` is what
-    comes to that, by row and query, of the relation of that name. With a ``refinement`` the scores
-    are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact,
-    and of those that come as near to them as scores may be off.
+    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``noted`` is what
+    comes to that, by row and query, of relations that speak of few rows. With a ``refinement`` the
+    scores are those of vectors in eight bits, until ``best`` makes those of the rows it returns
+    exact, and of those that come as near to them as scores may be off.
     """
 
     snapshot: Snapshot
@@ -130,7 +131,7 @@ class Ranking:
     standings: Standings
     share: Floats | None = None
     refinement: Refinement | None = None
-    mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    noted: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict)
 
     def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
         """What is known of how well each of some fragments answers a query (see ``FEATURES``)."""
@@ -153,7 +154,8 @@ class Ranking:
         """The score of a fragment but for the terms that make none surer."""
         extra = sum(self.terms[name].at(row, query) for name in UNSURE if name in self.terms)
         share = 1.0 if self.share is None else float(self.share[row])
-        return float(self.scores[row, query]) - share * extra
+        of_few = (self.noted[name].get((row, query), 0.0) for name in UNSURE if name in self.noted)
+        return float(self.scores[row, query]) - share * extra - sum(of_few)
 
     def confidence(self, rows: Codes, query: int) -> list[float]:
         """The probability of each of some fragments that it answers a query."""
@@ -164,8 +166,10 @@ class Ranking:
         bm25, cosine = self.raw.bm25, self.raw.cosine
         share = 1.0 if self.share is None else float(self.share[row])
         terms = {name: share * term.at(row, query) for name, term in self.terms.items()}
-        if (row, query) in self.mentions:
-            terms[Mention().name] = self.mentions[row, query]
+        of_few = {
+            name: rows[row, query] for name, rows in self.noted.items() if (row, query) in rows
+        }
+        terms.update(of_few)
         return Why(
             terms=terms,
             bm25=None if bm25 is None else float(bm25[row, query]),
