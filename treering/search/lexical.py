@@ -32,11 +32,19 @@ TERMS_SEEN = 1_024
 Slots = NDArray[np.int32]
 
 
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows that hold a term, ascending, and how often each does."""
+
+    rows: Slots
+    counts: NDArray[np.uint16]
+
+
 class StoredPostings(Protocol):
     """The postings of terms that are not in main memory."""
 
-    def read(self, terms: NDArray[np.uint32]) -> PostingRun:
-        """The postings of some terms, with the rows that they are of."""
+    def read(self, terms: NDArray[np.uint32]) -> Sequence[Sequence[RowCounts]]:
+        """The postings of each of some terms, in parts whose rows ascend from one to the next."""
         ...
 
     def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -102,6 +110,10 @@ class TermPostings:
     counts: list[NDArray[np.uint16]]
 
 
+_Parts = tuple[list[Slots], list[NDArray[np.uint16]]]
+"""Slots and how often, part by part."""
+
+
 def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
     """Postings and lengths of ``len(sizes)`` rows; row i has the next ``sizes[i]`` of ``flat``."""
     rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -153,7 +165,6 @@ class Lexical:
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
         self._stored: StoredPostings | None = None  # the postings that are not here
-        self._read_terms = np.zeros(0, dtype=np.uint32)
 
     def __len__(self) -> int:
         return self._lengths.size - len(self._gone)
@@ -183,17 +194,6 @@ class Lexical:
         result._end.acquire()  # the free end stays that of this index
         result._gone, result._is_gone = self._gone, self._is_gone
         return result
-
-    def _runs_of(self, terms: NDArray[np.uint32]) -> tuple[PostingRun, ...]:
-        """The runs that have all postings of some terms."""
-        if self._stored is not None:
-            missing = np.setdiff1d(terms, self._read_terms)
-            if len(missing):
-                postings = self._stored.read(missing)
-                slots = self._slots(postings.rows.astype(np.int64)).astype(np.int32)
-                self._runs = (*self._runs, replace(postings, rows=slots))
-                self._read_terms = np.union1d(self._read_terms, missing)
-        return self._runs
 
     def shrunk(self, rows: Codes) -> Lexical:
         """This index without some rows, given ascending; the later ones move up."""
@@ -256,6 +256,9 @@ class Lexical:
         before = self._gone - np.arange(len(self._gone))
         slots: Codes = rows + np.searchsorted(before, rows, side="right")
         return slots
+
+    def _slots32(self, rows: Slots) -> Slots:
+        return self._slots(rows.astype(np.int64)).astype(np.int32) if len(self._gone) else rows
 
     def score(self, query: Terms, shares: Floats | None = None) -> Floats:
         """BM25 of every row for a query, shape (N,); each term of the query counts once.
@@ -378,12 +381,7 @@ class Lexical:
         entries = [entry for entry in seen if entry is not None]
         if len(entries) == len(looked_for):
             return entries
-        parts: list[tuple[list[Slots], list[NDArray[np.uint16]]]] = [([], []) for _ in looked_for]
-        for run in self._runs_of(terms):
-            for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
-                if where.stop > where.start:
-                    slots.append(run.rows[where])
-                    counts.append(run.counts[where])
+        parts = self._of_runs(terms) if self._stored is None else self._of_stored(terms)
         entries = [
             TermPostings(self._idf(sum(map(self._frequency, slots))), slots, counts)
             for slots, counts in parts
@@ -392,6 +390,26 @@ class Lexical:
             self._terms_seen.clear()
         self._terms_seen.update(zip(looked_for, entries, strict=True))
         return entries
+
+    def _of_runs(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+        """The slots that hold each of some terms, and how often, run by run."""
+        parts: list[_Parts] = [([], []) for _ in terms]
+        for run in self._runs:
+            for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
+                if where.stop > where.start:
+                    slots.append(run.rows[where])
+                    counts.append(run.counts[where])
+        return parts
+
+    def _of_stored(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+        """As ``_of_runs``, of the postings that are not here."""
+        assert self._stored is not None  # asked before
+        parts: list[_Parts] = []
+        for of_term in self._stored.read(terms):
+            some = [part for part in of_term if len(part.rows)]
+            slots = [self._slots32(part.rows) for part in some]
+            parts.append((slots, [part.counts for part in some]))
+        return parts
 
     def _idf(self, frequency: int) -> np.float32:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""

@@ -15,7 +15,7 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, without
+from treering.arrays import Codes, Floats, union, without
 from treering.errors import InputError
 from treering.search.reading import ReadingOrder, RowChange
 from treering.search.relations.chains import FAINT, Chains
@@ -87,8 +87,9 @@ class DecayOperator:
                 if not len(at):
                     break
                 reached.append(at)
-        every = np.unique(np.concatenate(reached))
-        return np.union1d(items, every if self._order is None else self._order[every])
+        if self._order is None:
+            return union(items, *reached)
+        return union(items, self._order[union(*reached)].astype(np.int64))
 
     def among(self, items: Codes, scores: Floats) -> Floats:
         """``W·scores`` at some items, given ascending, where all others have the score 0."""

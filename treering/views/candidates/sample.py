@@ -97,7 +97,9 @@ class Sample:
         All others are at the mean of the sample's.
         """
         which, rows = self.there(snapshot)
-        sampled = self.vectors[which] @ queries.T
+        vectors = self.vectors if len(which) == len(self.vectors) else self.vectors[which]
+        # A product so small is sooner done than shared among threads, as ``@`` does.
+        sampled = np.einsum("nd,qd->nq", vectors, queries)
         centre: Floats = queries @ self.mean
         variance = np.einsum("qd,qd->q", queries @ self.covariance, queries)
         deviation: Floats = np.sqrt(np.maximum(variance, 0))
