@@ -8,7 +8,7 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -26,6 +26,7 @@ SEALED = 1 << 17
 
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
+PIECE = 1 << 14  # postings scored at a time
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
 
@@ -271,15 +272,14 @@ class Lexical:
             if not postings.slots:
                 continue
             idf = postings.idf if shares is None else postings.idf * shares[place]
-            # As numpy indexes with them: else each of the uses would make them so.
-            slots = np.concatenate(postings.slots, dtype=np.intp)
-            weights = np.concatenate(postings.counts, dtype=np.float32)
-            norm = norms[slots]
-            norm += weights
-            weights *= idf * np.float32(K1 + 1)
-            weights /= norm
-            # A row occurs once in the postings of a term, so += loses nothing.
-            scores[slots] += weights
+            for slots, counts in _in_pieces(postings):
+                weights = counts.astype(np.float32)
+                norm = norms[slots]
+                norm += weights
+                weights *= idf * np.float32(K1 + 1)
+                weights /= norm
+                # A row occurs once in the postings of a term, so += loses nothing.
+                scores[slots] += weights
         return without(scores, self._gone)
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
@@ -415,6 +415,16 @@ class Lexical:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
         idf: np.float32 = np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
         return idf
+
+
+def _in_pieces(
+    postings: TermPostings,
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint16]]]:
+    """Slots, as numpy indexes with them, and counts, so many that they stay in the cache."""
+    for slots, counts in zip(postings.slots, postings.counts, strict=True):
+        for start in range(0, len(slots), PIECE):
+            part = slice(start, start + PIECE)
+            yield slots[part].astype(np.intp), counts[part]
 
 
 def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:

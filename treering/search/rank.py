@@ -272,6 +272,8 @@ def rank(
         refinement = Refinement(
             snapshot, raw.cosine, dense, vectors, parts, alpha, plain.share, exact
         )
+        if raw.found is not None:  # what was looked up is as good as exact: it is in halves
+            refinement.refined.update(enumerate(raw.found.rows))
     return Ranking(
         snapshot,
         scored.scores,

@@ -101,10 +101,11 @@ class OutsideVectors:
         with held.lock:
             self._recent = self._read_recent(held)
             sample = held.sample
-            rows = np.zeros(0, np.int64) if sample is None else sample.there(snapshot)[1]
-            if sample is None or not sample.fits(snapshot, rows):
+            there = None if sample is None else sample.there(snapshot)
+            if sample is None or there is None or not sample.fits(snapshot, there[1]):
                 sample = held.sample = Sample.of(snapshot, self.exact, drawn)
-        self._sample = sample
+                there = sample.there(snapshot)
+        self._sample, self._sampled = sample, there
 
     def exact(self, rows: Codes) -> Floats:
         """The vectors of some rows as they were embedded."""
@@ -136,7 +137,7 @@ class OutsideVectors:
                 rows = np.concatenate([rows, more[is_new]])
                 column = np.concatenate([column, of_more[is_new]])
             candidates.append((rows, column))
-        return self._sample.cosines(self._snapshot, queries, candidates)
+        return self._sample.cosines(len(self._snapshot), self._sampled, queries, candidates)
 
     def add(self, found: FoundCosines, rows: Codes, query: int, vector: Floats) -> FoundChange:
         """See ``Outside``."""
