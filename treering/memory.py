@@ -619,7 +619,6 @@ class Memory:
     @property
     def memos(self) -> MemoView:
         """What has been talked about, by topic: read it, search it, correct it."""
-        self._views.erase_expired()
         return self._views.memos
 
     @property

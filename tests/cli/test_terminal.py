@@ -106,6 +106,11 @@ def test_a_path_below_the_home_folder_begins_with_a_tilde(monkeypatch: pytest.Mo
         ("Yesterday", "2026-05-02T00:00:00+02:00"),
         ("3 days ago", "2026-04-30T00:00:00+02:00"),
         ("2 weeks  ago", "2026-04-19T00:00:00+02:00"),
+        ("two weeks ago", "2026-04-19T00:00:00+02:00"),
+        ("a month ago", "2026-04-03T00:00:00+02:00"),
+        ("5 months ago", "2025-12-03T00:00:00+02:00"),
+        ("1 year ago", "2025-05-03T00:00:00+02:00"),
+        ("9999 years ago", "9999 years ago"),
         ("2026", "2026"),
         ("last spring", "last spring"),
         (None, None),
@@ -115,6 +120,10 @@ def test_words_for_days_are_the_start_of_that_day_where_the_user_is(
     words: str | None, time: str | None
 ) -> None:
     assert moment(words, NOW) == time
+
+
+def test_a_month_before_a_day_that_the_month_has_not_is_its_last_day() -> None:
+    assert moment("one month ago", NOW.replace(month=3, day=31)) == "2026-02-28T00:00:00+02:00"
 
 
 @pytest.mark.parametrize(

@@ -251,11 +251,11 @@ def test_a_compressed_context_is_that_of_a_memory_in_a_file(
 ) -> None:
     local = open_memory(tmp_path / "local.db")
     for memory in (remote, local):
-        memory.add("The tax of 2024 is rounded down to the whole cent, which is what the law says.")
+        memory.add("The tax of 2024 is rounded down. The weather was bad all over the country.")
     shown = [memory.context("tax", budget=20, compress=0.5) for memory in (remote, local)]
     assert shown[0].text == shown[1].text
     assert "2024" in shown[0].text
-    assert "which" not in shown[0].text
+    assert "weather" not in shown[0].text
 
 
 def test_the_tree_is_walked(talk: Memory) -> None:

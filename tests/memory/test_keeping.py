@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Open
+from tests.memo.talk import place
 from treering import Memory
 from treering.errors import FilterError, InputError, UnknownName
 from treering.journal import entries
@@ -303,6 +304,20 @@ def test_what_has_expired_takes_what_rests_on_it_along(
     later(2 * HOUR)
     assert [fact.value for fact in memory.facts.current()] == ["Porto"]
     assert not [line for line in memory.export() if "Berlin" in line]
+
+
+def test_a_memo_of_what_has_expired_is_gone_where_somebody_holds_the_view(
+    memory: Memory, later: Callable[[timedelta], None]
+) -> None:
+    code = {"role": "user", "content": "The door code is 4711 harbour."}
+    memory.add([code], source="chat", expires=datetime.now(UTC) + HOUR)
+    view = memory.memos
+    memo = place(memory, "door", "The door code of user is 4711.", 0, 0)
+    assert [shown.topic for shown in view.list()] == ["door"]
+    later(2 * HOUR)
+    assert view.list() == []
+    with pytest.raises(UnknownName):
+        view.pin(memo.id)
 
 
 def test_an_end_must_be_to_come(memory: Memory) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from calendar import monthrange
+from datetime import MINYEAR, datetime, timedelta
 
 _DAYS_BACK = {"today": 0, "yesterday": 1}
-_AGO = re.compile(r"(\d{1,4}) (day|week)s? ago")
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NUMBERS = {word: number for number, word in enumerate(_WORDS, start=1)} | {"a": 1, "an": 1}
+_AGO = re.compile(rf"(\d{{1,4}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago")
 
 FORMS = "a date, a year, a month (2026-05), a time (ISO 8601), today, yesterday or '3 days ago'"
 """What an option takes, for its help."""
@@ -18,15 +21,29 @@ def moment(text: str | None, now: datetime | None = None) -> str | None:
     Everything else is handed back as it is, for the memory to read or to refuse. ``now`` is an
     aware time and stands for the clock.
     """
-    days = None if text is None else _days_back(" ".join(text.lower().split()))
-    if days is None:
+    now = now or datetime.now().astimezone()
+    day = None if text is None else _day(" ".join(text.lower().split()), now)
+    if day is None:
         return text
-    day = (now or datetime.now().astimezone()) - timedelta(days=days)
     return day.replace(hour=0, minute=0, second=0, microsecond=0).isoformat()
 
 
-def _days_back(words: str) -> int | None:
+def _day(words: str, now: datetime) -> datetime | None:
+    """A time on the day that these words name; None where they name none, or one before time."""
     if words in _DAYS_BACK:
-        return _DAYS_BACK[words]
+        return now - timedelta(days=_DAYS_BACK[words])
     ago = _AGO.fullmatch(words)
-    return int(ago[1]) * (7 if ago[2] == "week" else 1) if ago else None
+    if ago is None:
+        return None
+    count = _NUMBERS.get(ago[1]) or int(ago[1])
+    if ago[2] in ("day", "week"):
+        return now - timedelta(days=count * (7 if ago[2] == "week" else 1))
+    return _months_back(now, count * (12 if ago[2] == "year" else 1))
+
+
+def _months_back(now: datetime, months: int) -> datetime | None:
+    """The same day of an earlier month, or its last day where that month is shorter."""
+    year, month = divmod(now.year * 12 + now.month - 1 - months, 12)
+    if year < MINYEAR:
+        return None
+    return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))

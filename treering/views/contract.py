@@ -30,7 +30,8 @@ from treering.search.searcher import Searcher
 class Resources:
     """What a view may use: its space, the models of the memory it belongs to, and search.
 
-    ``catch_up`` lets all views read what was added; ``defaults`` are the relations of a search.
+    ``catch_up`` lets all views read what was added, and erases what has expired, which
+    ``erase_expired`` does alone; ``defaults`` are the relations of a search.
     """
 
     space: Space
@@ -41,6 +42,7 @@ class Resources:
     marks: Marker
     defaults: Callable[[], Plan]
     catch_up: Callable[[], None]
+    erase_expired: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

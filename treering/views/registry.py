@@ -106,6 +106,7 @@ class Views:
             marks=self.marks,
             defaults=self.defaults,
             catch_up=self.catch_up,
+            erase_expired=self.erase_expired,
         )
         self.facts = FactView(resources)
         self.memos = MemoView(resources)

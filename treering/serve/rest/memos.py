@@ -1,8 +1,4 @@
-"""Memos: what has been talked about, by topic; read, search, correct.
-
-Even ``memory.memos`` may have to write, as what has expired goes first: so it is asked for in a
-thread, too, and never in the event loop.
-"""
+"""Memos: what has been talked about, by topic; read, search, correct."""
 
 from __future__ import annotations
 
@@ -75,43 +71,43 @@ class MemoSettleRequest(Body):
 @router.get("")
 async def list_(body: Annotated[MemoListRequest, Query()], tenant: Asking) -> list[Memo]:
     """The memos, pinned ones first, else in the order they were first made."""
-    return await tenant.call(lambda: tenant.memory.memos.list(**body.given()))
+    return await tenant.call(tenant.memory.memos.list, **body.given())
 
 
 @router.post("/search")
 async def search(body: MemoSearchRequest, tenant: Asking) -> list[MemoHit]:
     """The memos that answer a query best, best first."""
-    return await tenant.call(lambda: tenant.memory.memos.search(**body.given()))
+    return await tenant.call(tenant.memory.memos.search, **body.given())
 
 
 @router.post("/choose")
 async def choose(body: MemoChoiceRequest, tenant: Asking) -> Choice:
     """The memos that a query is about, with their lines; the language model chooses if it can."""
-    return await tenant.call_slow(lambda: tenant.memory.memos.choose(**body.given()))
+    return await tenant.call_slow(tenant.memory.memos.choose, **body.given())
 
 
 @router.get("/recent")
 async def recent(source: str, tenant: Asking) -> list[Entry]:
     """The last lines of a conversation that no memo stands for yet."""
-    return await tenant.call(lambda: tenant.memory.memos.recent(source))
+    return await tenant.call(tenant.memory.memos.recent, source)
 
 
 @router.post("/merge")
 async def merge(body: MemoMergeRequest, tenant: Asking) -> Memo:
     """Make one memo of several; the others are deleted."""
-    return await tenant.change(lambda: tenant.memory.memos.merge(body.ids, **body.given("ids")))
+    return await tenant.change(tenant.memory.memos.merge, body.ids, **body.given("ids"))
 
 
 @router.post("/settle")
 async def settle(body: MemoSettleRequest, tenant: Asking) -> None:
     """Let the language model write the memos that are due, of all conversations or of one."""
-    await tenant.call_slow(lambda: tenant.memory.memos.settle(**body.given()))
+    await tenant.call_slow(tenant.memory.memos.settle, **body.given())
 
 
 @router.get("/{memo_id}")
 async def get(memo_id: str, tenant: Asking, as_of: AsOf = None) -> Memo:
     """One memo."""
-    return await tenant.call(lambda: tenant.memory.memos.get(memo_id, as_of=as_of))
+    return await tenant.call(tenant.memory.memos.get, memo_id, as_of=as_of)
 
 
 @router.get("/{memo_id}/lines")
@@ -128,28 +124,28 @@ async def lines(memo_id: str, tenant: Asking) -> list[Entry]:
 @router.get("/{memo_id}/history")
 async def history(memo_id: str, tenant: Asking) -> list[Memo]:
     """Every version of a memo, oldest first."""
-    return await tenant.call(lambda: tenant.memory.memos.history(memo_id))
+    return await tenant.call(tenant.memory.memos.history, memo_id)
 
 
 @router.patch("/{memo_id}")
 async def edit(memo_id: str, body: MemoEditRequest, tenant: Asking) -> Memo:
     """Give a memo another topic, summary or both."""
-    return await tenant.change(lambda: tenant.memory.memos.edit(memo_id, **body.given()))
+    return await tenant.change(tenant.memory.memos.edit, memo_id, **body.given())
 
 
 @router.put("/{memo_id}/pin")
 async def pin(memo_id: str, body: MemoPinRequest, tenant: Asking) -> Memo:
     """Pin a memo, or let go of it."""
-    return await tenant.change(lambda: tenant.memory.memos.pin(memo_id, **body.given()))
+    return await tenant.change(tenant.memory.memos.pin, memo_id, **body.given())
 
 
 @router.post("/{memo_id}/split")
 async def split(memo_id: str, body: MemoSplitRequest, tenant: Asking) -> tuple[Memo, Memo]:
     """Cut a memo in two before one of its lines; the first part keeps the id."""
-    return await tenant.change(lambda: tenant.memory.memos.split(memo_id, **body.given()))
+    return await tenant.change(tenant.memory.memos.split, memo_id, **body.given())
 
 
 @router.delete("/{memo_id}", status_code=204)
 async def delete(memo_id: str, tenant: Asking) -> None:
     """Delete a memo; its lines stay, and forgetting those erases its history too."""
-    await tenant.change(lambda: tenant.memory.memos.delete(memo_id))
+    await tenant.change(tenant.memory.memos.delete, memo_id)

@@ -55,6 +55,7 @@ class MemoView:
         self._searcher = resources.search
         self._defaults = resources.defaults
         self._marker = resources.marks
+        self._erase_expired = resources.erase_expired
         self._search = MemoSearch()
 
     # ------------------------------------------------------------------ looking at them
@@ -297,6 +298,7 @@ class MemoView:
         lines whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines
         stay queued.
         """
+        self._erase_expired()
         try:
             llm = memo_model(self._llm())
         except LLMNotConfigured:
@@ -324,13 +326,15 @@ class MemoView:
 
     @contextmanager
     def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
-        """A read transaction and the space's number; 0, which is no space's, if it is empty."""
+        """A read transaction and the space's number, after what has expired is gone."""
+        self._erase_expired()
         with self._space.read() as reader:
             reader.ensure_there()
             yield reader, reader.id
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[SpaceWriter, int]]:
+        self._erase_expired()
         with self._space.write() as writer:
             yield writer, writer.id
 
@@ -365,8 +369,9 @@ class MemoView:
         return self._marker(reader, [Quote.whole(seq, entry) for seq, entry in lines.items()])
 
     def _topics(self, fragment: Codes) -> Codes:
-        with self._reading() as (reader, space):
-            return search.topics(reader, space, fragment)
+        """The topics of fragments, for a search, which has seen to what has expired."""
+        with self._space.read() as reader:
+            return search.topics(reader, reader.id, fragment)
 
 
 def _of_source(stored_memos: Sequence[StoredMemo], source: str | None) -> Memos:
