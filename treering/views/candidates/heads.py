@@ -54,7 +54,7 @@ class PieceHeads:
         """
         counts = np.array([len(of_block) for of_block in heads], dtype=np.int64)
         terms = np.concatenate([np.zeros(0, dtype=np.uint32), *heads])
-        keys = _keys(np.repeat(np.arange(len(heads)), counts), terms)
+        keys = block_keys(np.repeat(np.arange(len(heads)), counts), terms)
         pieces = np.arange(len(terms)) - np.repeat(np.cumsum(counts) - counts, counts)
         telling = np.flatnonzero(terms)
         # A piece between two that begin with a term has nothing but that term in it.
@@ -88,7 +88,7 @@ class PieceHeads:
     def _asked(self, terms: TermCodes) -> tuple[Codes, Keys]:
         """Each term in each block, as places of blocks and as keys; those of a block together."""
         block = np.repeat(np.arange(len(self.counts)), len(terms))
-        return block, _keys(block, np.tile(terms, len(self.counts)))
+        return block, keys_in(len(self.counts), terms).ravel()
 
     def _is_of(self, at: Codes, block: Codes) -> NDArray[np.bool_]:
         """Whether there is a key at some places, and of those blocks."""
@@ -104,6 +104,15 @@ class PieceHeads:
         return pieces
 
 
-def _keys(block: Codes, terms: TermCodes) -> Keys:
-    keys: Keys = (block.astype(np.uint64) << _TERM_BITS) | terms
+def block_keys(block: Codes, terms: TermCodes) -> Keys:
+    """The keys of terms in blocks."""
+    keys: Keys = block.astype(np.uint64)
+    keys <<= _TERM_BITS
+    keys |= terms
     return keys
+
+
+def keys_in(blocks: int, terms: TermCodes) -> Keys:
+    """The keys of each of T terms in each of B blocks, (B, T)."""
+    block = np.repeat(np.arange(blocks), len(terms))
+    return block_keys(block, np.tile(terms, blocks)).reshape(blocks, len(terms))

@@ -24,7 +24,14 @@ from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import SpaceReader
 from treering.search.lexical import RowCounts
 from treering.views.candidates.columns import SLOT_BITS
-from treering.views.candidates.heads import PieceHeads, PieceRanges, TermCodes
+from treering.views.candidates.heads import (
+    Keys,
+    PieceHeads,
+    PieceRanges,
+    TermCodes,
+    block_keys,
+    keys_in,
+)
 from treering.views.candidates.held_terms import HeldTerms
 
 ROOM: Final = 64 << 20
@@ -160,20 +167,23 @@ class TermReader:
         parts = [row[0] for row in reader.rows(_PIECES, [_array(of) for of in columns])]
         with damage.decoding("the search index"):
             postings, of_block = _decoded(parts, ranges)
-        at = np.minimum(np.searchsorted(terms, postings["term"]), len(terms) - 1)
-        is_asked = terms[at] == postings["term"]
-        chosen = np.flatnonzero(is_asked & (postings["count"] > 0))
-        # By term; those of one stand in the order of their blocks and slots already.
-        chosen = chosen[np.argsort(at[chosen].astype(np.uint16), kind="stable")]
+        low, stop = _stretches(postings, of_block, keys_in(len(full), terms))
+        chosen = np.repeat(stop - np.cumsum(stop - low), stop - low) + np.arange((stop - low).sum())
         rows = _rows(full, of_block[chosen], postings["slot"][chosen].astype(np.int64), places)
-        there = rows >= 0
-        chosen, narrow = chosen[there], rows[there].astype(np.int32)
         counts = postings["count"][chosen]
-        bounds = np.searchsorted(at[chosen], np.arange(len(terms) + 1)).tolist()
+        sizes = (stop - low).reshape(len(terms), len(full)).sum(axis=1)
+        there = (rows >= 0) & (counts > 0)
+        if not there.all():
+            of_term = np.repeat(np.arange(len(terms)), sizes)[there]
+            sizes = np.bincount(of_term, minlength=len(terms))
+            rows, counts = rows[there], counts[there]
+        narrow, stops = rows.astype(np.int32), np.cumsum(sizes)
         # Copies: else each would hold the memory of all.
         return {
-            term: RowCounts(narrow[low:stop].copy(), counts[low:stop].copy())
-            for term, low, stop in zip(terms.tolist(), bounds[:-1], bounds[1:], strict=True)
+            term: RowCounts(narrow[first:last].copy(), counts[first:last].copy())
+            for term, first, last in zip(
+                terms.tolist(), (stops - sizes).tolist(), stops.tolist(), strict=True
+            )
         }
 
     def _heads_of(self, reader: SpaceReader, full: Sequence[FragmentBlock]) -> PieceHeads:
@@ -244,6 +254,19 @@ def _decoded(parts: Sequence[bytes | None], ranges: PieceRanges) -> tuple[Postin
     return postings, np.repeat(ranges.block, sizes)
 
 
+def _stretches(postings: Postings, of_block: Codes, asked: Keys) -> tuple[Codes, Codes]:
+    """Where the postings of terms begin and end, term by term and then block by block.
+
+    Blocks ascend, and terms do in each of them but for what was erased, which is zero: it counts as
+    the term before it, of which it takes nothing away, as its count is zero.
+    """
+    keys = block_keys(of_block, postings["term"])
+    if not postings["term"].all():
+        np.maximum.accumulate(keys, out=keys)
+    low, stop = (np.searchsorted(keys, asked.T.ravel(), side) for side in ("left", "right"))
+    return low, stop
+
+
 def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -> Postings:
     """The postings of a block that is not full, of which some may have been read before."""
     if before is not None and before.block.postings == block.postings:
@@ -272,6 +295,8 @@ def _rows(every: Sequence[FragmentBlock], of_block: Codes, slots: Codes, places:
     has_gaps = np.ones(len(every), dtype=np.bool_)
     some = np.flatnonzero(stop > low)
     has_gaps[some] = places[stop[some] - 1] - first[some] >= (stop - low)[some]
+    if not has_gaps.any():
+        return rows
     looked_for = np.flatnonzero(has_gaps[of_block])
     keys = first[of_block[looked_for]] + slots[looked_for]
     at = np.minimum(np.searchsorted(places, keys), max(len(places) - 1, 0))
