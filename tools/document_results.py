@@ -16,6 +16,8 @@ from pathlib import Path
 
 from treering.bench import plots
 from treering.bench.compression import FEWER, WHOLE
+from treering.bench.memo_tuning import tuned_table
+from treering.bench.method_table import methods_table
 from treering.bench.metrics.evidence import BUDGETS
 from treering.bench.perf import report as speed
 from treering.bench.perf.timing import OURS
@@ -32,13 +34,22 @@ from treering.bench.report import (
     titled,
 )
 from treering.bench.results import read
+from treering.bench.trees.words import shares_of, word_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 PLOTS = ROOT / "docs" / "figures" / "plots"
 DRAWN = "locomo"  # whose recall by tokens and sweeps are drawn, as an example of all
 GROWTH = (("memory", "search"), ("memory", "open"), ("tree", "tree"))
-PAGES = ("docs/figures/measuring.md", "docs/explanation/papers.md", "README.md")
+TREE_PAGE = "docs/figures/results-tree.md"
+MEMO_PAGE = "docs/figures/results-memos.md"
+PAGES = (
+    "docs/figures/measuring.md",
+    "docs/explanation/papers.md",
+    "README.md",
+    TREE_PAGE,
+    MEMO_PAGE,
+)
 
 _PLAIN = ("fusion", "rank-fusion", "bm25", "dense")
 _FADING = ("memory-stream", "memory-stream+rarity", "memory-bank")
@@ -109,6 +120,10 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         return {"overview": lambda: _overview("", known), "speed": _speed}
     if page == "docs/explanation/papers.md":
         return {"presets": _presets}
+    if page == TREE_PAGE:
+        return {"written-summaries": _tree_words, "methods": _methods}
+    if page == MEMO_PAGE:
+        return {"tuned": _tuned}
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
         "languages": _languages,
@@ -231,6 +246,35 @@ def _values(measured: Scores, metric: str) -> Mapping[Key, float]:
 
 def _mean(values: Mapping[Key, float]) -> float:
     return sum(values.values()) / len(values)
+
+
+def _tree_words() -> str:
+    """What contexts from trees hold of the answers, by who wrote the summaries."""
+    pages = []
+    for file in sorted((RESULTS / "trees").glob("*.json")):
+        figures = json.loads(file.read_text(encoding="utf-8"))
+        shares = shares_of(figures)
+        cost = figures["summaries"]
+        spent = f"{cost['calls']:,} calls, {cost['prompt_tokens'] + cost['completion_tokens']:,}"
+        makers = ", ".join(f"{count} {maker}" for maker, count in cost["made_by"].items())
+        written = word_table(shares, "flat_dense")
+        beside_texts = {key: of for key, of in shares.items() if key[1] in ("texts", "mixed")}
+        mixed = word_table(beside_texts, "texts")
+        pages.append(f"Summaries: {makers}; {spent} tokens.\n\n{written}\n\n{mixed}\n")
+    return "\n".join(pages)
+
+
+def _methods() -> str:
+    lines = (RESULTS / "methods.jsonl").read_text(encoding="utf-8").splitlines()
+    return f"{methods_table([json.loads(line) for line in lines[1:]])}\n"
+
+
+def _tuned() -> str:
+    """A model before and after it was tuned: what it writes, and what it chooses."""
+    figures = json.loads((RESULTS / "memos" / "tuned.json").read_text(encoding="utf-8"))
+    parts = ("ranges", "borders", "choosing")
+    named = [[name for name in figures["f1"] if name.startswith(part)] for part in parts]
+    return "\n\n".join(tuned_table(figures, names) for names in named) + "\n"
 
 
 def _code() -> str:

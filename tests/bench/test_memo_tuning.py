@@ -9,8 +9,8 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from treering.bench.kept_replies import KeptReplies
-from treering.bench.memo_tuning import TUNED, measure_tuning, tuned_model
-from treering.errors import LLMNotConfigured
+from treering.bench.memo_tuning import TUNED, measure_tuning, tuned_model, tuned_table
+from treering.errors import LLMNotConfigured, LLMUnavailable
 from treering.llm.contract import Message
 from treering.llm.scripted import ScriptedLLM
 from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
@@ -47,8 +47,32 @@ def test_a_model_is_measured_beside_what_is_trivial(tmp_path: Path) -> None:
     assert (borders["cut every 2 lines"], borders["cut every 4 lines"]) == (1.0, 0.0)
     assert (choosing["untuned"], choosing[TUNED]) == (0.0, 1.0)
     assert (choosing["all options"], choosing["the first option"]) == (0.5, 0.0)
-    assert told["rows"] == {"ranges, x": 1, "borders, x": 1, "topics, x": 1, "choosing, x": 1}
+    ranges = told["f1"]["ranges, x"]
+    assert (ranges["untuned"], ranges["one topic"], ranges[TUNED]) == (0.0, 0.0, 1.0)
+    assert [told["rows"][name][TUNED] for name in ("ranges, x", "choosing, x")] == [1, 1]
     assert told["tuned ahead by"]["borders, x"]["cut every 2 lines"]["mean"] == 0.0
+
+
+def test_a_model_whose_time_is_up_is_compared_on_the_rows_it_answered(tmp_path: Path) -> None:
+    models = {
+        "untuned": ScriptedLLM(["1", LLMUnavailable("the time is up")]),
+        TUNED: ScriptedLLM(["2", "2"]),
+    }
+    options = ["boats. on boats", "bread. on bread", NONE_OF_THE_OTHERS]
+    row = {"type": "retrieval_x", "text": choose_prompt("bread?", options), "answer": "2"}
+    (tmp_path / "test.jsonl").write_text(f"{json.dumps(row)}\n" * 2, "utf-8")
+    figures = measure_tuning(
+        tmp_path, models, HashingEmbedder(), 9, "plain", lambda *_: None
+    ).figures()
+    assert figures["rows"]["choosing, x"] == {
+        "all options": 2,
+        "the first option": 2,
+        "search": 2,
+        "untuned": 1,
+        TUNED: 2,
+    }
+    assert figures["tuned ahead by"]["choosing, x"]["untuned"]["rows"] == 1
+    assert "| untuned | 0.0; tuned +100.0 [+100.0, +100.0], 1 rows |" in tuned_table(figures)
 
 
 def test_an_adapter_that_was_tuned_again_is_asked_again(tmp_path: Path) -> None:

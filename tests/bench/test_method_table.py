@@ -14,10 +14,10 @@ from tests.bench.test_compression import no_progress
 from treering.bench.method_table import (
     MethodTable,
     TableOptions,
-    json_lines_of,
     measure_code,
     measure_texts,
     methods_of,
+    methods_table,
 )
 from treering.bench.registry import Benchmark, DataSource
 from treering.bench.task import Document, Task
@@ -67,7 +67,7 @@ def test_what_memos_cost_to_write_stands_in_their_rows_alone() -> None:
     for row in rows:
         paid = row["cost"]["calls"] > 0
         assert not paid or row["methods"]["memos"] or row["methods"]["tree"]
-    assert "| dialogue | on | – | – |" in with_memos.markdown(OPTIONS.budgets)
+    assert "| dialogue | 2 | on | – | – |" in methods_table(with_memos.rows())
 
 
 def test_documents_have_no_memos_even_with_a_model() -> None:
@@ -95,7 +95,14 @@ def test_calls_cut_out_of_code_are_looked_for_with_relations_and_code_memory(
     assert len(rows) == 4 * len(OPTIONS.budgets)
     assert {tuple(row["methods"]) for row in rows} == {("relations", "code memory")}
     assert {row["content"] for row in rows} == {"code"}
-    assert json_lines_of(rows).count("\n") == len(rows)
+    out = tmp_path / "cells.jsonl"
+    arguments = ("--code", tmp_path, "--out", out, "--budget", 40, "--limit", 10)
+    told = CliRunner().invoke(app, ["bench", "methods", *map(str, arguments)])
+    assert told.exit_code == 0, told.output
+    run, *cells_saved = map(json.loads, out.read_text("utf-8").splitlines())
+    assert (run["benchmark"], run["code"]) == ("methods", ["boats"])
+    assert {row["budget"] for row in cells_saved} == {40}
+    assert methods_table(cells_saved).count("| code |") == 4
 
 
 def test_every_kind_of_content_has_its_methods() -> None:

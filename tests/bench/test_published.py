@@ -11,10 +11,10 @@ from tools.document_results import PAGES, RESULTS, ROOT, document, tables
 from treering.bench.perf import report as speed
 from treering.bench.perf.run import OPERATIONS
 
-PRINTED = RESULTS / "memos" / "instructions.json"
 FILES = sorted(
     (
-        PRINTED,
+        *RESULTS.glob("memos/*.json"),
+        *RESULTS.glob("trees/*.json"),
         *RESULTS.glob("compression/*.json"),
         *RESULTS.rglob("*.jsonl"),
         *RESULTS.rglob("*.jsonl.gz"),

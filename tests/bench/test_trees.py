@@ -15,7 +15,7 @@ from treering.bench.trees.breadth import breadth
 from treering.bench.trees.scale import measure_inserts, sizes
 from treering.bench.trees.shape import tree_shapes
 from treering.bench.trees.update import UpdateOptions, update_figures
-from treering.bench.trees.words import fill, word_recall
+from treering.bench.trees.words import fill, shares_of, word_recall
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 
@@ -100,6 +100,27 @@ def test_words_compares_ways_to_retrieve(bench: Bench, tmp_path: Path) -> None:
     nothing = bench("tree", "words", "fairytaleqa", "--data", data, "--only", "quality/1")
     assert nothing.exit_code == 2
     assert "holds no question of quality/1" in nothing.stderr
+
+
+def test_words_sets_how_texts_are_cut_and_tells_differences_and_what_summaries_cost(
+    bench: Bench, tmp_path: Path
+) -> None:
+    data = story_data(tmp_path)
+    out = tmp_path / "figures.json"
+    arguments = ("--data", data, "--way", "flat_dense", "--way", "everything", "--budget", 5)
+    planted = ("--fragment", "3 words", "--route", "content", "--summary-tokens", 0, "--base", -1)
+    told = bench(
+        *("tree", "words", "fairytaleqa", *arguments, *planted),
+        *("--reference", "flat_dense", "--embedder", "hashing", "--out", out),
+    )
+    assert told.exit_code == 0, told.output
+    assert "| 100.0, +0.0 [+0.0, +0.0] | 100.0, +100.0 [+100.0, +100.0] |" in told.stdout
+    figures = json.loads(out.read_text("utf-8"))
+    assert figures["summaries"]["made_by"] == {"extractive": 4}
+    assert figures["summaries"]["calls"] == 0
+    assert shares_of(figures)["fairytaleqa narrow", "everything", 5] == [1.0]
+    strange = bench("tree", "words", "fairytaleqa", *arguments, "--reference", "mixed")
+    assert "no 'mixed' to measure; there are flat_dense, everything" in strange.stderr
 
 
 def test_words_reads_chats_and_books(bench: Bench, tmp_path: Path) -> None:

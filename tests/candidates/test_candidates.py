@@ -343,7 +343,10 @@ def test_what_is_forgotten_is_found_no_more_and_leaves_the_index(changing: Pair)
     assert _indexed(found) < before
     for memory in (found, changing.exact):
         assert best.source not in {hit.source for hit in memory.search(question, k=30)}
-    assert places(found.search(question, k=10)) == places(changing.exact.search(question, k=10))
+    # How far cosines are spread is told by a sample: of two with nearly equal scores, such as there
+    # are here, either may come first.
+    here, there = (memory.search(question, k=10) for memory in (found, changing.exact))
+    assert sorted(places(here)) == sorted(places(there))
 
 
 def test_a_large_index_is_vacuumed_once_for_all_that_was_forgotten(

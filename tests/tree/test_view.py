@@ -459,6 +459,23 @@ def test_where_not_even_one_text_fits_a_mixed_context_shows_its_beginning(path: 
         assert str(context) == str(memory.context("Ana", budget=70))
 
 
+def test_a_summary_takes_the_place_of_a_text_that_is_cut_only_where_it_holds_more(
+    path: Path,
+) -> None:
+    """No text fits as a whole, so that there is nothing whole to compare a summary with."""
+    sentence = "Ana paints her old red boat at the quiet harbour number {}."
+    llm = ScriptedLLM(lambda _: "Ana paints her old red boat.")
+    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
+        for text in range(2):
+            numbers = range(10 * text, 10 * text + 10)
+            memory.add(" ".join(sentence.format(n) for n in numbers), source=str(text))
+        memory.tree.settle()
+        cut = memory.context("Her red boat at the harbour?", budget=110)
+        assert 0 < cut.tokens <= 110
+        mixed = memory.context("Her red boat at the harbour?", budget=110, altitude="mixed")
+        assert str(mixed) == str(cut)
+
+
 def test_a_mixed_context_holds_what_stands_in_no_tree(memory: Memory) -> None:
     fill(memory)
     memory.add("def harbour(boat):\n    return boat\n", kind="code", source="harbour.py")

@@ -43,7 +43,7 @@ def test_a_memo_to_be_written_covers_all_lines_and_each_topic_is_in_its_lines(
         lines = re.findall(r"^\(line \d+\) (.*)$", row.text, re.MULTILINE)
         parts = [Part(**entry) for entry in json.loads(row.answer)]
         check(parts, len(lines))
-        assert 2 <= len(parts) <= 4
+        assert 1 <= len(parts) <= 3
         for part in parts:
             assert all(part.topic in line for line in lines[part.start - 1 : part.end])
 
@@ -54,9 +54,30 @@ def test_conversations_are_no_longer_than_asked_for(spoken: list[Dialogue]) -> N
         assert json.loads(row.answer)[-1]["end"] <= 8
 
 
-def test_dialogues_without_summaries_ask_for_topics_alone(spoken: list[Dialogue]) -> None:
-    bare = [tuple(type(t)(t.name, "", t.lines) for t in dialogue) for dialogue in spoken]
-    row = rows(bare, "writing", 1)[0]
+def without_summaries(spoken: list[Dialogue]) -> list[Dialogue]:
+    return [tuple(type(t)(t.name, "", t.lines) for t in dialogue) for dialogue in spoken]
+
+
+def test_some_conversations_to_be_cut_have_one_topic_only(spoken: list[Dialogue]) -> None:
+    topics = [len(json.loads(row.answer)) for row in rows(spoken, "writing", 100)]
+    assert set(topics) == {1, 2, 3}
+    assert topics.count(1) < topics.count(2)
+
+
+def test_where_dialogues_have_no_summaries_a_topic_is_summed_up_by_its_first_line(
+    spoken: list[Dialogue],
+) -> None:
+    row = rows(without_summaries(spoken), "writing", 1)[0]
+    assert '"summary": one or two sentences' in row.text
+    for entry in json.loads(row.answer):
+        assert f"(line {entry['start']}) {entry['summary']}\n" in row.text
+
+
+def test_the_paper_asks_for_topics_alone_where_dialogues_have_no_summaries(
+    spoken: list[Dialogue],
+) -> None:
+    options = RowOptions(count=1, tasks=("writing",), wording="printed")
+    row = next(instruction_rows(without_summaries(spoken), options))
     assert "summary" not in row.text
     assert all(entry.keys() == {"topic", "start", "end"} for entry in json.loads(row.answer))
 

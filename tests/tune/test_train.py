@@ -90,6 +90,23 @@ def test_a_course_that_came_to_nothing_is_stopped_with_what_to_do(tmp_path: Path
     assert stored[0] == [1.0, 2.0]
 
 
+def test_too_little_memory_stops_the_tuning_with_what_to_do_and_keeps_the_checkpoint(
+    tmp_path: Path,
+) -> None:
+    class Large(Pupil):
+        def learn(self, examples: Sequence[int], rate: float) -> float:
+            if len(self.seen) == 2:
+                raise MemoryError("the cuda's memory is full; the longest of its rows has 9 tokens")
+            return super().learn(examples, rate)
+
+    place = Checkpoint(tmp_path / "c", "a")
+    with pytest.raises(TuningStopped, match=r"at step 3: .* has 9 tokens.*lower --max-tokens"):
+        learn(Large(), EXAMPLES, OPTIONS, place)
+    pupil = Pupil()
+    assert len(learn(pupil, EXAMPLES, OPTIONS, place)) == 8
+    assert len(pupil.rates) == 6
+
+
 def test_a_run_whose_time_is_up_keeps_what_it_did(tmp_path: Path) -> None:
     place = Checkpoint(tmp_path / "c", "a")
     assert learn(Pupil(), EXAMPLES, TuneOptions(minutes=0), place) == []

@@ -11,11 +11,11 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from treering import files
 from treering.bench.kept_replies import RenamedModel
@@ -50,7 +50,10 @@ _LINE = re.compile(r"^\(line \d+\) (.*)$", re.MULTILINE)
 _OPTION = re.compile(r"^\((\d+)\) (.*)$", re.MULTILINE)
 _QUERY = re.compile(r"Query Sentence:\n(.*?)\nTopic Options:", re.DOTALL)
 
-Counts = list[MatchCounts]
+Counts = dict[int, MatchCounts]
+"""What matched, by the number of the row. A model whose time was up lacks the last ones."""
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -58,35 +61,57 @@ class TunedFigures:
     """What matched, row by row: by task and measure, then by who answered."""
 
     rows: dict[str, dict[str, Counts]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+        default_factory=lambda: defaultdict(lambda: defaultdict(dict))
     )
     fallbacks: Counter[str] = field(default_factory=Counter)
 
     def figures(self) -> dict[str, Any]:
-        """F1 over all rows, and how far the tuned model is ahead of each other, row by row."""
+        """F1 over all rows, and how far the tuned model is ahead of each other, row by row.
+
+        A row that not all have answered counts for those that have.
+        """
         return {
             "f1": {name: {who: _f1(of) for who, of in by.items()} for name, by in self._rows()},
             "tuned ahead by": {
-                name: {who: _ahead(by[TUNED], counts) for who, counts in by.items() if who != TUNED}
+                name: {
+                    who: _ahead(by[TUNED], counts)
+                    for who, counts in by.items()
+                    if who != TUNED and counts.keys() & by[TUNED].keys()
+                }
                 for name, by in self._rows()
                 if TUNED in by
             },
-            "rows": {name: len(next(iter(by.values()))) for name, by in self._rows()},
+            "rows": {name: {who: len(of) for who, of in by.items()} for name, by in self._rows()},
             "fallbacks": dict(self.fallbacks),
         }
 
-    def table(self) -> str:
-        """F1 in percent: a row for who answered, a column for each task and measure."""
-        names = [name for name, _ in self._rows()]
-        who = list(dict.fromkeys(who for _, by in self._rows() for who in by))
-        rows = [
-            [name_of, *(_percent(self.rows[name].get(name_of)) for name in names)]
-            for name_of in who
-        ]
-        return table(["answers by", *names], rows)
-
     def _rows(self) -> list[tuple[str, Mapping[str, Counts]]]:
         return list(self.rows.items())
+
+
+def tuned_table(figures: Mapping[str, Any], measures: Sequence[str] | None = None) -> str:
+    """Figures in percent: a row for who answered, a column for each task and measure.
+
+    After the F1 over all rows stands how far the tuned model is ahead in the mean of the rows, with
+    its interval, and of how many rows where these are fewer than the tuned model's.
+    """
+    f1, ahead, rows = figures["f1"], figures["tuned ahead by"], figures["rows"]
+    names = list(f1 if measures is None else measures)
+    who = list(dict.fromkeys(who for name in names for who in f1[name]))
+
+    def cell(name: str, who: str) -> str:
+        if who not in f1[name]:
+            return ""
+        difference = ahead.get(name, {}).get(who)
+        if difference is None:
+            return f"{100 * f1[name][who]:.1f}"
+        mean, low, high = (100 * x for x in (difference["mean"], *difference["interval"]))
+        few = difference["rows"] < rows[name][TUNED]
+        of = f", {difference['rows']} rows" if few else ""
+        return f"{100 * f1[name][who]:.1f}; tuned {mean:+.1f} [{low:+.1f}, {high:+.1f}]{of}"
+
+    heads = [f"{name} ({max(rows[name].values())} rows)" for name in names]
+    return table(["answers by", *heads], [[w, *(cell(name, w) for name in names)] for w in who])
 
 
 def tuned_model(llm: LLM, adapter: Path) -> LLM:
@@ -111,19 +136,30 @@ def measure_tuning(
     """Let each model, and what is trivial, answer at most so many rows of each task and origin.
 
     ``models`` are by what they are called: the one called ``tuned`` is compared with the others. A
-    model whose time is up ends the measurement; rows that all have answered count.
+    model whose time is up answers no more rows; the measurement ends when none is left.
     """
     figures = TunedFigures()
     rows = list(_rows(path, limit))
-    for done, row in enumerate(rows, 1):
-        try:
-            answered = _answered(row, models, embedder, wording, figures.fallbacks)
-        except LLMUnavailable:
+    answering = dict(models)
+    for number, row in enumerate(rows):
+        answered = _answered(row, answering, embedder, wording, figures.fallbacks)
+        if models and not answering:
             break
         for (name, who), counts in answered.items():
-            figures.rows[name][who].append(counts)
-        progress(done, len(rows), row["type"])
+            figures.rows[name][who][number] = counts
+        progress(number + 1, len(rows), row["type"])
     return figures
+
+
+def _asked(models: dict[str, LLM], ask: Callable[[LLM], T]) -> dict[str, T]:
+    """What each model answers. One that is not to be had any more is taken out of ``models``."""
+    answers = {}
+    for who, llm in list(models.items()):
+        try:
+            answers[who] = ask(llm)
+        except LLMUnavailable:
+            del models[who]
+    return answers
 
 
 def _rows(path: Path, limit: int) -> Iterator[Row]:
@@ -138,7 +174,7 @@ def _rows(path: Path, limit: int) -> Iterator[Row]:
 
 def _answered(
     row: Row,
-    models: Mapping[str, LLM],
+    models: dict[str, LLM],
     embedder: Embedder,
     wording: Wording,
     fallbacks: Counter[str],
@@ -165,11 +201,11 @@ def _answered(
 
 
 def _partitions(
-    lines: Sequence[str], models: Mapping[str, LLM], wording: Wording, fallbacks: Counter[str]
+    lines: Sequence[str], models: dict[str, LLM], wording: Wording, fallbacks: Counter[str]
 ) -> dict[str, list[MemoEntry]]:
     answers = {f"cut every {size} lines": _cut(len(lines), size) for size in EVERY}
-    for who, llm in models.items():
-        written = partition(llm, lines, wording)
+    answers["one topic"] = _cut(len(lines), len(lines))
+    for who, written in _asked(models, lambda llm: partition(llm, lines, wording)).items():
         fallbacks[who] += written.fallback
         answers[who] = [MemoEntry(p.topic, p.summary, p.start, p.end) for p in written.parts]
     return answers
@@ -185,20 +221,22 @@ def _borders(entries: Sequence[MemoEntry]) -> frozenset[int]:
     return frozenset(entry.start for entry in entries) - {1}
 
 
-def _choices(row: Row, models: Mapping[str, LLM], embedder: Embedder) -> dict[str, tuple[int, ...]]:
+def _choices(row: Row, models: dict[str, LLM], embedder: Embedder) -> dict[str, tuple[int, ...]]:
     """The numbers that each chooses. A reply that cannot be read chooses nothing."""
     query = _QUERY.findall(row["text"])[0]
     listed = [option for _, option in _OPTION.findall(row["text"])]
-    answers = {
+    asked = [Message("user", choose_prompt(query, listed))]
+
+    def choice(llm: LLM) -> tuple[int, ...]:
+        reply = llm.complete(asked, max_tokens=REPLY_TOKENS, temperature=0.0)
+        return read(reply.text, len(listed)) or ()
+
+    return {
         "all options": tuple(range(1, len(listed) + 1)),
         "the first option": (1,),
         "search": _by_search(query, listed, embedder),
+        **_asked(models, choice),
     }
-    for who, llm in models.items():
-        asked = [Message("user", choose_prompt(query, listed))]
-        reply = llm.complete(asked, max_tokens=REPLY_TOKENS, temperature=0.0)
-        answers[who] = read(reply.text, len(listed)) or ()
-    return answers
 
 
 def _by_search(query: str, listed: Sequence[str], embedder: Embedder) -> tuple[int, ...]:
@@ -221,18 +259,16 @@ def _by_search(query: str, listed: Sequence[str], embedder: Embedder) -> tuple[i
 
 
 def _f1(counts: Counts) -> float:
-    return round(sum(counts, MatchCounts()).f1, 4)
-
-
-def _percent(counts: Counts | None) -> str:
-    return f"{100 * _f1(counts):.1f}" if counts else ""
+    return round(sum(counts.values(), MatchCounts()).f1, 4)
 
 
 def _ahead(tuned: Counts, other: Counts) -> dict[str, Any]:
-    """The mean of the differences of the rows' F1, and its interval."""
-    difference = paired_difference([row.f1 for row in tuned], [row.f1 for row in other])
+    """The mean of the differences of the F1 of the rows that both answered, and its interval."""
+    both = sorted(tuned.keys() & other.keys())
+    difference = paired_difference([tuned[row].f1 for row in both], [other[row].f1 for row in both])
     return {
         "mean": round(difference.mean, 4),
         "interval": [round(difference.low, 4), round(difference.high, 4)],
         "verdict": difference.verdict,
+        "rows": len(both),
     }

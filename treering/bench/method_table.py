@@ -108,26 +108,33 @@ class MethodTable:
             for (kind, methods, budget), values in self.questions.items()
         ]
 
-    def markdown(self, budgets: Sequence[int]) -> str:
-        """The table: a row for each content and combination, columns by budget, then the cost."""
-        found = [f"{what} {budget}" for budget in budgets for what in ("recall", "reach")]
-        heads = ["content", *METHODS, *found, "calls", "tokens", "seconds"]
-        combinations = dict.fromkeys((kind, methods) for kind, methods, _ in self.questions)
-        return table(heads, [self._line(kind, on, budgets) for kind, on in combinations])
-
-    def _line(self, kind: Kind, on: frozenset[str], budgets: Sequence[int]) -> list[str]:
-        cells = [CONTENT[kind]]
-        cells += ["" if m not in methods_of(kind) else "on" if m in on else "–" for m in METHODS]
-        for budget in budgets:
-            values = self.questions[kind, on, budget]
-            cells += [f"{100 * fmean(of):.1f}" for of in zip(*values, strict=True)]
-        cost = self._cost(kind, on)
-        tokens = cost.prompt_tokens + cost.completion_tokens
-        return [*cells, f"{cost.calls:,}", f"{tokens:,}", f"{cost.seconds:.1f}"]
-
     def _cost(self, kind: Kind, methods: frozenset[str]) -> WritingCost:
         paid = (self.costs.get((kind, name), WritingCost()) for name in methods)
         return sum(paid, self.costs.get((kind, ""), WritingCost()))
+
+
+def methods_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Cells as a table: a row a content and combination, columns by budget, then the cost."""
+    budgets = sorted({row["budget"] for row in rows})
+    found = [f"{what} {budget:,}" for budget in budgets for what in ("recall", "reach")]
+    heads = ["content", "questions", *METHODS, *found, "calls", "tokens", "seconds"]
+    lines: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
+    for row in rows:
+        key = row["content"], json.dumps(row["methods"])
+        lines.setdefault(key, {})[row["budget"]] = row
+    return table(heads, [_line(by_budget, budgets) for by_budget in lines.values()])
+
+
+def _line(by_budget: Mapping[int, Mapping[str, Any]], budgets: Sequence[int]) -> list[str]:
+    row = by_budget[budgets[0]]
+    switches = row["methods"]
+    cells = [row["content"], f"{row['questions']:,}"]
+    cells += ["" if m not in switches else "on" if switches[m] else "–" for m in METHODS]
+    for budget in budgets:
+        cells += [f"{100 * by_budget[budget][what]:.1f}" for what in ("recall", "reach")]
+    cost = row["cost"]
+    tokens = cost["prompt_tokens"] + cost["completion_tokens"]
+    return [*cells, f"{cost['calls']:,}", f"{tokens:,}", f"{cost['seconds']:.1f}"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from treering.tune.dialogues import (
     separated,
 )
 from treering.tune.rows import MOST_LINES, TASKS, RowOptions, Task, instruction_rows
-from treering.tune.train import Tuned, TuneOptions, refuse_places, tune
+from treering.tune.train import MAX_TOKENS, Tuned, TuneOptions, refuse_places, tune
 from treering.views.memos.write import Wording
 
 app = typer.Typer(
@@ -93,6 +93,9 @@ def memos(
     batch: Annotated[int, typer.Option(min=1, help="Rows a step.")] = 8,
     rate: Annotated[float, typer.Option(help="The highest learning rate.")] = 5e-4,
     rank: Annotated[int, typer.Option(min=1, help="The rank of the adapter.")] = 16,
+    max_tokens: Annotated[
+        int, typer.Option(min=1, help="Longer rows are left out; memory is used by the longest.")
+    ] = MAX_TOKENS,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="How far it has come; a run goes on from there. Default: beside --out."),
@@ -119,6 +122,7 @@ def memos(
         rate=rate,
         rank=rank,
         seed=seed,
+        max_tokens=max_tokens,
         minutes=minutes,
         threads=threads,
     )

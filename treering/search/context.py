@@ -99,7 +99,7 @@ def assemble(
         total, exact = total + cost, False
     fitting = arranged(query, taken, budget, count)
     if not fitting.passages and best is not None:
-        return arranged(query, _beginning(best, budget, count), budget, count)
+        return arranged(query, beginning(best, budget, count), budget, count)
     return fitting
 
 
@@ -114,7 +114,7 @@ def _has_neighbour(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
     return any(other.hit.source == source and abs(other.rank - rank) <= 1 for other in taken)
 
 
-def _beginning(candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
+def beginning(candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
     """The longest run of whole sentences from the start of a fragment that fits; maybe none."""
     hit = candidate.hit
     for _, stop in reversed(spans(hit.text, SENTENCE_CHARS)):

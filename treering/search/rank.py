@@ -27,12 +27,11 @@ from treering.search.related import (
     relate,
     summed,
 )
-from treering.search.relations.asked import Parts, Role, When, Wish
+from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels, LocalOperator
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
-from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms, terms, words
@@ -42,11 +41,6 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well where they may belong before them."""
 
-GROUP = 256
-FEW_GROUPS = 4
-"""The best are looked for among groups of so many scores where there are so many groups for each of
-the k best."""
-
 BEST = 256
 """Of vectors that stay in the database, those of the best by what is known at first are looked up,
 and of what is near them."""
@@ -54,8 +48,13 @@ and of what is near them."""
 PASSED_ON = 0.001
 """A share of a score that is passed on no further where a few scores change."""
 
-UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Wish, Parts))
+UNSURE = tuple(
+    relation().name for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo)
+)
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
+
+GROUP = 64
+"""Rows of which the best one is looked at first where few of many are looked for."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
@@ -70,10 +69,14 @@ class ScoreTerm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedTerm:
-    """A bonus for the turns of the speakers that a query names; ``speakers`` has those by query."""
+    """A bonus for the turns of the speakers that a query names; ``speakers`` has those by query.
+
+    There are so many ``codes`` of speakers.
+    """
 
     speaker: Labels
     speakers: Sequence[frozenset[int]]
+    codes: int
 
     def at(self, row: int, query: int) -> float:
         """That of one row for one query."""
@@ -82,9 +85,13 @@ class NamedTerm:
     def add_to(self, total: Floats) -> None:
         """Add it to scores of shape (N, Q)."""
         for column, speakers in zip(total.T, self.speakers, strict=True):
-            for speaker in sorted(speakers):
-                for piece in pieces(len(column)):
-                    column[piece] += (self.speaker[piece] == speaker) * NAMED_SPEAKER
+            if not speakers:
+                continue
+            # By code; the place at the end is that of MISSING, which is -1.
+            bonus = np.zeros(self.codes + 1, dtype=np.float32)
+            bonus[list(speakers)] = NAMED_SPEAKER
+            for piece in pieces(len(column)):
+                column[piece] += bonus.take(self.speaker[piece], mode="wrap")
 
 
 class RankedRows(Protocol):
@@ -117,10 +124,10 @@ class RankedRows(Protocol):
 class Ranking:
     """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
 
-    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``mentions`` is what
-    comes to that, by row and query, of the relation of that name. With a ``refinement`` the scores
-    are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact,
-    and of those that come as near to them as scores may be off.
+    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``noted`` is what
+    comes to that, by row and query, of relations that speak of few rows. With a ``refinement`` the
+    scores are those of vectors in eight bits, until ``best`` makes those of the rows it returns
+    exact, and of those that come as near to them as scores may be off.
     """
 
     snapshot: Snapshot
@@ -131,7 +138,7 @@ class Ranking:
     standings: Standings
     share: Floats | None = None
     refinement: Refinement | None = None
-    mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    noted: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict)
 
     def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
         """What is known of how well each of some fragments answers a query (see ``FEATURES``)."""
@@ -154,7 +161,8 @@ class Ranking:
         """The score of a fragment but for the terms that make none surer."""
         extra = sum(self.terms[name].at(row, query) for name in UNSURE if name in self.terms)
         share = 1.0 if self.share is None else float(self.share[row])
-        return float(self.scores[row, query]) - share * extra
+        of_few = (self.noted[name].get((row, query), 0.0) for name in UNSURE if name in self.noted)
+        return float(self.scores[row, query]) - share * extra - sum(of_few)
 
     def confidence(self, rows: Codes, query: int) -> list[float]:
         """The probability of each of some fragments that it answers a query."""
@@ -165,8 +173,10 @@ class Ranking:
         bm25, cosine = self.raw.bm25, self.raw.cosine
         share = 1.0 if self.share is None else float(self.share[row])
         terms = {name: share * term.at(row, query) for name, term in self.terms.items()}
-        if (row, query) in self.mentions:
-            terms[Mention().name] = self.mentions[row, query]
+        of_few = {
+            name: rows[row, query] for name, rows in self.noted.items() if (row, query) in rows
+        }
+        terms.update(of_few)
         return Why(
             terms=terms,
             bm25=None if bm25 is None else float(bm25[row, query]),
@@ -204,22 +214,22 @@ def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes
     if not k:
         return np.zeros(0, dtype=np.int64)
     # All rows that reach the k-th best score: a partition alone would cut ties by chance.
-    rows = np.flatnonzero(scores >= _at_most_kth(scores, k))
-    threshold = np.partition(scores[rows], len(rows) - k)[len(rows) - k]
-    rows = rows[scores[rows] >= threshold]
+    rows = np.flatnonzero(scores >= _kth_best(scores, k))
     order = np.argsort(-scores[rows], kind="stable")
     top: Codes = rows[order][:k]
     return top
 
 
-def _at_most_kth(scores: Floats, k: int) -> np.float32:
-    """What k scores reach at least, and few others: the k-th best of the best of groups."""
+def _kth_best(scores: Floats, k: int) -> np.float32:
+    """The k-th highest of some scores."""
     groups = len(scores) // GROUP
-    if groups < FEW_GROUPS * k:
-        return np.float32(-np.inf)
-    maxima = scores[: groups * GROUP].reshape(groups, GROUP).max(axis=1)
-    least: np.float32 = np.partition(maxima, groups - k)[groups - k]
-    return least
+    if groups > k:
+        # The k-th best of the best of groups is reached by k scores or more, so by the k best of
+        # all; there are few such, and the groups' best are found without sorting anything.
+        best = scores[: groups * GROUP].reshape(GROUP, groups).max(axis=0)
+        scores = scores[scores >= np.partition(best, groups - k)[groups - k]]
+    best_first: np.float32 = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return best_first
 
 
 def rank(
@@ -440,4 +450,4 @@ def _named(snapshot: Snapshot, queries: Sequence[str]) -> NamedTerm | None:
         )
         for query in asked
     ]
-    return NamedTerm(snapshot.items.speaker, speakers) if any(speakers) else None
+    return NamedTerm(snapshot.items.speaker, speakers, len(names)) if any(speakers) else None

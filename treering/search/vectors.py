@@ -24,8 +24,8 @@ from treering.arrays import Codes, Floats, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import halves
 
-BLOCK_BYTES = 3 << 20
-"""Of one block: what a row that goes or comes late makes necessary to copy."""
+BLOCK_BYTES = 4 << 20
+"""Of one block: what a row that goes or comes late makes necessary to copy. Two large pages."""
 
 
 TRANSPOSED_BYTES = 128 << 20
@@ -57,10 +57,13 @@ class Block:
         scale = None if self.scale is None else self.scale[start:stop]
         return Block(self.rows[start:stop], scale)
 
-    def without(self, gone: Codes) -> Block:
-        """This block without some rows, which ascend."""
-        scale = None if self.scale is None else without(self.scale, gone)
-        return Block(without(self.rows, gone), scale)
+    def without(self, gone: Codes, room: Block) -> Block:
+        """This block without some rows, which ascend, in the first rows of a room for it."""
+        left = room.between(0, len(self) - len(gone))
+        without(self.rows, gone, out=left.rows)
+        if self.scale is not None:
+            without(self.scale, gone, out=left.scale)
+        return left
 
     def placed(self, places: Codes, vectors: Block) -> Block:
         """This block with other vectors at some places."""

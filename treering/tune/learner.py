@@ -27,6 +27,9 @@ ALPHA_OF_RANK: Final = 2
 MOST_GRADIENT: Final = 1.0
 """Longer gradients are cut to this length: one odd row would undo what many taught."""
 
+_NO_MEMORY: Final = "can't allocate memory"
+"""What PyTorch says in a plain RuntimeError where a machine's main memory is full."""
+
 _FAILURES = (ValueError, KeyError, OSError, RuntimeError, NotImplementedError, TypeError)
 
 
@@ -77,7 +80,22 @@ class Learner:
         return Example(self._tokens(before), self._tokens(whole[len(before) :].rstrip("\n")))
 
     def learn(self, examples: Sequence[Example], rate: float) -> float:
-        """One step over some rows; the mean loss of a reply's token, in nats."""
+        """One step over some rows; the mean loss of a reply's token, in nats.
+
+        Raises MemoryError, with the longest row, if the device's memory is full.
+        """
+        try:
+            return self._step(examples, rate)
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError) or _NO_MEMORY in str(error):
+                longest = max(map(len, examples))
+                raise MemoryError(
+                    f"the {self._device}'s memory is full; the longest of its rows has "
+                    f"{longest} tokens"
+                ) from error
+            raise
+
+    def _step(self, examples: Sequence[Example], rate: float) -> float:
         for group in self._optimiser.param_groups:
             group["lr"] = rate
         self._optimiser.zero_grad(set_to_none=True)

@@ -29,6 +29,9 @@ Row = TypeVar("Row", contravariant=True)
 WARM_UP: Final = 0.04
 """Of the steps, in which the learning rate rises (MemoChat, table 2)."""
 
+MAX_TOKENS: Final = 2_048
+"""Of a row, with its reply (MemoChat, table 2)."""
+
 _MARK: Final = b"treering tuning 1\n"
 
 PromptAndReply = tuple[str, str]
@@ -48,7 +51,7 @@ class TuneOptions:
     rate: float = 5e-4
     rank: int = 16
     seed: int = 0
-    max_tokens: int = 2_048
+    max_tokens: int = MAX_TOKENS
     save_every: int = 10
     minutes: float | None = None
     threads: int | None = None
@@ -91,7 +94,7 @@ class Trainable(Protocol[Row]):
     """What learns from examples step by step, and whose state can be stored."""
 
     def learn(self, examples: Sequence[Row], rate: float) -> float:
-        """One step; the mean loss."""
+        """One step; the mean loss. Raises MemoryError if there is too little memory for it."""
         ...
 
     def state(self) -> bytes:
@@ -240,7 +243,7 @@ def learn(
         if time.monotonic() >= end:
             break
         chosen = [examples[number] for number in numbers]
-        losses.append(learner.learn(chosen, options.rate * _warmth(step, steps)))
+        losses.append(_loss(learner, chosen, options.rate * _warmth(step, steps), len(losses) + 1))
         if not math.isfinite(losses[-1]):  # nothing can be learned from there, by any later step
             raise TuningStopped(
                 f"the loss of step {len(losses)} is {losses[-1]}: the steps were too large. No "
@@ -254,6 +257,18 @@ def learn(
     if len(losses) > saved:
         place.save(losses, learner.state())
     return losses
+
+
+def _loss(learner: Trainable[T], examples: Sequence[T], rate: float, step: int) -> float:
+    """The loss of a step. Raises TuningStopped if there is too little memory for it."""
+    try:
+        return learner.learn(examples, rate)
+    except MemoryError as error:
+        raise TuningStopped(
+            f"the tuning stopped at step {step}: {error}. The last checkpoint is kept. Run it "
+            "where more memory is free, or leave such rows out by a lower --max-tokens, with "
+            "another --checkpoint"
+        ) from error
 
 
 def _batches(count: int, options: TuneOptions) -> Iterator[Sequence[int]]:

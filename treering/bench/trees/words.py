@@ -7,11 +7,12 @@ For QuALITY the answer is the right option. No model is asked, unless one writes
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 from treering.bench.read import json_items, json_lines, only_file
 from treering.bench.report import table
 from treering.bench.run import Progress
+from treering.bench.stats import paired_difference
 from treering.embed.contract import Embedder
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE
@@ -29,6 +31,7 @@ from treering.memory import Memory
 from treering.records import Hit
 from treering.search.terms import terms
 from treering.text import with_speaker
+from treering.views.tree.settings import Route
 
 FLAT_HITS = 40  # more than fit the largest budget
 LEVEL_HITS = 10  # the paper's k at each level of a traversal
@@ -178,6 +181,21 @@ def _mixed(memory: Memory, query: str, budget: int) -> str:
     return str(memory.context(query, budget=budget, altitude="mixed"))
 
 
+def _texts(memory: Memory, query: str, budget: int) -> str:
+    """A context of texts alone: what one of mixed altitudes is to be compared with."""
+    return str(memory.context(query, budget=budget, altitude="texts"))
+
+
+def _first(memory: Memory, _query: str, budget: int) -> str:
+    """The beginning of all that was added, as much of it as fits."""
+    return fill((entry.text for entry in memory.entries()), budget)
+
+
+def _everything(memory: Memory, _query: str, _budget: int) -> str:
+    """All that was added, whatever the budget: more than any context can hold."""
+    return "\n".join(entry.text for entry in memory.entries())
+
+
 WAYS: Mapping[str, Callable[[Memory, str, int], str]] = {
     "flat_dense": _flat_dense,
     "flat_default": _flat_default,
@@ -186,6 +204,9 @@ WAYS: Mapping[str, Callable[[Memory, str, int], str]] = {
     "related": _related,
     "related_leaves": _related_leaves,
     "mixed": _mixed,
+    "texts": _texts,
+    "first": _first,
+    "everything": _everything,
 }
 
 
@@ -213,6 +234,29 @@ def fill(texts: Iterable[str], budget: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Planting:
+    """How texts are cut and the tree grows; None as a memory does it by default.
+
+    ``fragment`` is such as ``512 tokens``, the others are those of ``memory.tree.replant``.
+    """
+
+    fragment: str | None = None
+    route: Route | None = None
+    summary_tokens: int | None = None
+    base: float | None = None
+    rate: float | None = None
+
+    def prepare(self, memory: Memory) -> None:
+        """Set it in a memory that is still empty. Raises InputError."""
+        if self.fragment is not None:
+            memory.configure(fragment=self.fragment)
+        given = asdict(self)
+        del given["fragment"]
+        if any(value is not None for value in given.values()):
+            memory.tree.replant(**given)
+
+
+@dataclass(frozen=True, slots=True)
 class WordOptions:
     """The measurements of each corpus."""
 
@@ -220,10 +264,31 @@ class WordOptions:
     budgets: tuple[int, ...]
     sample: int
     """Questions of each group of a corpus, at most."""
+    planting: Planting = Planting()
 
 
 Shares = dict[tuple[str, str, int], list[float]]
 """The share of each question's words, by group, way and budget."""
+
+
+@dataclass(slots=True)
+class WordShares:
+    """The shares of all questions, and what the trees' summaries cost over all corpora."""
+
+    shares: Shares = field(default_factory=lambda: defaultdict(list))
+    made_by: dict[str, int] = field(default_factory=dict)
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def count_tree(self, memory: Memory) -> None:
+        """Add how many summaries a memory's tree has, by maker, and what they cost."""
+        for maker, summaries in memory.tree.stats().made_by.items():
+            self.made_by[maker] = self.made_by.get(maker, 0) + summaries
+        for spent in memory.stats().spent:
+            self.calls += spent.calls
+            self.prompt_tokens += spent.prompt_tokens
+            self.completion_tokens += spent.completion_tokens
 
 
 def word_shares(
@@ -232,9 +297,9 @@ def word_shares(
     embedder: Embedder,
     summaries: LLM | None,
     progress: Progress,
-) -> Shares:
+) -> WordShares:
     """Remember each corpus, grow its tree, and see what every way finds for each question."""
-    shares: Shares = defaultdict(list)
+    measured = WordShares()
     done = total = 0
     for corpus in corpora:
         questions = _sampled(corpus.questions, options.sample)
@@ -246,13 +311,16 @@ def word_shares(
             ) as memory,
         ):
             progress(done, total, f"adding {corpus.name}")
+            options.planting.prepare(memory)
             corpus.add(memory)
+            progress(done, total, f"summaries of {corpus.name}")
             memory.tree.settle()
+            measured.count_tree(memory)
             for question in questions:
-                _note_shares(memory, corpus, question, options, shares)
+                _note_shares(memory, corpus, question, options, measured.shares)
                 done += 1
                 progress(done, total, corpus.name)
-    return shares
+    return measured
 
 
 def _note_shares(
@@ -285,24 +353,61 @@ def _sampled(questions: Sequence[WordQuestion], most: int) -> list[WordQuestion]
     return [question for group in groups.values() for question in group]
 
 
-def word_table(shares: Shares) -> str:
-    """A Markdown table in percent: a row a way, a column a group of questions and a budget."""
+def word_table(shares: Shares, reference: str | None = None) -> str:
+    """A Markdown table in percent: a row a way, a column a group of questions and a budget.
+
+    With a ``reference``, a way, each figure is followed by its paired difference from that way.
+    """
     columns = sorted({(group, budget) for group, _, budget in shares})
     ways = list(dict.fromkeys(way for _, way, _ in shares))
     sizes = [int(np.isfinite(shares[group, ways[0], budget]).sum()) for group, budget in columns]
     heads = [f"{g} {b} (n={size})" for (g, b), size in zip(columns, sizes, strict=True)]
-    rows = [[way, *(_percent(shares[g, way, b]) for g, b in columns)] for way in ways]
+    rows = [[way, *(_cell(shares, g, way, b, reference) for g, b in columns)] for way in ways]
     return table(["way", *heads], rows)
 
 
-def word_figures(shares: Shares) -> dict[str, dict[str, dict[str, float | None]]]:
-    """The means by group, way and budget; None where no answer has a content word."""
-    figures: dict[str, dict[str, dict[str, float | None]]] = {}
-    for (group, way, budget), values in shares.items():
+def _cell(shares: Shares, group: str, way: str, budget: int, reference: str | None) -> str:
+    values = shares[group, way, budget]
+    if reference in (None, way):
+        return _percent(values)
+    pairs = zip(values, shares[group, str(reference), budget], strict=True)
+    finite = [pair for pair in pairs if np.isfinite(pair).all()]
+    if not finite:
+        return _percent(values)
+    difference = paired_difference(*zip(*finite, strict=True))
+    mean, low, high = (100 * x for x in (difference.mean, difference.low, difference.high))
+    return f"{_percent(values)}, {mean:+.1f} [{low:+.1f}, {high:+.1f}]"
+
+
+def word_figures(measured: WordShares) -> dict[str, Any]:
+    """By group, way and budget the means (None without content words) and all questions' shares.
+
+    Beside them what the summaries cost.
+    """
+    figures: dict[str, Any] = {}
+    questions: dict[str, dict[str, dict[str, list[float | None]]]] = {}
+    for (group, way, budget), values in measured.shares.items():
         finite = [value for value in values if np.isfinite(value)]
         mean = round(float(np.mean(finite)), 4) if finite else None
         figures.setdefault(group, {}).setdefault(way, {})[str(budget)] = mean
-    return figures
+        questions.setdefault(group, {}).setdefault(way, {})[str(budget)] = [
+            round(value, 4) if np.isfinite(value) else None for value in values
+        ]
+    cost = {
+        name: getattr(measured, name)
+        for name in ("made_by", "calls", "prompt_tokens", "completion_tokens")
+    }
+    return {**figures, "questions": questions, "summaries": cost}
+
+
+def shares_of(figures: Mapping[str, Any]) -> Shares:
+    """The shares of all questions, read from figures that were saved."""
+    return {
+        (group, way, int(budget)): [math.nan if value is None else value for value in values]
+        for group, ways in figures["questions"].items()
+        for way, budgets in ways.items()
+        for budget, values in budgets.items()
+    }
 
 
 def _percent(values: Sequence[float]) -> str:

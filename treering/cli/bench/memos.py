@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from treering.bench.kept_replies import kept_model
-from treering.bench.memo_tuning import TUNED, measure_tuning, tuned_model
+from treering.bench.memo_tuning import TUNED, measure_tuning, tuned_model, tuned_table
 from treering.bench.memo_writing import (
     DIALOGUES,
     WINDOW,
@@ -118,7 +118,9 @@ def tuned(
         measured = measure_tuning(data, models, open_embedder(embedder), limit, wording, progress)
         answering = models.get(TUNED, llm).model
         settings = {"model": llm.model, "tuned": answering if adapter else None, "wording": wording}
-    figures.show("memos tuned", measured.figures(), data, settings, table=measured.table())
+    measured_figures = measured.figures()
+    text = tuned_table(measured_figures)
+    figures.show("memos tuned", measured_figures, data, settings, table=text)
 
 
 @command(app)

@@ -17,8 +17,11 @@ from treering.bench.method_table import (
     json_lines_of,
     measure_code,
     measure_texts,
+    methods_table,
 )
+from treering.bench.read import sha256_of
 from treering.bench.registry import Benchmark, benchmark
+from treering.bench.results import RunHeader, this_run, with_header
 from treering.cli.bench.options import REPLIES, EmbedderName, RepliesPath, Seed, progress_bar
 from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
@@ -57,7 +60,9 @@ def methods(
         typer.Option(min=1, help=f"Tokens shown; may be repeated. Default: {_BUDGETS}."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Questions of each, drawn.")] = 100,
-    out: Annotated[Path | None, typer.Option(help="Also save the cells, as JSON lines.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also save the run and the cells, as JSON lines.")
+    ] = None,
     replies: RepliesPath = REPLIES,
     seed: Seed = 0,
     embedder: EmbedderName = EMBEDDER,
@@ -72,23 +77,30 @@ def methods(
         raise InputError("nothing to measure: give --data locomo=FOLDER, or --code FOLDER")
     options = TableOptions(tuple(dict.fromkeys(budget or BUDGETS)), limit, seed)
     cells = MethodTable()
+    settings = {
+        "data": {chosen.name: sha256_of(path) for chosen, path in named},
+        "code": sorted(folder.name for folder in code.iterdir() if folder.is_dir()) if code else [],
+        "model": llm and Path(llm).stem,
+        "embedder": embedder,
+    }
+    run = this_run("methods", "", seed, settings)
     with ExitStack() as opened:
         writer = opened.enter_context(kept_model(llm, replies)) if llm else None
         progress = opened.enter_context(progress_bar("methods"))
         model = QuestionCache(open_embedder(embedder))
         for chosen, path in named:
             measure_texts(cells, chosen, path, model, writer, options, progress)
-            _save(cells, out)
+            _save(run, cells, out)
         if code is not None:
             measure_code(cells, code, options, progress)
-            _save(cells, out)
-    typer.echo(cells.markdown(options.budgets))
+            _save(run, cells, out)
+    typer.echo(methods_table(cells.rows()))
 
 
-def _save(cells: MethodTable, out: Path | None) -> None:
-    """Save the cells so far: each benchmark may take hours."""
+def _save(run: RunHeader, cells: MethodTable, out: Path | None) -> None:
+    """Save the cells so far, below a line with the run: each benchmark may take hours."""
     if out is not None:
-        replace_file(out, json_lines_of(cells.rows()).encode())
+        replace_file(out, json_lines_of([with_header(run, {}), *cells.rows()]).encode())
 
 
 def _benchmark(given: str) -> tuple[Benchmark, Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from treering.bench.embedding import QuestionCache
+from treering.bench.kept_replies import kept_model
 from treering.bench.read import read_as
 from treering.bench.report import Scores, table
 from treering.bench.results import read
@@ -22,17 +23,20 @@ from treering.bench.trees.update import UpdateOptions, update_figures
 from treering.bench.trees.words import (
     CORPORA,
     WAYS,
+    Planting,
     WordOptions,
     word_figures,
     word_shares,
     word_table,
 )
 from treering.cli.bench.options import (
+    REPLIES,
     DataPath,
     EmbedderName,
     FigureOptions,
     PlotFolder,
     PlotForm,
+    RepliesPath,
     chosen_among,
     log,
     progress_bar,
@@ -41,7 +45,6 @@ from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering.llm.settings import open_llm
 from treering.views.tree.settings import Route
 
 app = typer.Typer(
@@ -101,22 +104,47 @@ def words(
         str | None,
         typer.Option(metavar="SPEC", help="Write the summaries with this model, else none does."),
     ] = None,
+    replies: RepliesPath = REPLIES,
+    fragment: Annotated[
+        str | None, typer.Option(help='How long fragments of text are, such as "512 tokens".')
+    ] = None,
+    route: Annotated[
+        Route | None, typer.Option(help="What stands for a summary while the tree grows.")
+    ] = None,
+    summary_tokens: Annotated[
+        int | None, typer.Option(min=0, help="Of a summary, at most; 0 for no limit.")
+    ] = None,
+    base: Annotated[float | None, typer.Option(help="The threshold θ0 of the tree.")] = None,
+    rate: Annotated[float | None, typer.Option(help="How fast it grows with depth, λ.")] = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Show each way's paired difference from this one.")
+    ] = None,
     embedder: EmbedderName = EMBEDDER,
 ) -> None:
     """Share of the answers' words in contexts from the tree and flat search, at equal budgets."""
     [name] = chosen_among([name], tuple(CORPORA))
     ways = chosen_among(way or list(WAYS), tuple(WAYS))
-    options = WordOptions(ways, tuple(budget or BUDGETS), sample)
+    if reference is not None:
+        chosen_among([reference], ways)
+    planting = Planting(fragment, route, summary_tokens, base, rate)
+    options = WordOptions(ways, tuple(budget or BUDGETS), sample, planting)
     corpora = read_as(name, data, CORPORA[name](data))
     chosen = (corpus for corpus in corpora if not only or corpus.name in only)
     with ExitStack() as opened, progress_bar(f"tree words {name}") as progress:
-        writer = opened.enter_context(closing(open_llm(summaries))) if summaries else None
+        writer = opened.enter_context(kept_model(summaries, replies)) if summaries else None
         model = QuestionCache(open_embedder(embedder))
-        shares = word_shares(chosen, options, model, writer, progress)
-    if not shares:
+        measured = word_shares(chosen, options, model, writer, progress)
+    if not measured.shares:
         raise InputError(f"{data} holds no question of {', '.join(only or [name])}")
-    settings = {"corpora": name, "embedder": embedder, "summaries": writer and writer.model}
-    figures.show("tree words", word_figures(shares), data, settings, word_table(shares))
+    settings = {
+        "corpora": name,
+        "only": only,
+        "embedder": embedder,
+        "summaries": writer and writer.model,
+        **asdict(planting),
+    }
+    table = word_table(measured.shares, reference)
+    figures.show("tree words", word_figures(measured), data, settings, table)
 
 
 @command(app)

@@ -66,7 +66,7 @@ def candidates(
     below = np.eye(len(nodes), len(leaves), dtype=np.bool_)
     for column, leaf in enumerate(leaves):
         for node in above[leaf]:
-            agreement[row[node], column] = _share(words[leaf], words[node])
+            agreement[row[node], column] = share(words[leaf], words[node])
             below[row[node], column] = True
     return CoverCandidates(
         nodes,
@@ -78,15 +78,19 @@ def candidates(
     )
 
 
-def cover(options: CoverCandidates, budget: int) -> list[int]:
-    """The nodes to show within ``budget`` tokens; leaves alone where no summary covers more."""
+def cover(options: CoverCandidates, budget: int, least: float = 0.0) -> list[int]:
+    """The nodes to show within ``budget`` tokens; leaves alone where no summary covers more.
+
+    ``least`` is what is covered without summaries at least: where no leaf fits as a whole, a
+    context without summaries still shows the beginning of the best one.
+    """
     taken: list[int] = []
     left = budget
     for row in range(len(options.relevance)):  # most relevant first
         if options.tokens[row] <= left:
             taken.append(row)
             left -= int(options.tokens[row])
-    covered = _covered(options, taken)
+    covered = max(_covered(options, taken), least)
     waiting = list(range(len(options.relevance), len(options.nodes)))
     while waiting:
         # Of all summaries the one with which most is covered; then again, with what is shown now.
@@ -125,5 +129,6 @@ def _covered(options: CoverCandidates, taken: Sequence[int]) -> float:
     return float(best @ options.relevance)
 
 
-def _share(of: Set[int], among: Set[int]) -> float:
+def share(of: Set[int], among: Set[int]) -> float:
+    """The share of some words that is among others."""
     return len(of & among) / len(of) if of else 0.0

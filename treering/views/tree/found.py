@@ -10,13 +10,13 @@ import numpy as np
 
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
-from treering.search.context import Candidate, CountTokens, arranged, cost_of
+from treering.search.context import Candidate, CountTokens, arranged, beginning, cost_of
 from treering.search.rank import RankedRows, Ranking
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
 from treering.search.terms import terms
 from treering.views.tree import store
-from treering.views.tree.cover import candidates, cover
+from treering.views.tree.cover import candidates, cover, share
 from treering.views.tree.search import Allowed, NodeSnapshot, relevance
 from treering.views.tree.shape import Tree
 
@@ -87,7 +87,10 @@ def mixed_context(
     shown = _shown(ranked, 0, speaks_for)
     tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
     words = {row: _words(texts) for row, texts in shown.items()}
-    taken = cover(candidates(relevant, above, tokens, words), budget)
+    best = next(iter(relevant))
+    part = _words(beginning(shown[best][0], budget, count))
+    least = relevant[best] * share(words[best], part)
+    taken = cover(candidates(relevant, above, tokens, words), budget, least)
     if all(row < wide.texts for row in taken):
         return None
     return arranged(query, [text for row in taken for text in shown[row]], budget, count)
