@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
+import sys
+from contextlib import suppress
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,3 +37,31 @@ def without(
     firsts = [0, *(gone[breaks] + 1).tolist(), int(gone[-1]) + 1]
     stops = [int(gone[0]), *gone[breaks + 1].tolist(), len(values)]
     return np.concatenate([values[a:b] for a, b in zip(firsts, stops, strict=True)], out=out)
+
+
+def union(*parts: Codes) -> Codes:
+    """What is in any of some arrays, ascending and once.
+
+    ``np.unique`` takes ten times as long: it hashes, and only then sorts.
+    """
+    every: Codes = np.sort(np.concatenate(parts))
+    is_first = np.ones(len(every), dtype=np.bool_)
+    np.not_equal(every[1:], every[:-1], out=is_first[1:])
+    return every[is_first]
+
+
+LARGE_PAGE = 2 << 20
+
+
+def zeros_in_large_pages(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Zeros in pages of 2 MB, where the system has them and the array fills one.
+
+    A matrix that is read from one end to the other is read up to a quarter faster so.
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if sys.platform != "linux" or size < LARGE_PAGE:
+        return np.zeros(shape, dtype=dtype)
+    room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a kernel without them
+        room.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(room, dtype=dtype, count=prod(shape)).reshape(shape)

@@ -19,6 +19,7 @@ from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
+from treering.search.relations.asked import ReplyTo
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.defaults import DEFAULTS, Weighted
 from treering.search.relations.feedback import Feedback
@@ -135,7 +136,7 @@ def test_default_stands_for_the_relations_of_the_kind_of_content(space: TaskSpac
     faded = named("with:default(w=0.1)@9").pick
     assert faded is not None
     context = ContextRelation(w=0.1, within="session")
-    related = [Weighted(context, 9.0), Weighted(Feedback(), 9.0)]
+    related = [Weighted(context, 9.0), Weighted(Feedback(), 9.0), Weighted(ReplyTo(), 9.0)]
     assert faded(space, asked) == space.search(asked, relations=related)
 
 

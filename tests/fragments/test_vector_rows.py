@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.arrays import Floats
+from treering.arrays import LARGE_PAGE, Floats, zeros_in_large_pages
 from treering.embed.quantised import quantised, restored
 from treering.search.vectors import Block
 from treering.views.fragments.vector_rows import VectorRows
@@ -78,3 +78,33 @@ def test_floats_become_eight_bits_row_by_row(size: int, seed: int) -> None:
     halved = rows.quantised().matrix()
     assert not size or not halved.is_exact
     np.testing.assert_array_equal(np.asarray(halved), restored(*quantised(vectors)))
+
+
+def test_rows_in_large_pages_equal_the_plain_matrix_after_some_went() -> None:
+    width, per_block = 2_048, 1_024
+    rng = np.random.default_rng(0)
+    codes = rng.integers(-127, 128, size=(3 * per_block + 5, width), dtype=np.int8)
+    rows = VectorRows(width, exact=False, block_bytes=LARGE_PAGE)
+    rows.extend(len(codes))
+    ones = np.ones(len(codes), dtype=np.float32)
+    rows.place(np.arange(len(codes)), Block(codes, ones))
+    before = rows.matrix()
+    gone = np.array([3, 2 * per_block + 1, 2 * per_block + 2, len(codes) - 2])
+    rows.remove(gone)
+    kept = np.delete(codes, gone, axis=0)
+    np.testing.assert_array_equal(np.asarray(rows.matrix()), kept)
+    more = rng.integers(-127, 128, size=(7, width), dtype=np.int8)
+    rows.extend(len(more))
+    rows.place(np.arange(len(kept), len(rows)), Block(more, ones[: len(more)]))
+    np.testing.assert_array_equal(np.asarray(rows.matrix()), np.concatenate([kept, more]))
+    np.testing.assert_array_equal(np.asarray(before), codes)
+
+
+@pytest.mark.parametrize("size", [0, 5, LARGE_PAGE - 4, LARGE_PAGE, 2 * LARGE_PAGE + 4])
+def test_zeros_in_large_pages_are_zeros_that_can_be_written(size: int) -> None:
+    zeros = zeros_in_large_pages((size // 4, 1), np.float32)
+    assert zeros.shape == (size // 4, 1)
+    assert zeros.dtype == np.float32
+    assert not zeros.any()
+    zeros += 1
+    assert zeros.all()

@@ -95,6 +95,9 @@ def test_growing_in_chunks_and_shrinking_equals_an_index_made_at_once(
             corpus = [one for one, keep in zip(corpus, kept, strict=True) if keep]
     assert len(grown) == len(corpus)
     assert_scores(grown.score(counted(query)), formula(corpus, query))
+    # What is gone counts no more, though its postings are still there.
+    asked = counted(query)[:, 0].tolist()
+    assert grown.rarity(asked) == index(corpus).rarity(asked)
 
 
 @given(corpus=documents, query=questions, seed=st.integers(0, 99))

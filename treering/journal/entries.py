@@ -370,6 +370,18 @@ def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]
     return {int(row[0]): str(row[1]) for row in rows}
 
 
+def endings(reader: Reader, seqs: Collection[int], size: int) -> dict[int, str]:
+    """The last characters of entries, ``size`` of each, by sequence number."""
+    rows = reader.rows(
+        "SELECT e.seq, CASE WHEN length(b.text) > CAST(? AS INTEGER)"
+        " THEN substr(b.text, length(b.text) - CAST(? AS INTEGER) + 1) ELSE b.text END"
+        " FROM entry e JOIN body b ON b.id = e.body"
+        " WHERE e.seq IN (SELECT value FROM json_each(?))",
+        (size, size, json.dumps(sorted(set(seqs)))),
+    )
+    return {int(row[0]): str(row[1]) for row in rows}
+
+
 def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
     """The digests of entries by sequence number, not compared with what they are of; those that
     have gone are left out. A digest changes when its entry is rewritten.

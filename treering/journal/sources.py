@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from treering.journal import labels
@@ -32,6 +33,16 @@ def sources_named(reader: Reader, space: int, name: str) -> list[int]:
         f"SELECT s.id FROM source s WHERE s.space = ? AND {clause}", (space, *params)
     )
     return [int(row[0]) for row in rows]
+
+
+def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
+    """The names of sources by their numbers; of a page and the like that of the whole document."""
+    rows = reader.rows(
+        "SELECT s.id, n.text FROM source s JOIN label n ON n.id = coalesce(s.document, s.name)"
+        " WHERE s.id IN (SELECT value FROM json_each(?))",
+        (json.dumps(sorted(numbers)),),
+    )
+    return {int(row[0]): str(row[1]) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +26,29 @@ SEALED = 1 << 17
 
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
+PIECE = 1 << 14  # postings scored at a time
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
 
+FEW_POSTINGS = 1_024
+"""Postings of a term up to which they are put together once they are looked up."""
+
 Slots = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows that hold a term, ascending, and how often each does."""
+
+    rows: Slots
+    counts: NDArray[np.uint16]
 
 
 class StoredPostings(Protocol):
     """The postings of terms that are not in main memory."""
 
-    def read(self, terms: NDArray[np.uint32]) -> PostingRun:
-        """The postings of some terms, with the rows that they are of."""
+    def read(self, terms: NDArray[np.uint32]) -> Sequence[Sequence[RowCounts]]:
+        """The postings of each of some terms, in parts whose rows ascend from one to the next."""
         ...
 
     def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -48,13 +60,16 @@ class StoredPostings(Protocol):
 class PostingRun:
     """Which rows hold which terms how often, sorted by term.
 
-    The postings of ``terms[i]`` are at ``starts[i]:starts[i + 1]``; their rows ascend.
+    The postings of ``terms[i]`` are at ``starts[i]:starts[i + 1]``; their rows ascend. None is
+    below ``first``. ``gone`` has the term of each posting whose row is gone, sorted.
     """
 
     terms: NDArray[np.uint32]
     starts: NDArray[np.int64]
     rows: NDArray[np.int32]
     counts: NDArray[np.uint16]
+    first: int = 0
+    gone: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, dtype=np.uint32))
 
     @classmethod
     def of(
@@ -79,12 +94,33 @@ class PostingRun:
 
     def postings(self, terms: NDArray[np.uint32]) -> list[slice]:
         """Where the postings of each term are; empty where it has none."""
-        # An unknown term gets the place where it would stand: the end, or another term's.
-        at = np.minimum(np.searchsorted(self.terms, terms), max(len(self.terms) - 1, 0))
+        starts, stops = self._bounds(terms)
+        return list(map(slice, starts.tolist(), stops.tolist()))
+
+    def _bounds(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if not len(self.terms):
-            return [slice(0, 0)] * len(terms)
-        stops = np.where(self.terms[at] == terms, self.starts[at + 1], self.starts[at])
-        return list(map(slice, self.starts[at].tolist(), stops.tolist()))
+            nowhere = np.zeros(len(terms), dtype=np.int64)
+            return nowhere, nowhere
+        # An unknown term gets the place where it would stand: the end, or another term's.
+        at = np.minimum(self.terms.searchsorted(terms), len(self.terms) - 1)
+        starts = self.starts[at]
+        return starts, np.where(self.terms[at] == terms, self.starts[at + 1], starts)
+
+    def frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """How many rows hold each term, but for those that are gone."""
+        starts, stops = self._bounds(terms)
+        held: NDArray[np.int64] = stops - starts
+        if len(self.gone):
+            held -= self.gone.searchsorted(terms, "right") - self.gone.searchsorted(terms)
+        return held
+
+    def after(self, gone: Slots) -> PostingRun:
+        """The same postings, where some more rows are gone."""
+        # One row is mostly what goes at a time, and compared in a tenth of the time.
+        is_gone = self.rows == gone if len(gone) == 1 else np.isin(self.rows, gone)
+        places = np.flatnonzero(is_gone)
+        terms = self.terms[self.starts.searchsorted(places, "right") - 1]
+        return replace(self, gone=np.sort(np.concatenate([self.gone, terms])))
 
     def kept(self, alive: NDArray[np.bool_], number: Slots) -> PostingRun:
         """The postings of the rows that are ``alive``, under their new ``number``."""
@@ -95,11 +131,17 @@ class PostingRun:
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """The slots that hold a term, and how often: as the runs have them. No slot is in two."""
+    """The slots that hold a term, and how often: as the runs have them, or put together if they are
+    few. No slot is in two.
+    """
 
     idf: np.float32
     slots: list[Slots]
     counts: list[NDArray[np.uint16]]
+
+
+_Parts = tuple[list[Slots], list[NDArray[np.uint16]]]
+"""Slots and how often, part by part."""
 
 
 def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
@@ -153,7 +195,6 @@ class Lexical:
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
         self._stored: StoredPostings | None = None  # the postings that are not here
-        self._read_terms = np.zeros(0, dtype=np.uint32)
 
     def __len__(self) -> int:
         return self._lengths.size - len(self._gone)
@@ -165,7 +206,8 @@ class Lexical:
     def grown(self, postings: PostingRun, lengths: NDArray[np.int32]) -> Lexical:
         """This index with ``len(lengths)`` rows more, whose places ``postings`` count from 0."""
         result = Lexical()
-        run = replace(postings, rows=postings.rows + np.int32(self._lengths.size))
+        first = self._lengths.size
+        run = replace(postings, rows=postings.rows + np.int32(first), first=first)
         result._runs = tuple(_merged([*self._runs, run]))
         result._lengths = self._lengths.extended(lengths, self._end.acquire(False))
         result._total = self._total + int(lengths.sum())
@@ -184,22 +226,11 @@ class Lexical:
         result._gone, result._is_gone = self._gone, self._is_gone
         return result
 
-    def _runs_of(self, terms: NDArray[np.uint32]) -> tuple[PostingRun, ...]:
-        """The runs that have all postings of some terms."""
-        if self._stored is not None:
-            missing = np.setdiff1d(terms, self._read_terms)
-            if len(missing):
-                postings = self._stored.read(missing)
-                slots = self._slots(postings.rows.astype(np.int64)).astype(np.int32)
-                self._runs = (*self._runs, replace(postings, rows=slots))
-                self._read_terms = np.union1d(self._read_terms, missing)
-        return self._runs
-
     def shrunk(self, rows: Codes) -> Lexical:
         """This index without some rows, given ascending; the later ones move up."""
         gone = self._slots(rows).astype(np.int32)
         result = Lexical()
-        result._runs, result._lengths = self._runs, self._lengths
+        result._runs, result._lengths = self._runs_without(gone), self._lengths
         result._end.acquire()  # the free end stays that of this index
         result._total = self._total - int(self._lengths.values[gone].sum())
         result._gone = np.insert(self._gone, np.searchsorted(self._gone, gone), gone)
@@ -209,6 +240,16 @@ class Lexical:
         if len(result._gone) > MOST_GONE * self._lengths.size:
             result._compact(is_gone)
         return result
+
+    def _runs_without(self, gone: Slots) -> tuple[PostingRun, ...]:
+        """The runs, where some more slots have no row, given ascending."""
+        firsts = [run.first for run in self._runs[1:]]
+        # Each run has the postings of the slots up to the next one.
+        parts = np.split(gone, np.searchsorted(gone, firsts))
+        return tuple(
+            run.after(part) if len(part) else run
+            for run, part in zip(self._runs, parts, strict=False)
+        )
 
     def kept(self, keep: NDArray[np.bool_]) -> Lexical:
         """This index without the rows where ``keep``, shape (N,), is False; others move up."""
@@ -243,7 +284,10 @@ class Lexical:
         """Number the rows anew, so that each has the slot of its own number."""
         alive = ~is_gone
         number = (np.cumsum(alive) - 1).astype(np.int32)
-        runs = [run.kept(alive, number) for run in self._runs]
+        runs = [
+            replace(run.kept(alive, number), first=int(np.count_nonzero(alive[: run.first])))
+            for run in self._runs
+        ]
         self._runs = tuple(run for run in runs if len(run.rows))
         lengths = self._lengths.values[alive]
         self._lengths = _Lengths(lengths, len(lengths))
@@ -257,6 +301,9 @@ class Lexical:
         slots: Codes = rows + np.searchsorted(before, rows, side="right")
         return slots
 
+    def _slots32(self, rows: Slots) -> Slots:
+        return self._slots(rows.astype(np.int64)).astype(np.int32) if len(self._gone) else rows
+
     def score(self, query: Terms, shares: Floats | None = None) -> Floats:
         """BM25 of every row for a query, shape (N,); each term of the query counts once.
 
@@ -268,22 +315,21 @@ class Lexical:
             if not postings.slots:
                 continue
             idf = postings.idf if shares is None else postings.idf * shares[place]
-            # As numpy indexes with them: else each of the uses would make them so.
-            slots = np.concatenate(postings.slots, dtype=np.intp)
-            weights = np.concatenate(postings.counts, dtype=np.float32)
-            norm = norms[slots]
-            norm += weights
-            weights *= idf * np.float32(K1 + 1)
-            weights /= norm
-            # A row occurs once in the postings of a term, so += loses nothing.
-            scores[slots] += weights
+            for slots, counts in _in_pieces(postings):
+                weights = counts.astype(np.float32)
+                norm = norms[slots]
+                norm += weights
+                weights *= idf * np.float32(K1 + 1)
+                weights /= norm
+                # A row occurs once in the postings of a term, so += loses nothing.
+                scores[slots] += weights
         return without(scores, self._gone)
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
         """The idf of terms."""
         asked = list(terms)
-        looked_up = self._looked_up(np.array(asked, dtype=np.uint32))
-        return {term: float(postings.idf) for term, postings in zip(asked, looked_up, strict=True)}
+        frequencies = self._frequencies(np.array(asked, dtype=np.uint32))
+        return dict(zip(asked, self._idf(frequencies).tolist(), strict=True))
 
     def most_rarity(self, terms: Collection[int]) -> dict[int, float]:
         """What the idf of terms is at most. Of stored postings it is told without reading them."""
@@ -293,15 +339,15 @@ class Lexical:
         fewest = self._stored.fewest(np.array(asked, dtype=np.uint32)).tolist()
         return {term: float(self._idf(few)) for term, few in zip(asked, fewest, strict=True)}
 
-    def _frequency(self, rows: Slots) -> int:
-        """How many of the slots that hold a term have a row."""
-        if self._is_gone is None:
-            return len(rows)
-        # Whichever are fewer are looked up among the others.
-        is_gone = (
-            self._is_gone[rows] if len(rows) < len(self._gone) else _are_among(rows, self._gone)
-        )
-        return len(rows) - int(np.count_nonzero(is_gone))
+    def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """How many rows hold each term. No posting is looked at: the words of texts are many."""
+        if self._stored is not None:
+            looked_up = self._looked_up(terms)
+            return np.array([sum(map(len, of_term.slots)) for of_term in looked_up], dtype=np.int64)
+        held = np.zeros(len(terms), dtype=np.int64)
+        for run in self._runs:
+            held += run.frequencies(terms)
+        return held
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
@@ -378,25 +424,62 @@ class Lexical:
         entries = [entry for entry in seen if entry is not None]
         if len(entries) == len(looked_for):
             return entries
-        parts: list[tuple[list[Slots], list[NDArray[np.uint16]]]] = [([], []) for _ in looked_for]
-        for run in self._runs_of(terms):
-            for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
-                if where.stop > where.start:
-                    slots.append(run.rows[where])
-                    counts.append(run.counts[where])
+        is_stored = self._stored is not None
+        parts = self._of_stored(terms) if is_stored else self._of_runs(terms)
+        held = [sum(map(len, slots)) for slots, _ in parts]
+        idfs = self._idf(np.array(held) if is_stored else self._frequencies(terms))
         entries = [
-            TermPostings(self._idf(sum(map(self._frequency, slots))), slots, counts)
-            for slots, counts in parts
+            TermPostings(idf, *_joined_if_few(slots, counts))
+            for idf, (slots, counts) in zip(idfs, parts, strict=True)
         ]
         if len(self._terms_seen) >= TERMS_SEEN:
             self._terms_seen.clear()
         self._terms_seen.update(zip(looked_for, entries, strict=True))
         return entries
 
-    def _idf(self, frequency: int) -> np.float32:
+    def _of_runs(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+        """The slots that hold each of some terms, and how often, run by run."""
+        parts: list[_Parts] = [([], []) for _ in terms]
+        for run in self._runs:
+            for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
+                if where.stop > where.start:
+                    slots.append(run.rows[where])
+                    counts.append(run.counts[where])
+        return parts
+
+    def _of_stored(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+        """As ``_of_runs``, of the postings that are not here. Of these no row is gone."""
+        assert self._stored is not None  # asked before
+        parts: list[_Parts] = []
+        for of_term in self._stored.read(terms):
+            some = [part for part in of_term if len(part.rows)]
+            slots = [self._slots32(part.rows) for part in some]
+            parts.append((slots, [part.counts for part in some]))
+        return parts
+
+    def _idf(self, frequency: Any) -> Any:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
-        idf: np.float32 = np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
-        return idf
+        return np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _joined_if_few(slots: list[Slots], counts: list[NDArray[np.uint16]]) -> _Parts:
+    """Postings of the runs, put together where that takes less than looking at each run's.
+
+    Those of common words are many, and stay where they are.
+    """
+    if len(slots) < 2 or sum(map(len, slots)) > FEW_POSTINGS:
+        return slots, counts
+    return [np.concatenate(slots)], [np.concatenate(counts)]
+
+
+def _in_pieces(
+    postings: TermPostings,
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint16]]]:
+    """Slots, as numpy indexes with them, and counts, so many that they stay in the cache."""
+    for slots, counts in zip(postings.slots, postings.counts, strict=True):
+        for start in range(0, len(slots), PIECE):
+            part = slice(start, start + PIECE)
+            yield slots[part].astype(np.intp), counts[part]
 
 
 def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
@@ -408,8 +491,7 @@ def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
 
 def _are_among(rows: Slots, slots: Slots | Codes) -> NDArray[np.bool_]:
     """Which slots are among those of a term, which ascend."""
-    at = np.minimum(rows.searchsorted(slots), len(rows) - 1)
-    among: NDArray[np.bool_] = rows[at] == slots
+    among: NDArray[np.bool_] = rows.take(rows.searchsorted(slots), mode="clip") == slots
     return among
 
 
@@ -427,4 +509,6 @@ def _joined(first: PostingRun, second: PostingRun) -> PostingRun:
     order = np.argsort(terms, kind="stable")  # finds what is in order, and merges that: no sorting
     rows = np.concatenate([first.rows, second.rows])[order]
     counts = np.concatenate([first.counts, second.counts])[order]
-    return PostingRun.in_order(terms[order], rows, counts)
+    run = PostingRun.in_order(terms[order], rows, counts)
+    gone = np.sort(np.concatenate([first.gone, second.gone]))
+    return replace(run, first=first.first, gone=gone)

@@ -87,7 +87,7 @@ def with_mentions(
         for row, given in finder.supported(ranking, number, query, hits).items():
             support[row, number] = alpha * given
             ranking.scores[row, number] += np.float32(alpha * given)
-    return replace(ranking, mentions=support)
+    return replace(ranking, noted={**ranking.noted, Mention().name: support})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -18,8 +17,9 @@ from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.own import Mode, OwnScores, RawScores, fuse, pieces, raw_scores
 from treering.search.parts import PartsTerm, by_parts
-from treering.search.refine import Refinement
+from treering.search.refine import Refinement, pass_on, reached
 from treering.search.related import (
+    RelatedPart,
     RelatedTerm,
     beside_messages,
     neighbours,
@@ -27,12 +27,11 @@ from treering.search.related import (
     relate,
     summed,
 )
-from treering.search.relations.asked import Parts, Role, When, Wish
+from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import Labels
+from treering.search.relations.contract import Labels, LocalOperator
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
-from treering.search.relations.mention import Mention
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms, terms, words
@@ -42,8 +41,20 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well where they may belong before them."""
 
-UNSURE = tuple(relation().name for relation in (Feedback, When, Role, Wish, Parts))
+BEST = 256
+"""Of vectors that stay in the database, those of the best by what is known at first are looked up,
+and of what is near them."""
+
+PASSED_ON = 0.001
+"""A share of a score that is passed on no further where a few scores change."""
+
+UNSURE = tuple(
+    relation().name for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo)
+)
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
+
+GROUP = 64
+"""Rows of which the best one is looked at first where few of many are looked for."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
@@ -58,10 +69,14 @@ class ScoreTerm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NamedTerm:
-    """A bonus for the turns of the speakers that a query names; ``speakers`` has those by query."""
+    """A bonus for the turns of the speakers that a query names; ``speakers`` has those by query.
+
+    There are so many ``codes`` of speakers.
+    """
 
     speaker: Labels
     speakers: Sequence[frozenset[int]]
+    codes: int
 
     def at(self, row: int, query: int) -> float:
         """That of one row for one query."""
@@ -70,9 +85,13 @@ class NamedTerm:
     def add_to(self, total: Floats) -> None:
         """Add it to scores of shape (N, Q)."""
         for column, speakers in zip(total.T, self.speakers, strict=True):
-            for speaker in sorted(speakers):
-                for piece in pieces(len(column)):
-                    column[piece] += (self.speaker[piece] == speaker) * NAMED_SPEAKER
+            if not speakers:
+                continue
+            # By code; the place at the end is that of MISSING, which is -1.
+            bonus = np.zeros(self.codes + 1, dtype=np.float32)
+            bonus[list(speakers)] = NAMED_SPEAKER
+            for piece in pieces(len(column)):
+                column[piece] += bonus.take(self.speaker[piece], mode="wrap")
 
 
 class RankedRows(Protocol):
@@ -105,10 +124,10 @@ class RankedRows(Protocol):
 class Ranking:
     """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
 
-    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``mentions`` is what
-    comes to that, by row and query, of the relation of that name. With a ``refinement`` the scores
-    are those of vectors in eight bits, until ``best`` makes those of the rows it returns exact,
-    and of those that come as near to them as scores may be off.
+    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``noted`` is what
+    comes to that, by row and query, of relations that speak of few rows. With a ``refinement`` the
+    scores are those of vectors in eight bits, until ``best`` makes those of the rows it returns
+    exact, and of those that come as near to them as scores may be off.
     """
 
     snapshot: Snapshot
@@ -119,7 +138,7 @@ class Ranking:
     standings: Standings
     share: Floats | None = None
     refinement: Refinement | None = None
-    mentions: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    noted: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict)
 
     def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
         """What is known of how well each of some fragments answers a query (see ``FEATURES``)."""
@@ -142,7 +161,8 @@ class Ranking:
         """The score of a fragment but for the terms that make none surer."""
         extra = sum(self.terms[name].at(row, query) for name in UNSURE if name in self.terms)
         share = 1.0 if self.share is None else float(self.share[row])
-        return float(self.scores[row, query]) - share * extra
+        of_few = (self.noted[name].get((row, query), 0.0) for name in UNSURE if name in self.noted)
+        return float(self.scores[row, query]) - share * extra - sum(of_few)
 
     def confidence(self, rows: Codes, query: int) -> list[float]:
         """The probability of each of some fragments that it answers a query."""
@@ -153,8 +173,10 @@ class Ranking:
         bm25, cosine = self.raw.bm25, self.raw.cosine
         share = 1.0 if self.share is None else float(self.share[row])
         terms = {name: share * term.at(row, query) for name, term in self.terms.items()}
-        if (row, query) in self.mentions:
-            terms[Mention().name] = self.mentions[row, query]
+        of_few = {
+            name: rows[row, query] for name, rows in self.noted.items() if (row, query) in rows
+        }
+        terms.update(of_few)
         return Why(
             terms=terms,
             bm25=None if bm25 is None else float(bm25[row, query]),
@@ -185,17 +207,29 @@ class Ranking:
 def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes:
     """The rows of the k highest of some scores, shape (N,), highest first; ties by row."""
     if allowed is not None:
-        scores = np.where(allowed, scores, np.float32(-np.inf))
-    total = len(scores) if allowed is None else int(np.count_nonzero(allowed))
-    k = min(k, total)
+        among = np.flatnonzero(allowed)
+        best: Codes = among[top_rows(scores[among], k, None)]
+        return best
+    k = min(k, len(scores))
     if not k:
         return np.zeros(0, dtype=np.int64)
     # All rows that reach the k-th best score: a partition alone would cut ties by chance.
-    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
-    rows = np.flatnonzero(scores >= threshold)
+    rows = np.flatnonzero(scores >= _kth_best(scores, k))
     order = np.argsort(-scores[rows], kind="stable")
-    best: Codes = rows[order][:k]
-    return best
+    top: Codes = rows[order][:k]
+    return top
+
+
+def _kth_best(scores: Floats, k: int) -> np.float32:
+    """The k-th highest of some scores."""
+    groups = len(scores) // GROUP
+    if groups > k:
+        # The k-th best of the best of groups is reached by k scores or more, so by the k best of
+        # all; there are few such, and the groups' best are found without sorting anything.
+        best = scores[: groups * GROUP].reshape(GROUP, groups).max(axis=0)
+        scores = scores[scores >= np.partition(best, groups - k)[groups - k]]
+    best_first: np.float32 = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return best_first
 
 
 def rank(
@@ -234,19 +268,22 @@ def rank(
     )
 
     def look_up(outside: Outside, vectors: Floats, bm25: Floats | None) -> FoundCosines:
-        score = partial(line.by_found, bm25)
-        return outside.cosines(vectors, bm25, allowed, line.near, score, of_time)
+        return outside.cosines(vectors, bm25, allowed, of_time)
 
     raw = raw_scores(snapshot, line.queries, vectors, mode, look_up)
-    scored = line.scored(raw)
+    plain = line.plain(raw)
+    if raw.found is not None and vectors is not None:
+        plain = line.completed(plain, raw, raw.found, vectors, allowed)
+    scored = line.scored(plain, raw.found)
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
-        dense, share = scored.own.terms["dense"], scored.share
-        operators = [part for term in scored.related.values() for part in term.parts]
-        alpha = max(_alphas(plan, scored.related))
+        alpha = max(_alphas(plan, plain.related))
+        dense, parts = plain.own.terms["dense"], plain.parts
         refinement = Refinement(
-            snapshot, raw.cosine, dense, vectors, operators, alpha, share, exact
+            snapshot, raw.cosine, dense, vectors, parts, alpha, plain.share, exact
         )
+        if raw.found is not None:  # what was looked up is as good as exact: it is in halves
+            refinement.refined.update(enumerate(raw.found.rows))
     return Ranking(
         snapshot,
         scored.scores,
@@ -254,21 +291,36 @@ def rank(
         raw,
         line.queries,
         scored.standings,
-        scored.share,
+        plain.share,
         refinement,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
-    """The scores of all fragments, (N, Q), and what they are the sum of."""
+class _PlainScores:
+    """The scores of all fragments, (N, Q), and what they are the sum of, but for what a query asks
+    for beside its words.
+    """
 
     own: OwnScores
     related: Mapping[str, RelatedTerm]
-    terms: dict[str, ScoreTerm]
+    terms: Mapping[str, ScoreTerm]
     scores: Floats
-    standings: Standings
     share: Floats | None
+
+    @property
+    def parts(self) -> list[RelatedPart]:
+        """What relations add."""
+        return [part for term in self.related.values() for part in term.parts]
+
+
+@dataclass(frozen=True, slots=True)
+class _WholeScores:
+    """The scores of all fragments, (N, Q), with what a query asks for beside its words."""
+
+    scores: Floats
+    terms: Mapping[str, ScoreTerm]
+    standings: Standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +340,8 @@ class _Line:
     asked: Mapping[str, BonusTerm]
     of_parts: PartsTerm | None
 
-    def scored(self, raw: RawScores) -> _Scored:
-        """The scores by BM25 and cosine of every fragment."""
+    def plain(self, raw: RawScores) -> _PlainScores:
+        """The scores by BM25 and cosine of every fragment, and by relations."""
         snapshot, plan = self.snapshot, self.plan
         own = fuse(snapshot, raw, self.queries, self.readable)
         scores = own.total()
@@ -303,11 +355,48 @@ class _Line:
         share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
         if share is not None:
             scores *= share[:, None]
-        standings = Standings.of(scores, raw.found)
-        for name, term in self._of_queries(raw.found).items():
-            term.add_to(scores, share)
-            parts[name] = term
-        return _Scored(own, related, parts, scores, standings, share)
+        return _PlainScores(own, related, parts, scores, share)
+
+    def scored(self, plain: _PlainScores, found: FoundCosines | None) -> _WholeScores:
+        """Those scores with what the queries ask for; those of ``plain`` change in place."""
+        standings = Standings.of(plain.scores, found)
+        terms = dict(plain.terms)
+        for name, term in self._of_queries(found).items():
+            term.add_to(plain.scores, plain.share)
+            terms[name] = term
+        return _WholeScores(plain.scores, terms, standings)
+
+    def completed(
+        self,
+        plain: _PlainScores,
+        raw: RawScores,
+        found: FoundCosines,
+        vectors: Floats,
+        allowed: NDArray[np.bool_] | None,
+    ) -> _PlainScores:
+        """With the cosines of the best by all that is known so far, and of what is near them."""
+        outside = self.snapshot.outside
+        assert outside is not None  # it has found the others
+        scores = plain.scores
+        of_queries = self._of_queries(found).values()
+        if of_queries:
+            scores = scores.copy(order="F")
+            for term in of_queries:
+                term.add_to(scores, plain.share)
+        best = [np.sort(top_rows(column, BEST, allowed)) for column in scores.T]
+        near = (neighbours(self.snapshot, self.relations, self.plan, rows) for rows in best)
+        changes = [
+            outside.add(found, rows, query, vectors[query]) for query, rows in enumerate(near)
+        ]
+        if not all(isinstance(part.operator, LocalOperator) for part in plain.parts):
+            return self.plain(raw)  # a change counts at many rows
+        scale = plain.own.terms["dense"].scale
+        for query, changed in enumerate(changes):
+            reach = reached(plain.parts, changed.rows, PASSED_ON)
+            own = np.zeros(len(reach), dtype=np.float32)
+            own[np.searchsorted(reach, changed.rows)] = changed.change * scale[query]
+            pass_on(plain.parts, own, reach, query, plain.scores, plain.share)
+        return plain
 
     def _of_queries(self, found: FoundCosines | None) -> dict[str, BonusTerm | PartsTerm]:
         """The terms of what queries ask for beside their words, and in their parts."""
@@ -318,14 +407,6 @@ class _Line:
         if self.of_parts is not None:
             of_queries[Parts().name] = self.of_parts
         return of_queries
-
-    def by_found(self, bm25: Floats | None, found: FoundCosines) -> Floats:
-        """The scores, (N, Q), by those cosines that are found so far."""
-        return self.scored(RawScores(bm25, found.values, found)).scores
-
-    def near(self, rows: Codes) -> Codes:
-        """These rows and those whose scores count much at them."""
-        return neighbours(self.snapshot, self.relations, self.plan, rows)
 
 
 def _readable(snapshot: Snapshot, queries: Sequence[str]) -> Floats | None:
@@ -369,4 +450,4 @@ def _named(snapshot: Snapshot, queries: Sequence[str]) -> NamedTerm | None:
         )
         for query in asked
     ]
-    return NamedTerm(snapshot.items.speaker, speakers) if any(speakers) else None
+    return NamedTerm(snapshot.items.speaker, speakers, len(names)) if any(speakers) else None

@@ -25,6 +25,7 @@ from treering.search.context import Candidate, CountTokens, assemble
 from treering.search.feedback import with_feedback
 from treering.search.filters import RowFilter
 from treering.search.hits import hits
+from treering.search.leading import with_leading
 from treering.search.marks import Marker, unmarked
 from treering.search.mentions import with_mentions
 from treering.search.own import MODES, Mode
@@ -245,6 +246,7 @@ class Searcher:
         """A ranking with the relations that are told of its best hits."""
         if not isinstance(ranking, Ranking):
             return ranking
+        ranking = with_leading(reader, ranking, plan, queries, allowed.mask)
         ranking = with_feedback(reader, self._corpus, ranking, plan, queries, allowed.best)
         return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
 

@@ -24,8 +24,8 @@ from treering.arrays import Codes, Floats, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import halves
 
-BLOCK_BYTES = 3 << 20
-"""Of one block: what a row that goes or comes late makes necessary to copy."""
+BLOCK_BYTES = 4 << 20
+"""Of one block: what a row that goes or comes late makes necessary to copy. Two large pages."""
 
 
 TRANSPOSED_BYTES = 128 << 20
@@ -57,10 +57,13 @@ class Block:
         scale = None if self.scale is None else self.scale[start:stop]
         return Block(self.rows[start:stop], scale)
 
-    def without(self, gone: Codes) -> Block:
-        """This block without some rows, which ascend."""
-        scale = None if self.scale is None else without(self.scale, gone)
-        return Block(without(self.rows, gone), scale)
+    def without(self, gone: Codes, room: Block) -> Block:
+        """This block without some rows, which ascend, in the first rows of a room for it."""
+        left = room.between(0, len(self) - len(gone))
+        without(self.rows, gone, out=left.rows)
+        if self.scale is not None:
+            without(self.scale, gone, out=left.scale)
+        return left
 
     def placed(self, places: Codes, vectors: Block) -> Block:
         """This block with other vectors at some places."""
@@ -259,3 +262,9 @@ def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
         out_dtype: Literal["float32", "float64"] = "float32" if is_small else "float64"
         return np.asarray(numkong.cdist(rows, others, "dot", out_dtype=out_dtype))
     return np.asarray(numkong.dots_packed(rows, numkong.dots_pack(others)))
+
+
+def power_sums(values: Floats) -> tuple[float, float]:
+    """The sum of some values, shape (N,), and that of their squares, added up in 64 bits."""
+    total, squares = _numkong().moments(np.ascontiguousarray(values))
+    return float(total), float(squares)

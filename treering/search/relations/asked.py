@@ -1,4 +1,4 @@
-"""Relations of a question to what it asks for beside its words: when, by whom, and by what rule."""
+"""What a question asks for beside its words: when, by whom, of what source, and by what rule."""
 
 from __future__ import annotations
 
@@ -33,3 +33,17 @@ class Parts(QueryRelation):
     """A long question asks for what answers one of its parts (see ``search.parts``)."""
 
     name: str = "parts"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSource(QueryRelation):
+    """A question that names a source asks for what that says (see ``search.leading``)."""
+
+    name: str = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTo(QueryRelation):
+    """The reply to a question is an answer to one like it (see ``search.leading``)."""
+
+    name: str = "reply"

@@ -8,13 +8,14 @@ is left. Both directions use the same factors.
 
 from __future__ import annotations
 
+import sys
 from math import ceil, log
 
 import numpy as np
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats, union
 
-FAINT = 1e-9
+FAINT = 1e-7
 """A share of a score that float32 does not tell from none."""
 
 PIECE = 1 << 15
@@ -26,7 +27,8 @@ class Chains:
 
     def __init__(self, factors: Floats) -> None:
         self.factors = factors
-        self._reach = _reach(factors)
+        self._largest = float(factors[1:].max(initial=0))
+        self._reach = min(len(factors), reach(self._largest, FAINT))
 
     def sums(self, scores: Floats) -> Floats:
         """``Σ_j (product of the factors between i and j) · scores[j]`` for every i; a new array."""
@@ -41,6 +43,20 @@ class Chains:
             near = _sums(self.factors[low:high], scores[low:high])
             sums[start:stop] = near[start - low : stop - low]
         return sums
+
+    def near(self, places: Codes, least: float, far: int) -> Codes:
+        """Places that a share of at least ``least`` of what is at one of some reaches, at most
+        ``far`` from it; those places, too. Sorted.
+        """
+        steps = np.arange(1, min(far, reach(self._largest, least)) + 1)
+        reached = [places]
+        # The factor at a place links it to the one before.
+        for at, link in ((-steps, 1 - steps), (steps, steps)):
+            links = places[:, None] + link
+            inside = (links > 0) & (links < len(self.factors))
+            shares = np.where(inside, self.factors.take(links, mode="clip"), 0).cumprod(axis=1)
+            reached.append((places[:, None] + at)[shares >= least])
+        return union(*reached)
 
     def mass(self, first: int, stop: int, margin: int) -> Floats:
         """The sums of ones for the items from ``first`` to ``stop``, found within a margin."""
@@ -68,9 +84,11 @@ def _sums(factors: Floats, scores: Floats) -> Floats:
     return forward
 
 
-def _reach(factors: Floats) -> int:
-    """Places beyond which nothing is left of any score."""
-    largest = float(factors[1:].max(initial=0))
-    if largest < FAINT:
+def reach(largest: float, least: float) -> int:
+    """Places beyond which less than a share of ``least`` is left of any score; at least 1.
+
+    No factor is above ``largest``.
+    """
+    if largest < least:
         return 1
-    return len(factors) if largest >= 1 else min(len(factors), ceil(log(FAINT) / log(largest)))
+    return sys.maxsize if largest >= 1 else ceil(log(least) / log(largest))

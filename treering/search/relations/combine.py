@@ -14,7 +14,7 @@ from treering.arrays import Floats
 from treering.errors import InputError
 from treering.records import Kind
 from treering.search.reading import RowChange
-from treering.search.relations.contract import Items, Operator, Rebinding, Relation
+from treering.search.relations.contract import Items, NullOperator, Operator, Rebinding, Relation
 from treering.search.relations.defaults import Weighted
 
 OWN_TERMS = frozenset({"lexical", "dense", "named"})
@@ -25,7 +25,9 @@ MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some b
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An operator over the items of one version of a space, and ``1 / W·1`` of it."""
+    """An operator over the items of one version of a space, and ``1 / W·1`` of it: shape (N,), or
+    (1,) where it is the same for all.
+    """
 
     version: int
     operator: Operator
@@ -60,7 +62,7 @@ class Relations:
             bound = self._bound.get(relation)
             if bound is None or bound.version != version:
                 operator = _rebound(relation, bound, items, change) or relation.bind(items)
-                bound = Bound(version, operator, _inverse(operator.mass()))
+                bound = Bound(version, operator, _shares(operator))
                 self._bound[relation] = bound
                 while len(self._bound) > MAX_BOUND:
                     self._bound.popitem(last=False)
@@ -80,6 +82,13 @@ def _rebound(
     if before is None or change is None or not isinstance(relation, Rebinding):
         return None
     return relation.rebind(before.operator, items, change)
+
+
+def _shares(operator: Operator) -> Floats:
+    """``1 / W·1`` of an operator; of one that relates nothing a single 0, for all items."""
+    if isinstance(operator, NullOperator):
+        return np.zeros(1, dtype=np.float32)
+    return _inverse(operator.mass())
 
 
 def _inverse(mass: Floats) -> Floats:

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, without
+from treering.arrays import Codes, Floats, union, without
 from treering.errors import InputError
 from treering.search.reading import ReadingOrder, RowChange
-from treering.search.relations.chains import FAINT, Chains
+from treering.search.relations.chains import FAINT, Chains, reach
 from treering.search.relations.columns import by_column
 from treering.search.relations.contract import MISSING, Items, Labels, Operator
 
@@ -73,22 +72,10 @@ class DecayOperator:
         """
         places = self._places(items)
         places = places[places < self._length]
-        factors = self._chains.factors
-        reached = [places]
-        for step in (-1, 1):
-            at, share = places, np.ones(len(places), dtype=np.float32)
-            for _ in range(FAR):
-                # The factor at a place links it to the one before.
-                link = np.maximum(at, at + step)
-                inside = (at + step >= 0) & (link < self._length)
-                at, share, link = at[inside] + step, share[inside], link[inside]
-                share = share * factors[link]
-                at, share = at[share >= least], share[share >= least]
-                if not len(at):
-                    break
-                reached.append(at)
-        every = np.unique(np.concatenate(reached))
-        return np.union1d(items, every if self._order is None else self._order[every])
+        every = self._chains.near(places, least, FAR)
+        if self._order is None:
+            return union(items, every)
+        return union(items, self._order[every].astype(np.int64))
 
     def among(self, items: Codes, scores: Floats) -> Floats:
         """``W·scores`` at some items, given ascending, where all others have the score 0."""
@@ -171,7 +158,7 @@ class ContextRelation:
         reading = items.reading
         if reading is None or not isinstance(before, DecayOperator):
             return None
-        margin = ceil(log(FAINT) / log(self.w)) if self.w else 1
+        margin = reach(self.w, FAINT)
         spans = _spans(change.places, margin, len(reading))
         if sum(stop - first for first, stop in spans) > len(reading) // FEW_CHANGED:
             return None

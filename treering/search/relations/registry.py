@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import KINDS, Kind
-from treering.search.relations.asked import Parts, Role, When, Wish
+from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
 from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
@@ -33,6 +33,8 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "role": Role,
     "wish": Wish,
     "parts": Parts,
+    "source": NamedSource,
+    "reply": ReplyTo,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]

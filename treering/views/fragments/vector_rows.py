@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from treering.arrays import Codes
+from treering.arrays import Codes, zeros_in_large_pages
 from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
 
 
@@ -65,7 +65,12 @@ class VectorRows:
         """Drop some rows, given ascending; the later ones move up."""
         self._shown -= int(np.searchsorted(gone, self._shown))
         for number, first, (low, high) in self._touched(gone):
-            self._replace(number, self._blocks[number].without(gone[low:high] - first))
+            block, is_last = self._blocks[number], number == len(self._blocks) - 1
+            left = len(block) - (high - low)
+            room = self._empty(None if is_last else left)
+            self._blocks[number] = block.without(gone[low:high] - first, room)
+            if is_last:
+                self._tail, self._free = room, self._capacity - left
         self._join()
 
     def _touched(self, rows: Codes) -> list[tuple[int, int, tuple[int, int]]]:
@@ -107,7 +112,9 @@ class VectorRows:
     def _empty(self, size: int | None = None) -> Block:
         shape = (self._capacity if size is None else size, self.width)
         scale = None if self.exact else np.zeros(shape[0], dtype=np.float32)
-        return Block(np.zeros(shape, dtype=self._dtype), scale)
+        # A process may hold thousands of small spaces: they take no more than what they fill.
+        zeros = zeros_in_large_pages if len(self._blocks) > 1 else np.zeros
+        return Block(zeros(shape, dtype=self._dtype), scale)
 
     @staticmethod
     def _cut(room: Block, size: int) -> Block:

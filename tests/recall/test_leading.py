@@ -1,0 +1,171 @@
+"""Replies to questions, and what is of a source that a question names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from treering import Hit, Memory
+from treering.search.leading import name_forms
+
+pytestmark = pytest.mark.both_engines
+
+TALK = [f"number {n} of the things that are said while it rains all day" for n in range(24)]
+ASKED = "what is the name of your sister?"
+REPLY = "Marta, after our aunt"
+QUESTION = "the name of the sister"
+
+
+def by_text(memory: Memory, question: str, **how: Any) -> dict[str, Hit]:
+    hits = memory.search(question, mode="lexical", k=100, **how)
+    for hit in hits:
+        assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
+    return {hit.text: hit for hit in hits}
+
+
+def bonus(hit: Hit, name: str) -> float:
+    return hit.why.terms.get(name, 0.0)
+
+
+def say(memory: Memory, *turns: tuple[str, str]) -> None:
+    """A chat between people, with talk before and after."""
+    talk = [("ben" if n % 2 else "ana", text) for n, text in enumerate(TALK)]
+    said = [*talk[:12], *turns, *talk[12:]]
+    memory.add([{"role": "user", "name": who, "content": text} for who, text in said], source="t")
+
+
+@pytest.mark.parametrize("end", ["", " 😊", '"'])
+def test_the_reply_to_a_question_is_lifted(memory: Memory, end: str) -> None:
+    say(memory, ("ana", ASKED + end), ("ben", REPLY))
+    hits = by_text(memory, QUESTION)
+    assert bonus(hits[REPLY], "reply") > 1
+    assert not bonus(hits[ASKED + end], "reply")
+    assert list(hits)[:2] in ([REPLY, ASKED + end], [ASKED + end, REPLY])
+
+
+def test_who_goes_on_after_a_question_of_his_own_does_not_answer_it(memory: Memory) -> None:
+    say(memory, ("ana", ASKED), ("ana", REPLY))
+    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
+
+
+def test_what_follows_no_question_is_no_reply(memory: Memory) -> None:
+    say(memory, ("ana", "the name of my sister"), ("ben", REPLY))
+    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
+
+
+def test_what_is_said_in_the_next_session_is_no_reply(memory: Memory) -> None:
+    turns = [("ana", ASKED, "1"), ("ben", REPLY, "2"), *(("ana", text, "2") for text in TALK)]
+    memory.add(
+        [
+            {"role": "user", "name": who, "content": text, "session": session}
+            for who, text, session in turns
+        ],
+        source="t",
+    )
+    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
+
+
+def test_an_assistant_neither_asks_nor_replies_as_people_do(memory: Memory) -> None:
+    turns = [("user", ASKED), ("assistant", REPLY), *(("user", text) for text in TALK)]
+    memory.add([{"role": role, "content": text} for role, text in turns], source="t")
+    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
+
+
+def test_a_question_that_has_nothing_in_common_lends_nothing(memory: Memory) -> None:
+    say(memory, ("ana", "shall we go?"), ("ben", REPLY))
+    assert not bonus(by_text(memory, QUESTION)[REPLY], "reply")
+
+
+VERGE = "https://www.theverge.com/2023/9/26/trackers"
+AGE = "https://www.theage.com.au/technology/trackers.html"
+
+
+def add_news(memory: Memory) -> None:
+    for number, text in enumerate(TALK):
+        memory.add(text, source=f"talk {number}")
+    memory.add("Trackers were sold in spring.", source=AGE)
+    memory.add("Trackers were bought in autumn.", source=VERGE)
+
+
+@pytest.mark.parametrize("asked", ["The Verge", "the verge", "TheVerge", "'The Verge'"])
+def test_a_question_that_names_a_source_asks_for_what_that_says(memory: Memory, asked: str) -> None:
+    add_news(memory)
+    hits = by_text(memory, f"what does {asked} say of trackers")
+    assert bonus(hits["Trackers were bought in autumn."], "source") == pytest.approx(4)
+    assert not bonus(hits["Trackers were sold in spring."], "source")
+    assert next(iter(hits)) == "Trackers were bought in autumn."
+
+
+def test_a_filter_leaves_room_for_a_named_source_among_what_meets_it(memory: Memory) -> None:
+    add_news(memory)
+    for number in range(100):
+        memory.add(f"trackers {number} of the talk", source=f"talk {number}", metadata={"a": 1})
+    hits = memory.search("The Verge on trackers", mode="lexical", k=3, source=VERGE)
+    assert [hit.source for hit in hits] == [VERGE]
+
+
+def test_a_source_of_everything_favours_nothing(memory: Memory) -> None:
+    for text in TALK:
+        memory.add(text, source="rain notes.md")
+    hits = by_text(memory, "what do the rain notes say")
+    assert all("source" not in hit.why.terms for hit in hits.values())
+
+
+def test_a_name_of_one_word_is_written_with_a_capital_letter(memory: Memory) -> None:
+    for number, text in enumerate(TALK):
+        memory.add(text, source=f"talk {number}")
+    memory.add("What it costs is known.", source="budget.md")
+    text = "What it costs is known."
+    assert not bonus(by_text(memory, "what the budget is and costs")[text], "source")
+    assert bonus(by_text(memory, "what Budget says it costs")[text], "source") > 0
+
+
+@pytest.mark.parametrize(
+    ("source", "forms"),
+    [
+        ("https://www.theage.com.au/a/b.html?x=1", {"theage"}),
+        ("https://news.ycombinator.com/item", {"ycombinator"}),
+        ("http://[broken", set()),
+        ("notes/trip_to-Lisbon.md", {"triptolisbon"}),
+        ("Theodred II (Bishop of Elmham)", {"theodredii", "theodrediibishopofelmham"}),
+        ("东京 塔楼", {"东京塔楼"}),
+        ("a.b", set()),
+        ("/", set()),
+    ],
+)
+def test_what_a_source_may_be_called(source: str, forms: set[str]) -> None:
+    assert name_forms(source) == forms
+
+
+def test_a_long_text_names_no_source(memory: Memory) -> None:
+    add_news(memory)
+    text = "Trackers were bought in autumn."
+    assert not bonus(by_text(memory, "The Verge on trackers " * 100)[text], "source")
+
+
+def test_replies_and_sources_make_nothing_surer(memory: Memory) -> None:
+    say(memory, ("ana", ASKED), ("ben", REPLY))
+    plain = by_text(memory, QUESTION, alpha={"reply": 0.0, "feedback": 0.0})[REPLY]
+    hit = by_text(memory, QUESTION, alpha={"feedback": 0.0})[REPLY]
+    assert bonus(hit, "reply") > 0
+    assert hit.confidence == pytest.approx(plain.confidence, abs=1e-3)
+
+
+def test_beside_texts_the_terms_of_replies_add_up(memory: Memory) -> None:
+    say(memory, ("ana", ASKED), ("ben", REPLY))
+    add_news(memory)
+    hits = by_text(memory, "what says The Verge on the name of the sister")
+    assert bonus(hits[REPLY], "reply") > 0
+    assert bonus(hits["Trackers were bought in autumn."], "source") > 0
+
+
+def test_several_questions_are_answered_as_each_alone(memory: Memory) -> None:
+    say(memory, ("ana", ASKED), ("ben", REPLY))
+    add_news(memory)
+    questions = [QUESTION, "The Verge on trackers", "rain"]
+    together = memory.search_many(questions, k=5)
+    for question, hits in zip(questions, together, strict=True):
+        alone = memory.search(question, k=5)
+        assert [hit.entry_id for hit in hits] == [hit.entry_id for hit in alone]
+        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in alone], abs=1e-3)
