@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.candidates import corpus
@@ -25,11 +28,14 @@ from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
 from treering.journal.postgres.pieces import PIECE
 from treering.records import Hit
+from treering.search.lexical import RowCounts
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
 from treering.search.terms import terms
-from treering.views.candidates import outside, postings, sample, source
+from treering.views.candidates import outside, sample, source
+from treering.views.candidates.heads import PieceHeads
+from treering.views.candidates.held_terms import A_TERM, HeldTerms
 
 LIMIT = 100
 NEAREST = 32
@@ -134,24 +140,29 @@ def test_a_filter_that_keeps_many_is_asked_of_the_index(
     test_of_the_ten_best_97_in_100_are_found(same, "speaker")
 
 
-def test_what_is_best_by_the_whole_score_is_looked_up_though_it_is_neither_near_nor_alike(
-    same: Pair,
+def test_what_is_neither_near_nor_alike_can_be_looked_up(
+    same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    corpus_source = same.found._views.searcher._corpus
+    monkeypatch.setattr(corpus_source, "_drawn", 8)  # else the sample is the whole space
+    monkeypatch.setattr(corpus_source, "_held", outside.Held())
     question = corpus.questions(np.random.default_rng(4), 1)[0]
     vectors = HashingEmbedder().embed([question], query=True)
     searched = same.found._views.searcher._corpus.searching([terms(question)])
     with searched as (_, snapshot):
         assert snapshot is not None
         assert snapshot.outside is not None
-        look_up = snapshot.outside.cosines
-        before = look_up(vectors, None, None, lambda rows: rows, lambda found: found.values)
-        far = int(np.setdiff1d(np.flatnonzero(snapshot.embedded), before.rows[0])[-1])
-        scores = np.zeros((len(snapshot), 1), dtype=np.float32)
-        scores[far] = 1
-        after = look_up(vectors, None, None, lambda rows: rows, lambda _: scores)
-        assert far in after.rows[0]
-        exact: Any = snapshot.items.vectors[np.array([far])] @ vectors[0]
-        assert after.values[far, 0] == pytest.approx(exact[0], rel=1e-3)
+        found = snapshot.outside.cosines(vectors, None, None)
+        others = np.setdiff1d(np.flatnonzero(snapshot.embedded), found.rows[0])
+        far = others[found.values[others, 0] == found.centre[0]][-1:]
+        before = found.values[far, 0]
+        changed = snapshot.outside.add(found, far, 0, vectors[0])
+        assert changed.rows.tolist() == far.tolist()
+        assert far[0] in found.rows[0]
+        exact: Any = snapshot.items.vectors[far] @ vectors[0]
+        assert found.values[far, 0] == pytest.approx(exact, rel=1e-3)
+        assert before == pytest.approx(found.centre)
+        assert changed.change == pytest.approx(found.values[far, 0] - before)
 
 
 def test_how_rare_a_word_is_at_most_is_told_without_reading_its_postings(same: Pair) -> None:
@@ -165,11 +176,82 @@ def test_how_rare_a_word_is_at_most_is_told_without_reading_its_postings(same: P
 
 
 def test_a_piece_between_two_that_begin_with_a_term_holds_nothing_else() -> None:
-    heads = np.array([0, 3, 3, 3, 0, 0, 7, 7, 9], dtype=np.uint32)
+    heads = PieceHeads.of([np.array([0, 3, 3, 3, 0, 0, 7, 7, 9], dtype=np.uint32)])
     asked = np.array([3, 5, 7, 9], dtype=np.uint32)
     whole = PIECE // blocks.POSTING.itemsize
-    assert postings.fewest_in(heads, asked, 0).tolist() == [2 * whole, 0, whole, 0]
-    assert postings.fewest_in(heads, asked, whole + 1).tolist() == [whole - 1, 0, 0, 0]
+    assert heads.fewest(asked, np.array([0])).tolist() == [2 * whole, 0, whole, 0]
+    assert heads.fewest(asked, np.array([whole + 1])).tolist() == [whole - 1, 0, 0, 0]
+
+
+def _with_pieces(terms: list[int], first_pieces: Sequence[int]) -> list[list[int]]:
+    """Ascending terms in pieces that begin at some places."""
+    bounds = [*first_pieces, len(terms)]
+    return [terms[low:stop] for low, stop in pairwise(bounds)]
+
+
+@given(st.data())
+def test_the_pieces_of_a_range_are_those_that_may_have_a_term(data: st.DataObject) -> None:
+    every: list[list[list[int]]] = []
+    for _ in range(data.draw(st.integers(0, 3))):
+        terms = sorted(data.draw(st.lists(st.integers(1, 12), max_size=20)))
+        cuts = data.draw(st.sets(st.integers(1, max(len(terms) - 1, 1))))
+        firsts = [0, *sorted(cut for cut in cuts if cut < len(terms))] if terms else []
+        block = _with_pieces(terms, firsts)
+        for erased in data.draw(st.sets(st.integers(0, max(len(block) - 1, 0)))):
+            if erased < len(block):
+                block[erased][0] = 0
+        every.append(block)
+    heads = PieceHeads.of([np.array([p[0] for p in block], dtype=np.uint32) for block in every])
+    asked = sorted(data.draw(st.sets(st.integers(1, 13), min_size=1)))
+    ranges = heads.ranges(np.array(asked, dtype=np.uint32))
+    read = [
+        (int(block), piece)
+        for block, low, stop in zip(ranges.block, ranges.low, ranges.stop, strict=True)
+        for piece in range(low, stop)
+    ]
+    assert len(set(read)) == len(read)
+    assert read == sorted(read)
+    for number, block in enumerate(every):
+        for at, piece in enumerate(block):
+            assert (number, at) in read or not set(piece) & set(asked)
+
+
+def _rows(count: int) -> RowCounts:
+    return RowCounts(np.arange(count, dtype=np.int32), np.ones(count, dtype=np.uint16))
+
+
+def test_of_the_words_that_are_held_those_asked_for_last_stay() -> None:
+    held = HeldTerms(2 * (A_TERM + 600))
+    held.hold("a", {1: _rows(100), 2: _rows(100)})
+    assert held.of("a", [1]).keys() == {1}
+    held.hold("a", {3: _rows(100)})
+    assert held.of("a", [1, 2, 3]).keys() == {1, 3}
+    held.hold("a", {4: _rows(10_000)})
+    assert not held.of("a", [1, 3, 4])
+    assert held.size == 0
+    held.hold("a", {1: _rows(100)})
+    held.hold("b", {5: _rows(100)})
+    assert not held.of("a", [1, 5])
+    assert held.of("b", [1, 5]).keys() == {5}
+    assert held.size == A_TERM + 600
+
+
+def test_words_that_are_held_are_not_read_again_until_some_are_erased(changing: Pair) -> None:
+    question = corpus.questions(np.random.default_rng(5), 1)[0]
+    corpus_source: Any = changing.found._views.searcher._corpus
+    terms_reader = corpus_source._terms
+    changing.found.search(question, k=5, mode="lexical")
+    size = terms_reader._held.size
+    assert size > 0
+    changing.found.search(question, k=5, mode="lexical")
+    assert terms_reader._held.size == size
+    changing.found.add("Something else.", source="later")  # in the block that is not full
+    changing.found.search(question, k=5, mode="lexical")
+    assert terms_reader._held.size == size
+    changing.found.forget(source="talk0")
+    for memory in (changing.found, changing.exact):
+        assert "talk0" not in {hit.source for hit in memory.search(question, k=30, mode="lexical")}
+    assert terms_reader._held.size < size
 
 
 def test_scores_by_words_alone_are_the_same(same: Pair) -> None:

@@ -179,7 +179,8 @@ def test_statements_of_the_contract_are_translated() -> None:
         " AND c LIKE '%%' || %s AND d IN (NULL) AND convert_to(b.text, 'UTF8') <> %s"
         " AND e = decode(repeat('00', length(f)), 'hex')"
     )
-    assert statement.bound(["x", "[1, 2]", "y", b"z"]) == ["x", [1, 2], "y", b"z"]
+    assert statement.bound(["x", "[1, 2]", "y", b"z"]) == ["x", "{1, 2}", "y", b"z"]
+    assert statement.bound(["x", '["1", "b"]', "y", b"z"]) == ["x", ["1", "b"], "y", b"z"]
 
 
 def test_tables_of_other_packages_get_the_types_of_postgres() -> None:

@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,7 +52,7 @@ _OPTION = re.compile(r"^\((\d+)\) (.*)$", re.MULTILINE)
 _QUERY = re.compile(r"Query Sentence:\n(.*?)\nTopic Options:", re.DOTALL)
 
 Counts = dict[int, MatchCounts]
-"""What matched, by the number of the row. A model whose time was up lacks the last ones."""
+"""What matched, by the number of the row. A model whose time was up lacks some."""
 
 T = TypeVar("T")
 
@@ -136,29 +137,26 @@ def measure_tuning(
     """Let each model, and what is trivial, answer at most so many rows of each task and origin.
 
     ``models`` are by what they are called: the one called ``tuned`` is compared with the others. A
-    model whose time is up answers no more rows; the measurement ends when none is left.
+    model whose time is up answers only what is kept of it; a row that no model answers counts for
+    nobody.
     """
     figures = TunedFigures()
     rows = list(_rows(path, limit))
-    answering = dict(models)
     for number, row in enumerate(rows):
-        answered = _answered(row, answering, embedder, wording, figures.fallbacks)
-        if models and not answering:
-            break
-        for (name, who), counts in answered.items():
+        answered = _answered(row, models, embedder, wording, figures.fallbacks)
+        by_models = [who for _, who in answered if who in models]
+        for (name, who), counts in answered.items() if by_models or not models else ():
             figures.rows[name][who][number] = counts
         progress(number + 1, len(rows), row["type"])
     return figures
 
 
-def _asked(models: dict[str, LLM], ask: Callable[[LLM], T]) -> dict[str, T]:
-    """What each model answers. One that is not to be had any more is taken out of ``models``."""
+def _asked(models: Mapping[str, LLM], ask: Callable[[LLM], T]) -> dict[str, T]:
+    """What each model answers; without those that are not to be had."""
     answers = {}
-    for who, llm in list(models.items()):
-        try:
+    for who, llm in models.items():
+        with suppress(LLMUnavailable):
             answers[who] = ask(llm)
-        except LLMUnavailable:
-            del models[who]
     return answers
 
 
@@ -174,7 +172,7 @@ def _rows(path: Path, limit: int) -> Iterator[Row]:
 
 def _answered(
     row: Row,
-    models: dict[str, LLM],
+    models: Mapping[str, LLM],
     embedder: Embedder,
     wording: Wording,
     fallbacks: Counter[str],
@@ -201,7 +199,7 @@ def _answered(
 
 
 def _partitions(
-    lines: Sequence[str], models: dict[str, LLM], wording: Wording, fallbacks: Counter[str]
+    lines: Sequence[str], models: Mapping[str, LLM], wording: Wording, fallbacks: Counter[str]
 ) -> dict[str, list[MemoEntry]]:
     answers = {f"cut every {size} lines": _cut(len(lines), size) for size in EVERY}
     answers["one topic"] = _cut(len(lines), len(lines))
@@ -221,7 +219,7 @@ def _borders(entries: Sequence[MemoEntry]) -> frozenset[int]:
     return frozenset(entry.start for entry in entries) - {1}
 
 
-def _choices(row: Row, models: dict[str, LLM], embedder: Embedder) -> dict[str, tuple[int, ...]]:
+def _choices(row: Row, models: Mapping[str, LLM], embedder: Embedder) -> dict[str, tuple[int, ...]]:
     """The numbers that each chooses. A reply that cannot be read chooses nothing."""
     query = _QUERY.findall(row["text"])[0]
     listed = [option for _, option in _OPTION.findall(row["text"])]

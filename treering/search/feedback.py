@@ -141,6 +141,16 @@ def _add_sessions(values: Floats, snapshot: Snapshot, hits: Codes) -> None:
     """Give all turns of the sessions of hits a share of ``SESSION`` each, in scores of (N,)."""
     document, session = snapshot.items.document, snapshot.items.session
     for hit in hits.tolist():
-        same = session == session[hit]
-        same &= document == document[hit]
-        values[np.flatnonzero(same)] += SESSION / np.float32(SESSION_HITS)
+        rows = _of_document(snapshot, int(document[hit]))
+        values[rows[session[rows] == session[hit]]] += SESSION / np.float32(SESSION_HITS)
+
+
+def _of_document(snapshot: Snapshot, document: int) -> Codes:
+    """The rows of a document."""
+    reading = snapshot.items.reading
+    at = 0 if reading is None else int(np.searchsorted(reading.sources, document))
+    if reading is None or at == len(reading.sources) or reading.sources[at] != document:
+        return np.flatnonzero(snapshot.items.document == document)
+    first, stop = reading.firsts[at : at + 2].tolist()
+    rows: Codes = reading.rows[first:stop].astype(np.int64)
+    return rows

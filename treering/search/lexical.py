@@ -8,7 +8,7 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ SEALED = 1 << 17
 
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
+PIECE = 1 << 14  # postings scored at a time
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
 
@@ -35,11 +36,19 @@ FEW_POSTINGS = 1_024
 Slots = NDArray[np.int32]
 
 
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Rows that hold a term, ascending, and how often each does."""
+
+    rows: Slots
+    counts: NDArray[np.uint16]
+
+
 class StoredPostings(Protocol):
     """The postings of terms that are not in main memory."""
 
-    def read(self, terms: NDArray[np.uint32]) -> PostingRun:
-        """The postings of some terms, with the rows that they are of."""
+    def read(self, terms: NDArray[np.uint32]) -> Sequence[Sequence[RowCounts]]:
+        """The postings of each of some terms, in parts whose rows ascend from one to the next."""
         ...
 
     def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -131,6 +140,10 @@ class TermPostings:
     counts: list[NDArray[np.uint16]]
 
 
+_Parts = tuple[list[Slots], list[NDArray[np.uint16]]]
+"""Slots and how often, part by part."""
+
+
 def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
     """Postings and lengths of ``len(sizes)`` rows; row i has the next ``sizes[i]`` of ``flat``."""
     rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
@@ -182,7 +195,6 @@ class Lexical:
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
         self._stored: StoredPostings | None = None  # the postings that are not here
-        self._read_terms = np.zeros(0, dtype=np.uint32)
 
     def __len__(self) -> int:
         return self._lengths.size - len(self._gone)
@@ -213,18 +225,6 @@ class Lexical:
         result._end.acquire()  # the free end stays that of this index
         result._gone, result._is_gone = self._gone, self._is_gone
         return result
-
-    def _runs_of(self, terms: NDArray[np.uint32]) -> tuple[PostingRun, ...]:
-        """The runs that have all postings of some terms."""
-        if self._stored is not None:
-            missing = np.setdiff1d(terms, self._read_terms)
-            if len(missing):
-                postings = self._stored.read(missing)
-                slots = self._slots(postings.rows.astype(np.int64)).astype(np.int32)
-                run = replace(postings, rows=slots).after(self._gone)
-                self._runs = (*self._runs, run)
-                self._read_terms = np.union1d(self._read_terms, missing)
-        return self._runs
 
     def shrunk(self, rows: Codes) -> Lexical:
         """This index without some rows, given ascending; the later ones move up."""
@@ -301,6 +301,9 @@ class Lexical:
         slots: Codes = rows + np.searchsorted(before, rows, side="right")
         return slots
 
+    def _slots32(self, rows: Slots) -> Slots:
+        return self._slots(rows.astype(np.int64)).astype(np.int32) if len(self._gone) else rows
+
     def score(self, query: Terms, shares: Floats | None = None) -> Floats:
         """BM25 of every row for a query, shape (N,); each term of the query counts once.
 
@@ -312,15 +315,14 @@ class Lexical:
             if not postings.slots:
                 continue
             idf = postings.idf if shares is None else postings.idf * shares[place]
-            # As numpy indexes with them: else each of the uses would make them so.
-            slots = np.concatenate(postings.slots, dtype=np.intp)
-            weights = np.concatenate(postings.counts, dtype=np.float32)
-            norm = norms[slots]
-            norm += weights
-            weights *= idf * np.float32(K1 + 1)
-            weights /= norm
-            # A row occurs once in the postings of a term, so += loses nothing.
-            scores[slots] += weights
+            for slots, counts in _in_pieces(postings):
+                weights = counts.astype(np.float32)
+                norm = norms[slots]
+                norm += weights
+                weights *= idf * np.float32(K1 + 1)
+                weights /= norm
+                # A row occurs once in the postings of a term, so += loses nothing.
+                scores[slots] += weights
         return without(scores, self._gone)
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
@@ -339,8 +341,11 @@ class Lexical:
 
     def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """How many rows hold each term. No posting is looked at: the words of texts are many."""
+        if self._stored is not None:
+            looked_up = self._looked_up(terms)
+            return np.array([sum(map(len, of_term.slots)) for of_term in looked_up], dtype=np.int64)
         held = np.zeros(len(terms), dtype=np.int64)
-        for run in self._runs_of(terms):
+        for run in self._runs:
             held += run.frequencies(terms)
         return held
 
@@ -419,13 +424,10 @@ class Lexical:
         entries = [entry for entry in seen if entry is not None]
         if len(entries) == len(looked_for):
             return entries
-        parts: list[tuple[list[Slots], list[NDArray[np.uint16]]]] = [([], []) for _ in looked_for]
-        for run in self._runs_of(terms):
-            for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
-                if where.stop > where.start:
-                    slots.append(run.rows[where])
-                    counts.append(run.counts[where])
-        idfs = self._idf(self._frequencies(terms))
+        is_stored = self._stored is not None
+        parts = self._of_stored(terms) if is_stored else self._of_runs(terms)
+        held = [sum(map(len, slots)) for slots, _ in parts]
+        idfs = self._idf(np.array(held) if is_stored else self._frequencies(terms))
         entries = [
             TermPostings(idf, *_joined_if_few(slots, counts))
             for idf, (slots, counts) in zip(idfs, parts, strict=True)
@@ -435,14 +437,32 @@ class Lexical:
         self._terms_seen.update(zip(looked_for, entries, strict=True))
         return entries
 
+    def _of_runs(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+        """The slots that hold each of some terms, and how often, run by run."""
+        parts: list[_Parts] = [([], []) for _ in terms]
+        for run in self._runs:
+            for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
+                if where.stop > where.start:
+                    slots.append(run.rows[where])
+                    counts.append(run.counts[where])
+        return parts
+
+    def _of_stored(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+        """As ``_of_runs``, of the postings that are not here. Of these no row is gone."""
+        assert self._stored is not None  # asked before
+        parts: list[_Parts] = []
+        for of_term in self._stored.read(terms):
+            some = [part for part in of_term if len(part.rows)]
+            slots = [self._slots32(part.rows) for part in some]
+            parts.append((slots, [part.counts for part in some]))
+        return parts
+
     def _idf(self, frequency: Any) -> Any:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
         return np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
 
 
-def _joined_if_few(
-    slots: list[Slots], counts: list[NDArray[np.uint16]]
-) -> tuple[list[Slots], list[NDArray[np.uint16]]]:
+def _joined_if_few(slots: list[Slots], counts: list[NDArray[np.uint16]]) -> _Parts:
     """Postings of the runs, put together where that takes less than looking at each run's.
 
     Those of common words are many, and stay where they are.
@@ -450,6 +470,16 @@ def _joined_if_few(
     if len(slots) < 2 or sum(map(len, slots)) > FEW_POSTINGS:
         return slots, counts
     return [np.concatenate(slots)], [np.concatenate(counts)]
+
+
+def _in_pieces(
+    postings: TermPostings,
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint16]]]:
+    """Slots, as numpy indexes with them, and counts, so many that they stay in the cache."""
+    for slots, counts in zip(postings.slots, postings.counts, strict=True):
+        for start in range(0, len(slots), PIECE):
+            part = slice(start, start + PIECE)
+            yield slots[part].astype(np.intp), counts[part]
 
 
 def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:

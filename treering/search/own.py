@@ -15,6 +15,7 @@ from treering.records import KINDS
 from treering.search.relations.contract import cosines
 from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms
+from treering.search.vectors import power_sums
 
 Mode = Literal["hybrid", "lexical", "dense"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
@@ -35,6 +36,10 @@ from 97.4 to 97.8, and 0.7 to 1 are within half a point on each. In chats, where
 more and now the other, they count fully: 0.8 costs 0.8 points on LoCoMo and LiHua-World."""
 
 FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant column
+
+MANY = 1 << 16
+"""Scores that are looked at once for both mean and deviation: of so many that is worth the loading
+of what does it."""
 
 PIECE = 1 << 15
 """Rows worked on at a time, so that what is made of them stays in the processor's cache."""
@@ -209,6 +214,9 @@ def scaled(
 def moments(scores: Floats) -> tuple[float, float]:
     """Mean and standard deviation of some scores, shape (N,)."""
     size = max(len(scores), 1)
+    if size >= MANY:
+        total, squares = power_sums(scores)
+        return total / size, sqrt(max(squares / size - (total / size) ** 2, 0))
     centre = np.float32(sum(float(scores[piece].sum()) for piece in pieces(len(scores))) / size)
     squares = 0.0
     for piece in pieces(len(scores)):

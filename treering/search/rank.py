@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -18,8 +17,9 @@ from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.own import Mode, OwnScores, RawScores, fuse, pieces, raw_scores
 from treering.search.parts import PartsTerm, by_parts
-from treering.search.refine import Refinement
+from treering.search.refine import Refinement, pass_on, reached
 from treering.search.related import (
+    RelatedPart,
     RelatedTerm,
     beside_messages,
     neighbours,
@@ -29,7 +29,7 @@ from treering.search.related import (
 )
 from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import Labels
+from treering.search.relations.contract import Labels, LocalOperator
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
 from treering.search.relations.registry import Plan
@@ -40,6 +40,13 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well where they may belong before them."""
+
+BEST = 256
+"""Of vectors that stay in the database, those of the best by what is known at first are looked up,
+and of what is near them."""
+
+PASSED_ON = 0.001
+"""A share of a score that is passed on no further where a few scores change."""
 
 UNSURE = tuple(
     relation().name for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo)
@@ -200,16 +207,17 @@ class Ranking:
 def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes:
     """The rows of the k highest of some scores, shape (N,), highest first; ties by row."""
     if allowed is not None:
-        scores = np.where(allowed, scores, np.float32(-np.inf))
-    total = len(scores) if allowed is None else int(np.count_nonzero(allowed))
-    k = min(k, total)
+        among = np.flatnonzero(allowed)
+        best: Codes = among[top_rows(scores[among], k, None)]
+        return best
+    k = min(k, len(scores))
     if not k:
         return np.zeros(0, dtype=np.int64)
     # All rows that reach the k-th best score: a partition alone would cut ties by chance.
     rows = np.flatnonzero(scores >= _kth_best(scores, k))
     order = np.argsort(-scores[rows], kind="stable")
-    best: Codes = rows[order][:k]
-    return best
+    top: Codes = rows[order][:k]
+    return top
 
 
 def _kth_best(scores: Floats, k: int) -> np.float32:
@@ -260,19 +268,22 @@ def rank(
     )
 
     def look_up(outside: Outside, vectors: Floats, bm25: Floats | None) -> FoundCosines:
-        score = partial(line.by_found, bm25)
-        return outside.cosines(vectors, bm25, allowed, line.near, score, of_time)
+        return outside.cosines(vectors, bm25, allowed, of_time)
 
     raw = raw_scores(snapshot, line.queries, vectors, mode, look_up)
-    scored = line.scored(raw)
+    plain = line.plain(raw)
+    if raw.found is not None and vectors is not None:
+        plain = line.completed(plain, raw, raw.found, vectors, allowed)
+    scored = line.scored(plain, raw.found)
     refinement = None
     if exact is not None and raw.cosine is not None and vectors is not None:
-        dense, share = scored.own.terms["dense"], scored.share
-        operators = [part for term in scored.related.values() for part in term.parts]
-        alpha = max(_alphas(plan, scored.related))
+        alpha = max(_alphas(plan, plain.related))
+        dense, parts = plain.own.terms["dense"], plain.parts
         refinement = Refinement(
-            snapshot, raw.cosine, dense, vectors, operators, alpha, share, exact
+            snapshot, raw.cosine, dense, vectors, parts, alpha, plain.share, exact
         )
+        if raw.found is not None:  # what was looked up is as good as exact: it is in halves
+            refinement.refined.update(enumerate(raw.found.rows))
     return Ranking(
         snapshot,
         scored.scores,
@@ -280,21 +291,36 @@ def rank(
         raw,
         line.queries,
         scored.standings,
-        scored.share,
+        plain.share,
         refinement,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Scored:
-    """The scores of all fragments, (N, Q), and what they are the sum of."""
+class _PlainScores:
+    """The scores of all fragments, (N, Q), and what they are the sum of, but for what a query asks
+    for beside its words.
+    """
 
     own: OwnScores
     related: Mapping[str, RelatedTerm]
-    terms: dict[str, ScoreTerm]
+    terms: Mapping[str, ScoreTerm]
     scores: Floats
-    standings: Standings
     share: Floats | None
+
+    @property
+    def parts(self) -> list[RelatedPart]:
+        """What relations add."""
+        return [part for term in self.related.values() for part in term.parts]
+
+
+@dataclass(frozen=True, slots=True)
+class _WholeScores:
+    """The scores of all fragments, (N, Q), with what a query asks for beside its words."""
+
+    scores: Floats
+    terms: Mapping[str, ScoreTerm]
+    standings: Standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +340,8 @@ class _Line:
     asked: Mapping[str, BonusTerm]
     of_parts: PartsTerm | None
 
-    def scored(self, raw: RawScores) -> _Scored:
-        """The scores by BM25 and cosine of every fragment."""
+    def plain(self, raw: RawScores) -> _PlainScores:
+        """The scores by BM25 and cosine of every fragment, and by relations."""
         snapshot, plan = self.snapshot, self.plan
         own = fuse(snapshot, raw, self.queries, self.readable)
         scores = own.total()
@@ -329,11 +355,48 @@ class _Line:
         share = _share(snapshot, plan, related) if len(snapshot.kinds) > 1 and parts else None
         if share is not None:
             scores *= share[:, None]
-        standings = Standings.of(scores, raw.found)
-        for name, term in self._of_queries(raw.found).items():
-            term.add_to(scores, share)
-            parts[name] = term
-        return _Scored(own, related, parts, scores, standings, share)
+        return _PlainScores(own, related, parts, scores, share)
+
+    def scored(self, plain: _PlainScores, found: FoundCosines | None) -> _WholeScores:
+        """Those scores with what the queries ask for; those of ``plain`` change in place."""
+        standings = Standings.of(plain.scores, found)
+        terms = dict(plain.terms)
+        for name, term in self._of_queries(found).items():
+            term.add_to(plain.scores, plain.share)
+            terms[name] = term
+        return _WholeScores(plain.scores, terms, standings)
+
+    def completed(
+        self,
+        plain: _PlainScores,
+        raw: RawScores,
+        found: FoundCosines,
+        vectors: Floats,
+        allowed: NDArray[np.bool_] | None,
+    ) -> _PlainScores:
+        """With the cosines of the best by all that is known so far, and of what is near them."""
+        outside = self.snapshot.outside
+        assert outside is not None  # it has found the others
+        scores = plain.scores
+        of_queries = self._of_queries(found).values()
+        if of_queries:
+            scores = scores.copy(order="F")
+            for term in of_queries:
+                term.add_to(scores, plain.share)
+        best = [np.sort(top_rows(column, BEST, allowed)) for column in scores.T]
+        near = (neighbours(self.snapshot, self.relations, self.plan, rows) for rows in best)
+        changes = [
+            outside.add(found, rows, query, vectors[query]) for query, rows in enumerate(near)
+        ]
+        if not all(isinstance(part.operator, LocalOperator) for part in plain.parts):
+            return self.plain(raw)  # a change counts at many rows
+        scale = plain.own.terms["dense"].scale
+        for query, changed in enumerate(changes):
+            reach = reached(plain.parts, changed.rows, PASSED_ON)
+            own = np.zeros(len(reach), dtype=np.float32)
+            own[np.searchsorted(reach, changed.rows)] = changed.change * scale[query]
+            pass_on(plain.parts, own, reach, query, plain.scores, plain.share)
+        return plain
 
     def _of_queries(self, found: FoundCosines | None) -> dict[str, BonusTerm | PartsTerm]:
         """The terms of what queries ask for beside their words, and in their parts."""
@@ -344,14 +407,6 @@ class _Line:
         if self.of_parts is not None:
             of_queries[Parts().name] = self.of_parts
         return of_queries
-
-    def by_found(self, bm25: Floats | None, found: FoundCosines) -> Floats:
-        """The scores, (N, Q), by those cosines that are found so far."""
-        return self.scored(RawScores(bm25, found.values, found)).scores
-
-    def near(self, rows: Codes) -> Codes:
-        """These rows and those whose scores count much at them."""
-        return neighbours(self.snapshot, self.relations, self.plan, rows)
 
 
 def _readable(snapshot: Snapshot, queries: Sequence[str]) -> Floats | None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, union
 from treering.embed.quantised import LARGEST
 from treering.search.own import ScaledScores
 from treering.search.related import LEAST_SHARE
@@ -60,14 +60,7 @@ class Refinement:
 
     def refine(self, scores: Floats, rows: Codes, query: int) -> None:
         """Make the scores of some rows, given ascending, exact for a query."""
-        local = [
-            (part, operator)
-            for part in self.related
-            if isinstance(operator := part.operator, LocalOperator)
-        ]
-        near = rows
-        for _, operator in local:
-            near = np.union1d(near, operator.near(rows, LEAST_SHARE))
+        near = reached(self.related, rows, LEAST_SHARE)
         near = near[self.snapshot.embedded[near]]
         own = np.zeros(len(near), dtype=np.float32)
         is_new = np.isin(near, self.refined.get(query, []), invert=True)
@@ -77,10 +70,35 @@ class Refinement:
         cosines = self.exact(new) @ self.vectors[query]
         own[is_new] = (cosines - self.cosine[new, query]) * self.dense.scale[query]
         self.cosine[new, query] = cosines
-        self.refined[query] = np.union1d(self.refined.get(query, new), new)
-        change = own.copy()
-        for part, operator in local:
-            related = operator.among(near, own) * part.weight[near]
-            part.values[near, query] += related
-            change += related
-        scores[near, query] += change if self.share is None else change * self.share[near]
+        self.refined[query] = union(self.refined.get(query, new), new)
+        pass_on(self.related, own, near, query, scores, self.share)
+
+
+def reached(related: Sequence[WeightedScores], rows: Codes, least: float) -> Codes:
+    """Some rows and those whose scores they change by a share of ``least``, ascending."""
+    near = rows
+    for part in related:
+        if isinstance(part.operator, LocalOperator):
+            near = union(near, part.operator.near(rows, least))
+    return near
+
+
+def pass_on(
+    related: Sequence[WeightedScores],
+    own: Floats,
+    near: Codes,
+    query: int,
+    scores: Floats,
+    share: Floats | None,
+) -> None:
+    """Add what own scores have changed by at some rows, ``near``, to scores of shape (N, Q).
+
+    With it goes what relations to few rows make of it; those to many stay as they are.
+    """
+    change = own.copy()
+    for part in related:
+        if isinstance(part.operator, LocalOperator):
+            passed = part.operator.among(near, own) * part.weight[near]
+            part.values[near, query] += passed
+            change += passed
+    scores[near, query] += change if share is None else change * share[near]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, union
 from treering.records import KINDS
 from treering.search.own import pieces
 from treering.search.relations.combine import Relations
@@ -126,9 +126,9 @@ def neighbours(snapshot: Snapshot, relations: Relations, plan: Plan, rows: Codes
         relation, items = weighted.relation, snapshot.items
         bound = relations.bound(relation, items, snapshot.version, snapshot.change)
         if isinstance(bound.operator, LocalOperator):
-            near = np.union1d(near, bound.operator.near(rows, LEAST_SHARE))
+            near = union(near, bound.operator.near(rows, LEAST_SHARE))
         elif isinstance(relation, WholeMessage) and not isinstance(bound.operator, NullOperator):
-            near = np.union1d(near, _pieces(snapshot.entry, rows))
+            near = union(near, _pieces(snapshot.entry, rows))
     return near
 
 
@@ -144,7 +144,7 @@ def _pieces(entry: Codes, rows: Codes) -> Codes:
             if not len(at):
                 break
             reached.append(at)
-    return np.unique(np.concatenate(reached))
+    return union(*reached)
 
 
 def summed(own: Floats, related: Mapping[str, RelatedTerm]) -> Floats:

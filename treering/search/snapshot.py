@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -38,6 +38,14 @@ class FoundCosines:
     sample: Codes
 
 
+@dataclass(frozen=True, slots=True)
+class FoundChange:
+    """Rows, ascending, whose cosines with a query were looked up, and by how much each changed."""
+
+    rows: Codes
+    change: Floats
+
+
 class Outside(Protocol):
     """The vectors of a snapshot that stay in the database, where the nearest are looked for."""
 
@@ -46,16 +54,16 @@ class Outside(Protocol):
         queries: Floats,
         bm25: Floats | None,
         allowed: NDArray[np.bool_] | None,
-        near: Callable[[Codes], Codes],
-        score: Callable[[FoundCosines], Floats],
         favoured: Sequence[NDArray[np.bool_] | None] = (),
     ) -> FoundCosines:
-        """The cosines of all rows that may be among the best that are ``allowed``.
+        """The cosines of the nearest and of the best by words that are ``allowed``.
 
-        These are the nearest, the best by words, and what is ``near`` the best by ``score``, which
-        gives the scores of all rows, (N, Q), by the cosines that are known so far. Those of the
-        rows that a query favours, by query, are looked for once more among these.
+        Those of the rows that a query favours, by query, are looked for once more among these.
         """
+        ...
+
+    def add(self, found: FoundCosines, rows: Codes, query: int, vector: Floats) -> FoundChange:
+        """Look up the cosines of more rows, given ascending, with the vector of a query."""
         ...
 
 

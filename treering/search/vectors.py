@@ -262,3 +262,9 @@ def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
         out_dtype: Literal["float32", "float64"] = "float32" if is_small else "float64"
         return np.asarray(numkong.cdist(rows, others, "dot", out_dtype=out_dtype))
     return np.asarray(numkong.dots_packed(rows, numkong.dots_pack(others)))
+
+
+def power_sums(values: Floats) -> tuple[float, float]:
+    """The sum of some values, shape (N,), and that of their squares, added up in 64 bits."""
+    total, squares = _numkong().moments(np.ascontiguousarray(values))
+    return float(total), float(squares)

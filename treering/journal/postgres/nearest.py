@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import psycopg
@@ -20,7 +20,7 @@ from psycopg.rows import TupleRow
 
 from treering.arrays import Codes, Floats
 from treering.errors import JournalError
-from treering.journal.contract import Reader
+from treering.journal.contract import Reader, Row
 
 PgConnection = psycopg.Connection[TupleRow]
 
@@ -34,6 +34,8 @@ MOST_DIMENSIONS: Final = 4_000
 
 EF_SEARCH: Final = 200
 """Neighbours that a search of the index keeps in view, at least: more of them find more."""
+
+_PAIR: Final = np.dtype([("number", ">i8"), ("distance", ">f4")])
 
 _ARRIVING: Final = "nearest_arriving"
 """A table of the connection, which new vectors pass through."""
@@ -94,12 +96,14 @@ def neighbours(
         (str(ef),),
     )
     distance = _distance(index.kind, len(vector))
-    rows = reader.rows(
-        f"SELECT fragment, {distance} FROM nearest"
-        f" WHERE space = {index.space} AND model = {index.model} ORDER BY {distance} LIMIT {limit}",
+    row = reader.row(
+        f"SELECT string_agg(int8send(fragment) || float4send(CAST(distance AS REAL)), '')"
+        f" FROM (SELECT fragment, {distance} AS distance FROM nearest"
+        f" WHERE space = {index.space} AND model = {index.model}"
+        f" ORDER BY {distance} LIMIT {limit}) AS nearby",
         (_text(vector), _text(vector)),
     )
-    return _columns(rows)
+    return _columns(row)
 
 
 def cosines(
@@ -107,18 +111,23 @@ def cosines(
 ) -> tuple[Codes, Floats]:
     """Of the vectors that are in the table: their numbers, ascending, and their cosines."""
     distance = _distance(index.kind, len(vector))
-    rows = reader.rows(
-        f"SELECT number, {distance} FROM nearest WHERE number IN (SELECT value FROM json_each(?))"
-        " ORDER BY number",
+    row = reader.row(
+        f"SELECT string_agg(int8send(number) || float4send(CAST({distance} AS REAL)), '')"
+        " FROM nearest WHERE number IN (SELECT value FROM json_each(?))",
         (_text(vector), "[" + ",".join(map(str, numbers)) + "]"),
     )
-    return _columns(rows)
+    stored, column = _columns(row)
+    order = np.argsort(stored)
+    return stored[order], column[order]
 
 
-def _columns(rows: Iterator[Any]) -> tuple[Codes, Floats]:
-    pairs = list(rows)
-    first = np.array([row[0] for row in pairs], dtype=np.int64)
-    return first, -np.array([row[1] for row in pairs], dtype=np.float32)
+def _columns(row: Row | None) -> tuple[Codes, Floats]:
+    """Numbers and cosines from all rows in one: read one by one, thousands would take longer than
+    the database needs to find them.
+    """
+    data = b"" if row is None or row[0] is None else row[0]
+    pairs = np.frombuffer(data, dtype=_PAIR)
+    return pairs["number"].astype(np.int64), -pairs["distance"].astype(np.float32)
 
 
 def _distance(kind: str, dimension: int) -> str:

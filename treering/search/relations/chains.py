@@ -13,7 +13,7 @@ from math import ceil, log
 
 import numpy as np
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, union
 
 FAINT = 1e-7
 """A share of a score that float32 does not tell from none."""
@@ -56,7 +56,7 @@ class Chains:
             inside = (links > 0) & (links < len(self.factors))
             shares = np.where(inside, self.factors.take(links, mode="clip"), 0).cumprod(axis=1)
             reached.append((places[:, None] + at)[shares >= least])
-        return np.unique(np.concatenate(reached))
+        return union(*reached)
 
     def mass(self, first: int, stop: int, margin: int) -> Floats:
         """The sums of ones for the items from ``first`` to ``stop``, found within a margin."""

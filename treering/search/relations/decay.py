@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, without
+from treering.arrays import Codes, Floats, union, without
 from treering.errors import InputError
 from treering.search.reading import ReadingOrder, RowChange
 from treering.search.relations.chains import FAINT, Chains, reach
@@ -73,7 +73,9 @@ class DecayOperator:
         places = self._places(items)
         places = places[places < self._length]
         every = self._chains.near(places, least, FAR)
-        return np.union1d(items, every if self._order is None else self._order[every])
+        if self._order is None:
+            return union(items, every)
+        return union(items, self._order[every].astype(np.int64))
 
     def among(self, items: Codes, scores: Floats) -> Floats:
         """``W·scores`` at some items, given ascending, where all others have the score 0."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, union
 from treering.errors import JournalError
 from treering.journal import damage
 from treering.journal.postgres import nearest
@@ -19,7 +19,7 @@ from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
 from treering.search.rank import top_rows
 from treering.search.relations.contract import Matrix
-from treering.search.snapshot import FoundCosines, Snapshot
+from treering.search.snapshot import FoundChange, FoundCosines, Snapshot
 from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 
@@ -28,10 +28,6 @@ NEAREST: Final = 128
 
 BY_WORDS: Final = 512
 """Fragments that are taken of the best by words. These tie where texts say nearly the same."""
-
-BEST: Final = 256
-"""Of all these and those beside them, the best by score: the scores of what is near them are made
-whole."""
 
 FEW: Final = 20_000
 """If a filter keeps no more, the cosines of all of these are looked up, without the index."""
@@ -65,7 +61,7 @@ def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> 
 
     Raises JournalCorrupt.
     """
-    wanted = np.unique(numbers[numbers > 0])
+    wanted = union(numbers[numbers > 0])
     rows = reader.rows(
         "SELECT id, data FROM vector_data WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
         (json.dumps(wanted.tolist()),),
@@ -82,10 +78,18 @@ def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> 
 
 
 class OutsideVectors:
-    """The vectors of a snapshot in one read transaction, most of which are in an index."""
+    """The vectors of a snapshot in one read transaction, of which some ``later`` rows are not in
+    the index.
+    """
 
     def __init__(
-        self, reader: SpaceReader, snapshot: Snapshot, index: VectorIndex, held: Held, drawn: int
+        self,
+        reader: SpaceReader,
+        snapshot: Snapshot,
+        index: VectorIndex,
+        later: Codes,
+        held: Held,
+        drawn: int,
     ) -> None:
         model = snapshot.state.model
         assert model is not None  # else there is no index
@@ -93,13 +97,15 @@ class OutsideVectors:
         self._snapshot = snapshot
         self._model: EmbeddingModel = model
         self._index = index
+        self._later = later
         with held.lock:
             self._recent = self._read_recent(held)
             sample = held.sample
-            rows = np.zeros(0, np.int64) if sample is None else sample.there(snapshot)[1]
-            if sample is None or not sample.fits(snapshot, rows):
+            there = None if sample is None else sample.there(snapshot)
+            if sample is None or there is None or not sample.fits(snapshot, there[1]):
                 sample = held.sample = Sample.of(snapshot, self.exact, drawn)
-        self._sample = sample
+                there = sample.there(snapshot)
+        self._sample, self._sampled = sample, there
 
     def exact(self, rows: Codes) -> Floats:
         """The vectors of some rows as they were embedded."""
@@ -116,12 +122,10 @@ class OutsideVectors:
         queries: Floats,
         bm25: Floats | None,
         allowed: Mask | None,
-        near: Callable[[Codes], Codes],
-        score: Callable[[FoundCosines], Floats],
         favoured: Sequence[Mask | None] = (),
     ) -> FoundCosines:
         """See ``Outside``."""
-        known: list[tuple[Codes, Floats]] = []
+        candidates: list[tuple[Codes, Floats]] = []
         for query, vector in enumerate(queries):
             of_query = None if bm25 is None else bm25[:, query]
             rows, column = self._candidates(vector, of_query, allowed)
@@ -132,15 +136,18 @@ class OutsideVectors:
                 is_new = ~np.isin(more, rows)
                 rows = np.concatenate([rows, more[is_new]])
                 column = np.concatenate([column, of_more[is_new]])
-            known.append((rows, column))
-        found = self._sample.cosines(self._snapshot, queries, known)
-        scores = score(found)
-        for query, (rows, _) in enumerate(known):
-            best = near(np.sort(top_rows(scores[:, query], BEST, allowed)))
-            more = np.setdiff1d(best[self._numbers[best] > 0], rows)
-            found.values[more, query] = self._cosines(self._numbers[more], queries[query])
-            found.rows[query] = np.union1d(best, rows)
-        return found
+            candidates.append((rows, column))
+        return self._sample.cosines(len(self._snapshot), self._sampled, queries, candidates)
+
+    def add(self, found: FoundCosines, rows: Codes, query: int, vector: Floats) -> FoundChange:
+        """See ``Outside``."""
+        more = rows[self._numbers[rows] > 0]
+        more = more[~_are_in(more, np.sort(found.rows[query]))]
+        cosines = self._cosines(self._numbers[more], vector)
+        change = cosines - found.values[more, query]
+        found.values[more, query] = cosines
+        found.rows[query] = union(rows, found.rows[query])
+        return FoundChange(more, change)
 
     def _candidates(
         self, vector: Floats, bm25: Floats | None, allowed: Mask | None
@@ -148,27 +155,32 @@ class OutsideVectors:
         """The rows that are nearest, and those that are best by words, with their cosines."""
         rows, column = self._nearest(vector, allowed)
         if bm25 is not None:
-            best = np.append(_best_by_words(bm25, allowed), bm25.argmax())
-            more = np.setdiff1d(best[self._numbers[best] > 0], rows)
+            best = union(_best_by_words(bm25, allowed), np.array([bm25.argmax()]))
+            more = best[(self._numbers[best] > 0) & ~_are_in(best, np.sort(rows))]
             rows = np.concatenate([rows, more])
             column = np.concatenate([column, self._cosines(self._numbers[more], vector)])
         return rows, column
 
     def _nearest(self, vector: Floats, allowed: Mask | None) -> tuple[Codes, Floats]:
-        kept = self._numbers > 0 if allowed is None else allowed & (self._numbers > 0)
-        count = int(np.count_nonzero(kept))
-        if count <= FEW and allowed is not None:
-            rows = np.flatnonzero(kept)
-            column = self._cosines(self._numbers[rows], vector)
+        if allowed is None:
+            rows, column = self._of_index(vector, NEAREST)
         else:
-            limit = min(int(NEAREST * len(kept) / max(count, 1)) + 1, MOST_NEAREST)
-            fragments, column = nearest.neighbours(self._reader, self._index, vector, limit)
-            rows = self._rows_of(fragments)
-            column = column[kept[rows]]
-            rows = rows[kept[rows]]
-            rows, column = self._with_recent(rows, column, kept, vector)
+            kept = np.flatnonzero(allowed & (self._numbers > 0))
+            if len(kept) <= FEW:
+                rows, column = kept, self._cosines(self._numbers[kept], vector)
+            else:
+                limit = min(NEAREST * len(allowed) // len(kept) + 1, MOST_NEAREST)
+                rows, column = self._of_index(vector, limit)
+                rows, column = rows[allowed[rows]], column[allowed[rows]]
         order = np.argsort(-column, kind="stable")[:NEAREST]
         return rows[order], column[order]
+
+    def _of_index(self, vector: Floats, limit: int) -> tuple[Codes, Floats]:
+        """The nearest of the index, and all that is not in it yet, with their cosines."""
+        fragments, column = nearest.neighbours(self._reader, self._index, vector, limit)
+        of_later = self._cosines(self._numbers[self._later], vector)
+        rows = np.concatenate([self._rows_of(fragments), self._later])
+        return rows, np.concatenate([column, of_later])
 
     def _rows_of(self, fragments: Codes) -> Codes:
         rows = np.searchsorted(self._snapshot.fragment, fragments)
@@ -179,14 +191,6 @@ class OutsideVectors:
                 "settle() fills it again"
             )
         return rows
-
-    def _with_recent(
-        self, rows: Codes, column: Floats, kept: Mask, vector: Floats
-    ) -> tuple[Codes, Floats]:
-        """Rows and cosines with those of vectors that the index does not have yet."""
-        later = np.flatnonzero((self._numbers > self._index.mark) & kept)
-        more = self._cosines(self._numbers[later], vector)
-        return np.concatenate([rows, later]), np.concatenate([column, more])
 
     def _cosines(self, numbers: Codes, vector: Floats) -> Floats:
         """The cosines of the vectors with some numbers; 0 for one that is not found."""
@@ -205,7 +209,7 @@ class OutsideVectors:
 
     def _read_recent(self, held: Held) -> Recent:
         """The vectors above the mark; those that are held already are not read again."""
-        numbers = np.sort(self._numbers[self._numbers > self._index.mark])
+        numbers = np.sort(self._numbers[self._later])
         before = held.recent
         if before.model != self._model.id:
             before = Recent(self._model.id, vectors=np.zeros((0, self._model.dimension), "f4"))
@@ -221,11 +225,20 @@ class OutsideVectors:
 
 def _best_by_words(bm25: Floats, allowed: Mask | None) -> Codes:
     """The rows that are best by words and ``allowed``."""
-    scores = bm25 if allowed is None else np.where(allowed, bm25, np.float32(0))
-    rows = np.flatnonzero(scores > 0)  # mostly a part of all
-    k = min(BY_WORDS, len(rows))
-    best: Codes = rows[np.argpartition(scores[rows], len(rows) - k)[len(rows) - k :]] if k else rows
-    return best
+    if allowed is not None:
+        return top_rows(bm25, BY_WORDS, allowed & (bm25 > 0))
+    if np.count_nonzero(bm25) <= BY_WORDS:
+        return np.flatnonzero(bm25)
+    return top_rows(bm25, BY_WORDS, None)
+
+
+def _are_in(rows: Codes, others: Codes) -> Mask:
+    """Which rows are among others, which ascend."""
+    if not len(others):
+        return np.zeros(len(rows), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(others, rows), len(others) - 1)
+    among: Mask = others[at] == rows
+    return among
 
 
 class OutsideMatrix:

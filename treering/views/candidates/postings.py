@@ -2,14 +2,15 @@
 
 A block that is full is sorted by term, and stands in pieces. Which pieces have a term is told by
 the first term of each piece; these are held in main memory, two bytes a fragment. So a query reads
-a few kilobytes a block and term, and what it reads is scored by the same line as ever.
+a few kilobytes a block and term, and what it reads is scored by the same line as ever. Common words
+come again and again: what was read of full blocks is held, up to ``ROOM``.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,25 +22,36 @@ from treering.journal import blocks, damage
 from treering.journal.blocks import POSTING, FragmentBlock, Postings
 from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import SpaceReader
-from treering.search.lexical import PostingRun
+from treering.search.lexical import RowCounts
 from treering.views.candidates.columns import SLOT_BITS
+from treering.views.candidates.heads import (
+    Keys,
+    PieceHeads,
+    PieceRanges,
+    TermCodes,
+    block_keys,
+    keys_in,
+)
+from treering.views.candidates.held_terms import HeldTerms
 
-Heads = NDArray[np.uint32]
+ROOM: Final = 64 << 20
+"""Bytes of postings that are held in main memory: of a million turns of seventeen words, two thirds
+of all."""
 
 _MOST_SLOTS: Final = 1 << SLOT_BITS
 
-# One range a row; several ranges of a block do not overlap. OFFSET keeps the planner from joining
-# both at once, for which it would read the whole table: each range is found by the key. A range
-# comes as one row: common words have thousands of pieces.
+# One range a row; several ranges of a block do not overlap. Each is found by the key, and comes as
+# one row: common words have thousands of pieces.
 _PIECES: Final = """
-    SELECT w.id, p.data
-    FROM jsonb_to_recordset(CAST(? AS JSONB)) AS w (id BIGINT, low BIGINT, high BIGINT)
+    SELECT p.data
+    FROM unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[]), CAST(? AS BIGINT[])) WITH ORDINALITY
+        AS w (id, low, stop, number)
     CROSS JOIN LATERAL (
-        SELECT string_agg(data, CAST('' AS BYTEA) ORDER BY piece) AS data FROM (
-            SELECT piece, data FROM block_postings
-            WHERE id = w.id AND piece >= w.low AND piece < w.high OFFSET 0
+        SELECT string_agg(data, CAST('' AS BYTEA)) AS data FROM (
+            SELECT data FROM block_postings
+            WHERE id = w.id AND piece >= w.low AND piece < w.stop ORDER BY piece
         ) AS pieces
-    ) AS p WHERE p.data IS NOT NULL ORDER BY w.id, w.low
+    ) AS p ORDER BY w.number
 """
 _HEADS: Final = """
     SELECT id, string_agg(head, CAST('' AS BYTEA) ORDER BY piece) FROM block_postings
@@ -49,102 +61,156 @@ _HEADS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The postings of the block that is not full, as of a revision of the space."""
+    """The postings of the block that is not full, as of a revision of the space.
 
-    row: int
+    ``stored`` are as they stand in the block; the others are sorted by term.
+    """
+
+    block: FragmentBlock
     revision: int
-    postings: Postings
+    stored: Postings
+    term: TermCodes
+    rows: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+
+    def of(self, terms: TermCodes) -> list[RowCounts]:
+        """Those of some terms."""
+        low, stop = (np.searchsorted(self.term, terms, side) for side in ("left", "right"))
+        return [
+            RowCounts(self.rows[first:last], self.counts[first:last])
+            for first, last in zip(low.tolist(), stop.tolist(), strict=True)
+        ]
 
 
 class TermReader:
-    """Reads the postings of terms of one space. Safe to use from many threads."""
+    """Reads the postings of terms of one space. Safe to use from many threads.
 
-    def __init__(self) -> None:
+    ``room`` is how many bytes of postings are held in main memory.
+    """
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._held = HeldTerms(room)
         self._lock = threading.Lock()  # protects what follows
         self._edition = -1
-        self._heads: dict[int, Heads] = {}
+        self._firsts: dict[int, TermCodes] = {}
+        self._heads: tuple[Sequence[int], PieceHeads] = ((), PieceHeads.of([]))
         self._newest: _Newest | None = None
+        self._blocks: tuple[int, Sequence[FragmentBlock]] = (-1, ())  # of a revision
 
     def of(self, reader: SpaceReader, places: Codes) -> ReadPostings:
         """The postings of the fragments at ``places``, which ascend, as of a transaction."""
-        return ReadPostings(self, reader, blocks.after(reader, reader.id, 0), places)
+        revision = reader.state.revision
+        with self._lock:
+            before, every = self._blocks
+        if before != revision:
+            every = blocks.after(reader, reader.id, 0)
+            with self._lock:
+                self._blocks = revision, every
+        return ReadPostings(self, reader, every, places)
 
     def read(
-        self,
-        reader: SpaceReader,
-        every: Sequence[FragmentBlock],
-        terms: NDArray[np.uint32],
-        places: Codes,
-    ) -> PostingRun:
-        """The postings of some terms, of the fragments of blocks at ``places``, which ascend."""
-        found = self._of_sorted(reader, [block for block in every if block.is_sorted], terms)
+        self, reader: SpaceReader, every: Sequence[FragmentBlock], terms: TermCodes, places: Codes
+    ) -> list[list[RowCounts]]:
+        """The postings of each of some terms, of the fragments of blocks at ``places``, which
+        ascend.
+        """
+        full = [block for block in every if block.is_sorted]
+        postings = [[rows] for rows in self._of_full(reader, full, terms, places)]
         for block in every:
             if not block.is_sorted:
-                found[block.id] = self._of_newest(reader, block)
-        terms = np.unique(terms)
-        here = [block for block in every if block.id in found]
-        return _run(here, [_asked(block, found[block.id], terms) for block in here], terms, places)
+                newest = self._newest_of(reader, block, places)
+                for of_term, rows in zip(postings, newest.of(terms), strict=True):
+                    of_term.append(rows)
+        return postings
 
     def fewest(
-        self, reader: SpaceReader, every: Sequence[FragmentBlock], terms: NDArray[np.uint32]
+        self, reader: SpaceReader, every: Sequence[FragmentBlock], terms: TermCodes
     ) -> NDArray[np.int64]:
         """How many fragments of blocks hold each of some terms, at least."""
         full = [block for block in every if block.is_sorted]
-        heads = self._heads_of(reader, full)
-        fewest = np.zeros(len(terms), dtype=np.int64)
-        for block in full:
-            fewest += fewest_in(heads[block.postings], terms, block.used - block.living)
-        return fewest
+        erased = np.array([block.used - block.living for block in full], dtype=np.int64)
+        return self._heads_of(reader, full).fewest(terms, erased)
 
-    def _of_newest(self, reader: SpaceReader, block: FragmentBlock) -> Postings:
+    def _newest_of(self, reader: SpaceReader, block: FragmentBlock, places: Codes) -> _Newest:
         revision = reader.state.revision
         with self._lock:
             held = self._newest
-        if held is None or (held.row, held.revision) != (block.postings, revision):
-            held = _Newest(block.postings, revision, blocks.read_postings(reader, block))
+        if held is None or (held.block.postings, held.revision) != (block.postings, revision):
+            stored = _stored(reader, block, held)
+            held = _newest(block, revision, stored, places)
             with self._lock:
                 self._newest = held
-        return held.postings
+        return held
 
-    def _of_sorted(
-        self, reader: SpaceReader, full: Sequence[FragmentBlock], terms: NDArray[np.uint32]
-    ) -> dict[int, Postings]:
-        """The postings of the pieces that have some of the terms, by block."""
-        heads = self._heads_of(reader, full)
-        ranges = [
-            {"id": block.postings, "low": low, "high": high}
-            for block in full
-            if block.posted
-            for low, high in _ranges(heads[block.postings], terms)
-        ]
-        data: dict[int, list[bytes]] = {}
-        if ranges:
-            for row, pieces in reader.rows(_PIECES, (json.dumps(ranges),)):
-                data.setdefault(int(row), []).append(pieces)
+    def _of_full(
+        self, reader: SpaceReader, full: Sequence[FragmentBlock], terms: TermCodes, places: Codes
+    ) -> list[RowCounts]:
+        """The postings of each of some terms of the blocks that are full."""
+        # Rows of full blocks change only if some are erased, or if another block is full.
+        living = tuple((block.postings, block.living) for block in full)
+        state: Hashable = (reader.state.edition, living)
+        postings = self._held.of(state, terms.tolist())
+        missing = [term for term in terms.tolist() if term not in postings]
+        if missing:
+            asked = np.unique(np.array(missing, dtype=np.uint32))
+            read = self._read_full(reader, full, asked, places)
+            self._held.hold(state, read)
+            postings |= read
+        return [postings[term] for term in terms.tolist()]
+
+    def _read_full(
+        self, reader: SpaceReader, full: Sequence[FragmentBlock], terms: TermCodes, places: Codes
+    ) -> dict[int, RowCounts]:
+        ranges = self._heads_of(reader, full).ranges(terms)
+        identity = np.array([block.postings for block in full], dtype=np.int64)
+        columns = (identity[ranges.block], ranges.low, ranges.stop)
+        parts = [row[0] for row in reader.rows(_PIECES, [_array(of) for of in columns])]
         with damage.decoding("the search index"):
-            return {
-                block.id: np.frombuffer(b"".join(data[block.postings]), dtype=POSTING)
-                for block in full
-                if block.postings in data
-            }
+            postings, of_block = _decoded(parts, ranges)
+        low, stop = _stretches(postings, of_block, keys_in(len(full), terms))
+        chosen = np.repeat(stop - np.cumsum(stop - low), stop - low) + np.arange((stop - low).sum())
+        rows = _rows(full, of_block[chosen], postings["slot"][chosen].astype(np.int64), places)
+        counts = postings["count"][chosen]
+        sizes = (stop - low).reshape(len(terms), len(full)).sum(axis=1)
+        there = (rows >= 0) & (counts > 0)
+        if not there.all():
+            of_term = np.repeat(np.arange(len(terms)), sizes)[there]
+            sizes = np.bincount(of_term, minlength=len(terms))
+            rows, counts = rows[there], counts[there]
+        narrow, stops = rows.astype(np.int32), np.cumsum(sizes)
+        # Copies: else each would hold the memory of all.
+        return {
+            term: RowCounts(narrow[first:last].copy(), counts[first:last].copy())
+            for term, first, last in zip(
+                terms.tolist(), (stops - sizes).tolist(), stops.tolist(), strict=True
+            )
+        }
 
-    def _heads_of(self, reader: SpaceReader, full: Iterable[FragmentBlock]) -> dict[int, Heads]:
+    def _heads_of(self, reader: SpaceReader, full: Sequence[FragmentBlock]) -> PieceHeads:
         """The first term of each piece of some blocks."""
         with self._lock:
             if self._edition != reader.state.edition:  # what was there may stand elsewhere now
-                self._edition, self._heads = reader.state.edition, {}
-            heads = self._heads
-        missing = [block for block in full if block.postings not in heads]
-        if missing:
-            numbers = json.dumps([block.postings for block in missing])
-            stored = {int(row[0]): row[1] for row in reader.rows(_HEADS, (numbers,))}
-            with damage.decoding("the search index"):
-                read = {block.postings: _heads(block, stored) for block in missing}
+                self._edition, self._firsts = reader.state.edition, {}
+                self._heads = ((), PieceHeads.of([]))
+            firsts, heads = self._firsts, self._heads
+        numbers = tuple(block.postings for block in full)
+        if heads[0] != numbers:
+            firsts = self._with_firsts(reader, full, firsts)
+            heads = numbers, PieceHeads.of([firsts[number] for number in numbers])
             with self._lock:
-                if self._heads is heads:
-                    self._heads = heads | read
-            heads = heads | read
-        return heads
+                if self._edition == reader.state.edition:
+                    self._firsts, self._heads = firsts, heads
+        return heads[1]
+
+    def _with_firsts(
+        self, reader: SpaceReader, full: Iterable[FragmentBlock], firsts: dict[int, TermCodes]
+    ) -> dict[int, TermCodes]:
+        """With the first terms of the blocks that are not there yet."""
+        missing = [block for block in full if block.postings not in firsts]
+        numbers = json.dumps([block.postings for block in missing])
+        stored = {int(row[0]): row[1] for row in reader.rows(_HEADS, (numbers,))}
+        with damage.decoding("the search index"):
+            return firsts | {block.postings: _first_terms(block, stored) for block in missing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,25 +222,21 @@ class ReadPostings:
     every: Sequence[FragmentBlock]
     places: Codes
 
-    def read(self, terms: NDArray[np.uint32]) -> PostingRun:
+    def read(self, terms: TermCodes) -> list[list[RowCounts]]:
         """See ``StoredPostings``."""
         return self.terms.read(self.reader, self.every, terms, self.places)
 
-    def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+    def fewest(self, terms: TermCodes) -> NDArray[np.int64]:
         """See ``StoredPostings``."""
         return self.terms.fewest(self.reader, self.every, terms)
 
 
-def fewest_in(heads: Heads, terms: NDArray[np.uint32], erased: int) -> NDArray[np.int64]:
-    """How many fragments of a block hold each of some terms, at least, if some were erased."""
-    # A piece between two that begin with a term has nothing but that term in it.
-    firsts = heads[:-1][(heads[:-1] == heads[1:]) & (heads[:-1] > 0)]
-    pieces = np.searchsorted(firsts, terms, "right") - np.searchsorted(firsts, terms)
-    fewest: NDArray[np.int64] = np.maximum(pieces * (PIECE // POSTING.itemsize) - erased, 0)
-    return fewest
+def _array(numbers: Codes) -> str:
+    """Numbers as an array of PostgreSQL is written."""
+    return "{" + ",".join(map(str, numbers.tolist())) + "}"
 
 
-def _heads(block: FragmentBlock, stored: dict[int, bytes]) -> Heads:
+def _first_terms(block: FragmentBlock, stored: dict[int, bytes]) -> TermCodes:
     count = -(-block.posted * POSTING.itemsize // PIECE)
     heads = np.frombuffer(stored.get(block.postings, b""), dtype="<u4")[:count]
     if len(heads) < count:
@@ -182,64 +244,45 @@ def _heads(block: FragmentBlock, stored: dict[int, bytes]) -> Heads:
     return heads
 
 
-def _ranges(heads: Heads, terms: NDArray[np.uint32]) -> list[tuple[int, int]]:
-    """The pieces that may have some of the terms, as ranges that do not overlap.
+def _decoded(parts: Sequence[bytes | None], ranges: PieceRanges) -> tuple[Postings, Codes]:
+    """The postings of ranges of pieces, and the place of the block of each. Raises ValueError."""
+    if len(parts) < len(ranges) or any(part is None for part in parts):
+        raise ValueError("pieces are missing")
+    data = [part or b"" for part in parts]
+    sizes = np.array([len(part) for part in data], dtype=np.int64) // POSTING.itemsize
+    postings = np.frombuffer(b"".join(data), dtype=POSTING)
+    return postings, np.repeat(ranges.block, sizes)
 
-    What was erased is zero, also where it was first in a piece: such a piece tells nothing.
+
+def _stretches(postings: Postings, of_block: Codes, asked: Keys) -> tuple[Codes, Codes]:
+    """Where the postings of terms begin and end, term by term and then block by block.
+
+    Blocks ascend, and terms do in each of them but for what was erased, which is zero: it counts as
+    the term before it, of which it takes nothing away, as its count is zero.
     """
-    telling = np.flatnonzero(heads)
-    firsts = heads[telling]
-    before = np.searchsorted(firsts, terms, side="left") - 1
-    behind = np.searchsorted(firsts, terms, side="right")
-    lows = np.where(before >= 0, telling[np.maximum(before, 0)] if len(telling) else 0, 0)
-    stops = np.append(telling, len(heads))[behind]
-    merged: list[tuple[int, int]] = []
-    for low, stop in sorted(zip(lows.tolist(), stops.tolist(), strict=True)):
-        if merged and low <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
-        else:
-            merged.append((low, stop))
-    return merged
+    keys = block_keys(of_block, postings["term"])
+    if not postings["term"].all():
+        np.maximum.accumulate(keys, out=keys)
+    low, stop = (np.searchsorted(keys, asked.T.ravel(), side) for side in ("left", "right"))
+    return low, stop
 
 
-def _asked(block: FragmentBlock, postings: Postings, terms: NDArray[np.uint32]) -> Postings:
-    """The postings of a block in order of their terms: those of some terms, or a few more."""
-    if block.is_sorted:
-        is_erased = postings["term"] == 0
-        return postings[~is_erased] if is_erased.any() else postings
-    postings = postings[np.isin(postings["term"], terms)]
-    return postings[np.argsort(postings["term"], kind="stable")]
+def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -> Postings:
+    """The postings of a block that is not full, of which some may have been read before."""
+    if before is not None and before.block.postings == block.postings:
+        added, more = block.used - before.block.used, block.living - before.block.living
+        if added == more >= 0 and before.block.posted <= block.posted:  # nothing was erased
+            later = blocks.read_postings(reader, block, before.block.posted)
+            return np.concatenate([before.stored, later])
+    return blocks.read_postings(reader, block)
 
 
-def _run(
-    every: Sequence[FragmentBlock],
-    postings: Sequence[Postings],
-    terms: NDArray[np.uint32],
-    places: Codes,
-) -> PostingRun:
-    """The postings of some terms, given ascending, of blocks, which ascend.
-
-    Each block is in order: a term's postings are put together block by block, and nothing is
-    sorted.
-    """
-    bounds = np.zeros((2, len(terms), len(every)), dtype=np.int64)
-    for at, of_block in enumerate(postings):
-        of_term = np.ascontiguousarray(of_block["term"])
-        bounds[0, :, at] = np.searchsorted(of_term, terms, "left")
-        bounds[1, :, at] = np.searchsorted(of_term, terms, "right")
-    low, stop = bounds.reshape(2, -1)
-    at_block = np.tile(np.arange(len(every)), len(terms))
-    some = np.flatnonzero(stop > low).tolist()
-    parts = [postings[at_block[at]][low[at] : stop[at]] for at in some]
-    run = np.concatenate([np.zeros(0, dtype=POSTING), *parts])
-    rows = _rows(every, np.repeat(at_block, stop - low), run["slot"].astype(np.int64), places)
-    is_there = (rows >= 0) & (run["count"] > 0)
-    sizes = (bounds[1] - bounds[0]).sum(axis=1)
-    if not is_there.all():
-        sizes = np.bincount(np.repeat(np.arange(len(terms)), sizes)[is_there], minlength=len(terms))
-        run, rows = run[is_there], rows[is_there]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return PostingRun(terms, starts, rows.astype(np.int32), run["count"].copy())
+def _newest(block: FragmentBlock, revision: int, stored: Postings, places: Codes) -> _Newest:
+    rows = _rows([block], np.zeros(len(stored), np.int64), stored["slot"].astype(np.int64), places)
+    there = np.flatnonzero((rows >= 0) & (stored["count"] > 0) & (stored["term"] > 0))
+    order = there[np.argsort(stored["term"][there], kind="stable")]
+    term, counts = stored["term"][order], stored["count"][order]
+    return _Newest(block, revision, stored, term, rows[order].astype(np.int32), counts)
 
 
 def _rows(every: Sequence[FragmentBlock], of_block: Codes, slots: Codes, places: Codes) -> Codes:
@@ -252,6 +295,8 @@ def _rows(every: Sequence[FragmentBlock], of_block: Codes, slots: Codes, places:
     has_gaps = np.ones(len(every), dtype=np.bool_)
     some = np.flatnonzero(stop > low)
     has_gaps[some] = places[stop[some] - 1] - first[some] >= (stop - low)[some]
+    if not has_gaps.any():
+        return rows
     looked_for = np.flatnonzero(has_gaps[of_block])
     keys = first[of_block[looked_for]] + slots[looked_for]
     at = np.minimum(np.searchsorted(places, keys), max(len(places) - 1, 0))

@@ -90,18 +90,25 @@ class Sample:
         return which, rows[which]
 
     def cosines(
-        self, snapshot: Snapshot, queries: Floats, looked_up: Sequence[tuple[Codes, Floats]]
+        self,
+        size: int,
+        there: tuple[Codes, Codes],
+        queries: Floats,
+        looked_up: Sequence[tuple[Codes, Floats]],
     ) -> FoundCosines:
-        """Cosines with Q queries: those looked up, given as rows and values, and the sample's.
+        """Cosines of ``size`` rows with Q queries: those looked up, given as rows and values, and
+        those of the part of the sample that is ``there``.
 
-        All others are at the mean of the sample's.
+        All others are at the mean of all.
         """
-        which, rows = self.there(snapshot)
-        sampled = self.vectors[which] @ queries.T
+        which, rows = there
+        vectors = self.vectors if len(which) == len(self.vectors) else self.vectors[which]
+        # A product so small is sooner done than shared among threads, as ``@`` does.
+        sampled = np.einsum("nd,qd->nq", vectors, queries)
         centre: Floats = queries @ self.mean
         variance = np.einsum("qd,qd->q", queries @ self.covariance, queries)
         deviation: Floats = np.sqrt(np.maximum(variance, 0))
-        values = np.empty((len(snapshot), len(queries)), dtype=np.float32, order="F")
+        values = np.empty((size, len(queries)), dtype=np.float32, order="F")
         values[:] = centre
         values[rows] = sampled
         for query, (of_query, cosines) in enumerate(looked_up):

@@ -48,6 +48,7 @@ class CandidateSource:
         self._columns = SlimTable(space)
         self._terms = TermReader()
         self._held = Held()
+        self._was_ready = False  # at the last search; whether it is, is then seen on the way
         self._has_warned = False
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
@@ -57,18 +58,19 @@ class CandidateSource:
     @contextmanager
     def searching(self, queries: Sequence[Terms]) -> Iterator[tuple[SpaceReader, Snapshot | None]]:
         """See ``FragmentSource``."""
-        if not self._is_ready():
+        if not self._was_ready and not self._is_ready():
             with self._loaded.searching(queries) as (reader, snapshot):
                 yield reader, snapshot
             return
         self._loaded.release()
         with self._columns.reading() as (reader, snapshot):
-            index = _index(reader)
-            if index is None or not isinstance(snapshot, SlimSnapshot):  # the index went just now
-                with self._loaded.searching(queries) as whole:
-                    yield whole
+            indexed = self._indexed(reader, snapshot)
+            self._was_ready = indexed is not None
+            if indexed is not None and isinstance(snapshot, SlimSnapshot):
+                yield reader, self._found(reader, snapshot, *indexed, queries)
                 return
-            yield reader, self._found(reader, snapshot, index, queries)
+        with self._loaded.searching(queries) as whole:  # the index went, or fell far behind
+            yield whole
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
@@ -108,18 +110,34 @@ class CandidateSource:
             )
         return False
 
+    def _indexed(
+        self, reader: SpaceReader, snapshot: Snapshot | None
+    ) -> tuple[VectorIndex, Codes] | None:
+        """The index of a space that is too large to be held, and the rows that are not in it yet.
+
+        None if these are too many.
+        """
+        index = _index(reader)
+        if index is None or snapshot is None or len(snapshot) <= self._limit:
+            return None
+        numbers = snapshot.vector_number
+        assert numbers is not None  # the columns of a space have them
+        later = np.flatnonzero(numbers > index.mark)
+        return (index, later) if len(later) <= MOST_RECENT else None
+
     def _found(
         self,
         reader: SpaceReader,
         snapshot: SlimSnapshot,
         index: VectorIndex,
+        later: Codes,
         queries: Sequence[Terms],
     ) -> Snapshot:
         """The snapshot of a search, which has what the database finds for the queries."""
         asked = np.unique(np.concatenate([np.zeros(0, np.uint32), *(q[:, 0] for q in queries)]))
         lexical = snapshot.lexical.reading(self._terms.of(reader, snapshot.places))
         lexical.rarity(asked.tolist())  # reads what all that follows asks for, at once
-        outside = OutsideVectors(reader, snapshot, index, self._held, self._drawn)
+        outside = OutsideVectors(reader, snapshot, index, later, self._held, self._drawn)
         vectors = OutsideMatrix(outside, len(snapshot), self._all_vectors)
         return replace(
             snapshot,

@@ -1,0 +1,118 @@
+"""The first terms of the pieces that postings stand in: they tell which pieces have a term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treering.arrays import Codes
+from treering.journal.blocks import POSTING
+from treering.journal.postgres.pieces import PIECE
+
+TermCodes = NDArray[np.uint32]
+Keys = NDArray[np.uint64]
+
+_TERM_BITS: Final = np.uint64(32)
+_A_PIECE: Final = PIECE // POSTING.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class PieceRanges:
+    """Pieces from ``low`` to ``stop`` of blocks, by their places; ranges do not overlap."""
+
+    block: Codes
+    low: Codes
+    stop: Codes
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceHeads:
+    """The first terms of the pieces of B blocks, in whose postings terms ascend.
+
+    A key is the place of a block, from 0, above a term; keys ascend. ``keys`` are those of the
+    pieces that tell their first term, ``pieces`` their numbers; ``counts`` are the pieces of each
+    block. ``whole`` are the keys of the pieces that hold nothing but one term.
+    """
+
+    keys: Keys
+    pieces: Codes
+    counts: Codes
+    whole: Keys
+
+    @classmethod
+    def of(cls, heads: Sequence[TermCodes]) -> Self:
+        """Of the first term of each piece, by block.
+
+        What was erased is zero, also where it was first in a piece: such a piece tells nothing.
+        """
+        counts = np.array([len(of_block) for of_block in heads], dtype=np.int64)
+        terms = np.concatenate([np.zeros(0, dtype=np.uint32), *heads])
+        keys = block_keys(np.repeat(np.arange(len(heads)), counts), terms)
+        pieces = np.arange(len(terms)) - np.repeat(np.cumsum(counts) - counts, counts)
+        telling = np.flatnonzero(terms)
+        # A piece between two that begin with a term has nothing but that term in it.
+        whole = keys[:-1][(keys[:-1] == keys[1:]) & (terms[:-1] > 0)]
+        return cls(keys[telling], pieces[telling], counts, whole)
+
+    def ranges(self, terms: TermCodes) -> PieceRanges:
+        """The pieces that may have some of the terms, given ascending."""
+        block, asked = self._asked(terms)
+        before = np.searchsorted(self.keys, asked) - 1
+        behind = np.searchsorted(self.keys, asked, "right")
+        low = np.where(self._is_of(before, block), self._piece(before), 0)
+        stop = np.where(self._is_of(behind, block), self._piece(behind), self.counts[block])
+        # Terms ascend, so lows and stops do. A range that meets the one before goes on with it.
+        is_first = np.ones(len(block), dtype=np.bool_)
+        is_first[1:] = (block[1:] != block[:-1]) | (low[1:] > stop[:-1])
+        first = np.flatnonzero(is_first)
+        last = np.append(first[1:], len(block))[: len(first)] - 1
+        some = low[first] < stop[last]
+        first, last = first[some], last[some]
+        return PieceRanges(block[first], low[first], stop[last])
+
+    def fewest(self, terms: TermCodes, erased: Codes) -> Codes:
+        """How many fragments hold each of some terms, at least; ``erased`` are, by block."""
+        _, asked = self._asked(terms)
+        pieces = np.searchsorted(self.whole, asked, "right") - np.searchsorted(self.whole, asked)
+        held = pieces.reshape(len(self.counts), len(terms)) * _A_PIECE - erased[:, None]
+        fewest: Codes = np.maximum(held, 0).sum(axis=0)
+        return fewest
+
+    def _asked(self, terms: TermCodes) -> tuple[Codes, Keys]:
+        """Each term in each block, as places of blocks and as keys; those of a block together."""
+        block = np.repeat(np.arange(len(self.counts)), len(terms))
+        return block, keys_in(len(self.counts), terms).ravel()
+
+    def _is_of(self, at: Codes, block: Codes) -> NDArray[np.bool_]:
+        """Whether there is a key at some places, and of those blocks."""
+        inside = (at >= 0) & (at < len(self.keys))
+        inside[inside] = (self.keys[at[inside]] >> _TERM_BITS) == block[inside].astype(np.uint64)
+        return inside
+
+    def _piece(self, at: Codes) -> Codes:
+        """The pieces at some places, or any if there is none."""
+        if not len(self.pieces):
+            return np.zeros(len(at), dtype=np.int64)
+        pieces: Codes = self.pieces[at.clip(0, len(self.pieces) - 1)]
+        return pieces
+
+
+def block_keys(block: Codes, terms: TermCodes) -> Keys:
+    """The keys of terms in blocks."""
+    keys: Keys = block.astype(np.uint64)
+    keys <<= _TERM_BITS
+    keys |= terms
+    return keys
+
+
+def keys_in(blocks: int, terms: TermCodes) -> Keys:
+    """The keys of each of T terms in each of B blocks, (B, T)."""
+    block = np.repeat(np.arange(blocks), len(terms))
+    return block_keys(block, np.tile(terms, blocks)).reshape(blocks, len(terms))
