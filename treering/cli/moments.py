@@ -6,6 +6,9 @@ import re
 from calendar import monthrange
 from datetime import MINYEAR, datetime, timedelta
 
+from treering.errors import InputError
+from treering.journal.fields import parse_time
+
 _DAYS_BACK = {"today": 0, "yesterday": 1}
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_WORDS, start=1)} | {"a": 1, "an": 1}
@@ -18,12 +21,18 @@ FORMS = "a date, a year, a month (2026-05), a time (ISO 8601), today, yesterday 
 def moment(text: str | None, now: datetime | None = None) -> str | None:
     """A time in words as ISO 8601: the start of that day where the user is.
 
-    Everything else is handed back as it is, for the memory to read or to refuse. ``now`` is an
-    aware time and stands for the clock.
+    A time in digits is handed back as it is, for the memory to read. ``now`` is an aware time and
+    stands for the clock. Raises InputError for what is no time, with the words that it takes.
     """
+    if text is None:
+        return None
     now = now or datetime.now().astimezone()
-    day = None if text is None else _day(" ".join(text.lower().split()), now)
+    day = _day(" ".join(text.lower().split()), now)
     if day is None:
+        try:
+            parse_time(text, "time")
+        except InputError as error:
+            raise InputError(f"time {text!r} cannot be read; give {FORMS}") from error
         return text
     return day.replace(hour=0, minute=0, second=0, microsecond=0).isoformat()
 

@@ -40,28 +40,59 @@ _UNITS: Final = ("week", "weekend", "month", "year")
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 """The first month of each, in the north."""
 
-_COUNTS: Final = {"a": 1, "an": 1, "one": 1, "couple of": 2, "few": 3, "several": 4} | {
-    word: count for count, word in enumerate(("two", "three", "four", "five", "six"), start=2)
+_PARTS: Final = {
+    "early": (1, 4),
+    "mid": (5, 4),
+    "late": (9, 4),
+    "first half": (1, 6),
+    "second half": (7, 6),
+    **{f"q{quarter}": (3 * quarter - 2, 3) for quarter in range(1, 5)},
+    # The winter of 2025 may be that of its beginning or that of its end.
+    **{season: (month, 3) for season, month in _SEASONS.items() if season != "winter"},
 }
+"""The first month of each part of a year, and how many months it has."""
 
-_SINCE: Final = "since|after|from|seit|nach|ab|depuis|après|desde|dopo"
+_COUNTS: Final = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "couple": 2,
+    "couple of": 2,
+    "few": 3,
+    "several": 4,
+} | {word: count for count, word in enumerate(("two", "three", "four", "five", "six"), start=2)}
+_SLACK: Final = {"few": 2, "several": 2}
+"""How many units more or fewer such a count may mean."""
+
+_DAYS: Final = {
+    "day": (1, 1),
+    "week": (7, 7),
+    "fortnight": (14, 7),
+    "month": (30, 30),
+    "half a year": (182, 90),
+}
+"""How many days one unit is back, and how many days are meant when it is said to be ago."""
+
+_SINCE: Final = "since|from|seit|ab|depuis|desde"
+_AFTER: Final = "after|nach|après|dopo"
 _BEFORE: Final = "before|vor|avant|antes de"
 _UNTIL: Final = "until|till|by|bis|hasta"
-_WITHIN: Final = "in|during|of|between|last|early|late|mid|im|anfang|mitte|ende|en|durante|em|nel|в"
-_PART: Final = "(?:(?:the|early|late|mid|month|year|of)[ -])*"
-_ALONE: Final = rf"\b(?:{_SINCE}|{_BEFORE}|{_UNTIL}|{_WITHIN})[ -]{_PART}"
+_BETWEEN: Final = "between|zwischen|entre"
+_WITHIN: Final = "in|during|of|last|early|late|mid|im|anfang|mitte|ende|en|durante|em|nel|в"
+_PART: Final = "(?:(?:the|early|late|mid|last|month|year|of)[ -])*"
+_ALONE: Final = rf"\b(?:{_SINCE}|{_AFTER}|{_BEFORE}|{_UNTIL}|{_BETWEEN}|{_WITHIN})[ -]{_PART}"
 """What stands before a month or a year that is named alone, so that "may" and "1984" are none."""
 
 _PLANET: Final = r"(?<!\ben )(?<!\bdepuis )(?<!\bavant )(?<!\baprès )\bmars(?!\w)"
 """A month in French, and in English a planet, also behind "of", "from" and "in"."""
 
-_RANGE: Final = re.compile(
-    r"\s*(?:and|to|until|till|through|bis|und|y)\s+(?:the\s+)?|\s*[-\u2013]\s*"
-)
-"""What stands between the two dates of one period."""
+_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|bis)\s+(?:the\s+)?|\s*[-\u2013]\s*")
+_AND: Final = re.compile(r"\s*(?:and|und|y|et)\s+(?:the\s+)?")
+"""What stands between the two dates of one period; "and" does if "between" is before them."""
 
 _SIGNS: Final = frozenset(
-    {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", *_MONTHS}
+    {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", "weekend"}
+    | {*_WEEKDAYS, *_MONTHS}
 )
 """Words of which a text without digits has one, if it names a period."""
 
@@ -75,6 +106,7 @@ _YEARS_BACK: Final = 8  # in which there is a 29 February
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"
 _MONTH: Final = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
 _DAY: Final = r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
+_RELATIVE: Final = r"(?P<relative>last|this) year(?!\w)"
 
 Span = tuple[datetime, datetime]
 _Read = Callable[[re.Match[str], datetime], Span | None]
@@ -95,6 +127,17 @@ class _Date:
     start: int
     stop: int
     span: Span
+    match: re.Match[str]
+
+    def begin(self, then: datetime) -> datetime:
+        """When it begins as the first date of a period whose second begins ``then``.
+
+        Without a year it is the latest by then: "between May and July 2025".
+        """
+        parts = self.match.groupdict()
+        if not parts.get("month") or parts.get("year") or parts.get("relative"):
+            return self.span[0]
+        return (_read(_date, self.match, then) or self.span)[0]
 
 
 def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Period]:
@@ -112,18 +155,28 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
     last: _Date | None = None
     for date in dates:
         first, end = (moment.timestamp() for moment in date.span)
-        if last is not None and _RANGE.fullmatch(plain[last.stop : date.start]):
-            found[-1] = Period(last.span[0].timestamp(), end)  # "between May and July"
+        if last is not None and _joined(plain, last, date):
+            found[-1] = Period(last.begin(date.span[0]).timestamp(), end)
         else:
             found.append(_bounded(plain[: date.start], first, end))
         last = date
     return found
 
 
+def _joined(text: str, first: _Date, second: _Date) -> bool:
+    """Whether two dates are one period: "from May to July", "between May and July"."""
+    link = text[first.stop : second.start]
+    if _AND.fullmatch(link):
+        return _ends_with(text[: first.start], _BETWEEN)
+    return _RANGE.fullmatch(link) is not None
+
+
 def _bounded(before: str, start: float, end: float) -> Period:
     """The period of a date behind some text: "since May" goes on, and "until May" ends with it."""
     if _ends_with(before, _SINCE):
         return Period(start, inf)
+    if _ends_with(before, _AFTER):
+        return Period(end, inf)
     if _ends_with(before, _BEFORE):
         return Period(-inf, start)
     return Period(-inf if _ends_with(before, _UNTIL) else start, end)
@@ -138,10 +191,11 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
     dates: list[_Date] = []
     for pattern, read in _forms():
         for match in list(pattern.finditer(text)):
-            span = None if match["date"] in names else _read(read, match, now)
+            name = match["date"].removesuffix(" last year")
+            span = None if name in names else _read(read, match, now)
             if span is not None:
                 start, stop = match.span("date")
-                dates.append(_Date(start, stop, span))
+                dates.append(_Date(start, stop, span, match))
                 # What was read is not read again: "May 2023" is not 2023 as well.
                 text = f"{text[:start]}{'#' * (stop - start)}{text[stop:]}"
     return dates
@@ -158,38 +212,76 @@ def _read(read: _Read, match: re.Match[str], now: datetime) -> Span | None:
 @cache
 def _forms() -> list[tuple[re.Pattern[str], _Read]]:
     """What dates look like in small letters, and what reads them; the longer forms first."""
-    number = r"(?P<count>\d{1,3}|(?:a )?(?:couple of|few)|several|an?|one|two|three|four|five|six)"
+    dated = {rf"(?P<date>{form})": read for form, read in _whole_forms().items()}
+    counted = {rf"\b(?P<date>{form})\b": read for form, read in _counted_forms().items()}
+    by_form = {**dated, **_alone_forms(), **counted, **_weekend_forms()}
+    return [(re.compile(form), read) for form, read in by_form.items()]
+
+
+def _whole_forms() -> dict[str, _Read]:
+    """Dates of two parts or more."""
     century = r"(?P<year>(?:19|20)\d\d)"
     digits = r"(?P<month>\d\d)"
-    of_year = rf"(?:,? (?:of |de |в )?{_YEAR})?"
+    of_year = rf"(?:,? (?:(?:of |de |в )?{_YEAR}|(?:of )?{_RELATIVE}))?"
     cjk_day = r"(?P<month>\d{1,2}) ?月 ?(?:(?P<day>\d{1,2}) ?[日号])?"
-    forms = {
-        # 2023-05-03 and 20230503; 2023-05
+    return {
+        # 2023-05-03 and 20230503; 2023-05; 05/2023
         rf"(?<![\w-]){century}(?P<sign>[-/.]?){digits}(?P=sign)(?P<day>\d\d)(?!\d)": _date,
         rf"(?<![\w-]){century}[-/]{digits}(?![\w-])": _date,
+        rf"(?<![\w/.-])(?P<month>0?[1-9]|1[0-2])/{_YEAR}(?![/-])": _date,
         # 2023年5月3日; 5月3日
         rf"(?<!\d){century} ?年 ?(?:{cjk_day})?": _date,
         rf"(?<!\d){cjk_day}": _date,
-        # 3 May 2023, the 3rd of May; May 3rd; May 2023
+        # 3 May 2023, the 3rd of May, 3 May last year; May 3rd; May 2023; last year in May
         rf"{_DAY} (?:of |de )?{_MONTH}{of_year}": _date,
         rf"(?<!\w){_MONTH} {_DAY}{of_year}": _date,
         rf"(?<!\w){_MONTH},? (?:of |de |в )?{_YEAR}": _date,
+        rf"\b{_RELATIVE},? in {_MONTH}": _date,
+        # early 2023, mid-2023, the first half of 2023, summer of 2023, Q3 2023
+        rf"\b(?P<part>{'|'.join(_PARTS)})(?: of)?[ /-]{_YEAR}": _part,
     }
-    alone = {
-        rf"\b(?:between|from) \w+ (?:and|to|until) (?P<date>{_MONTH}|{_YEAR})": _date,
-        rf"{_ALONE}(?!{_PLANET})(?P<date>{_MONTH})": _date,
+
+
+def _alone_forms() -> dict[str, _Read]:
+    """A month or a year behind a word that tells it from "may" and "1984"; "in May last year"."""
+    month = rf"(?P<date>{_MONTH}(?:,? (?:of )?{_RELATIVE})?)"
+    second = r"\b(?:between|from) \w+ (?:and|to|until) "
+    return {
+        rf"{second}{month}": _date,
+        rf"{second}(?P<date>{_YEAR})": _date,
+        rf"{_ALONE}(?!{_PLANET}){month}": _date,
         rf"{_ALONE}(?P<date>{_YEAR})": _date,
     }
-    counted = {
+
+
+def _counted_forms() -> dict[str, _Read]:
+    """What counts back from now."""
+    number = rf"(?P<count>\d{{1,3}}|(?:a )?(?:couple of|few)|{'|'.join(_COUNTS)})"
+    unit = "(?P<unit>day|week|fortnight|month|year)"
+    # "The last two weeks of the trip" are others, and what "may last two weeks" is no time.
+    not_part = r"(?! (?:of|in|on|at|before|that|when)\b)"
+    return {
+        r"(?:the )?day before yesterday": _days_back(2),
         r"yesterday|last night": _days_back(1),
         r"today|tonight|this morning": _days_back(0),
-        rf"{number} (?P<unit>day|week|month|year)s? ago": _ago,
+        r"(?P<unit>half a year) ago": _ago,
+        rf"(?<!half ){number} {unit}s? ago": _ago,
         rf"(?:last|past|previous) (?P<unit>{'|'.join((*_UNITS, *_WEEKDAYS, *_SEASONS))})": _last,
+        r"last christmas": _last_christmas,
         r"this (?P<unit>week|month|year)": _this,
+        rf"(?<=\bthe )(?:last|past) {number} {unit}s?{not_part}": _lately,
+        # What was read before has become "#": not "the week before last May".
+        rf"(?P<unit>{'|'.join(_UNITS)}) before last(?! #)": _before_last,
     }
-    dated = {rf"(?P<date>{form})": read for form, read in forms.items()}
-    words = {rf"\b(?P<date>{form})\b": read for form, read in counted.items()}
-    return [(re.compile(form), read) for form, read in {**dated, **alone, **words}.items()]
+
+
+def _weekend_forms() -> dict[str, _Read]:
+    """The last Friday or weekend, which are named without "last"; not "on Friday, 3 May"."""
+    not_dated = r"(?!,? (?:of |in )?(?:the )?[#\d]| next\b)"
+    return {
+        rf"\b(?:on|since) (?P<date>(?P<unit>{'|'.join(_WEEKDAYS)})\b){not_dated}": _last,
+        r"\b(?:over|during) the (?P<date>(?P<unit>weekend)\b)(?! of\b)": _last,
+    }
 
 
 def _date(match: re.Match[str], now: datetime) -> Span | None:
@@ -199,6 +291,8 @@ def _date(match: re.Match[str], now: datetime) -> Span | None:
     month = 0 if name is None else _MONTHS.get(name) or int(name)
     if parts.get("year"):
         return _span(int(parts["year"]), month, day)
+    if parts.get("relative"):
+        return _span(now.year - (parts["relative"] == "last"), month, day)
     spans = (_span(now.year - back, month, day) for back in range(_YEARS_BACK + 1))
     return next((span for span in spans if span is not None and span[0] <= now), None)
 
@@ -215,6 +309,19 @@ def _span(year: int, month: int, day: int) -> Span | None:
     return start, start + timedelta(days=days)
 
 
+def _part(match: re.Match[str], _: datetime) -> Span:
+    """Some months of a year."""
+    month, months = _PARTS[match["part"]]
+    return _months(int(match["year"]), month, months)
+
+
+def _months(year: int, month: int, months: int) -> Span:
+    """So many months from one on, which may end in the year after."""
+    after = month + months - 1
+    end = datetime(year + after // 12, after % 12 + 1, 1, tzinfo=UTC)
+    return datetime(year, month, 1, tzinfo=UTC), end
+
+
 def _midnight(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -229,13 +336,27 @@ def _days_back(days: int) -> Callable[[re.Match[str], datetime], Span]:
 
 def _ago(match: re.Match[str], now: datetime) -> Span | None:
     """So many units back, as roughly as one says it: two weeks ago is a week around that day."""
-    words = match["count"]
-    count = int(words) if words.isdigit() else _COUNTS[words.removeprefix("a ")]
-    days = {"day": 1, "week": 7, "month": 30, "year": 365}[match["unit"]]
+    count, slack = _count(match.groupdict().get("count") or "a")
     if match["unit"] == "year":
-        return _span(now.year - count, 0, 0)
-    start = _midnight(now) - timedelta(days=count * days + days // 2)
-    return start, start + timedelta(days=days)
+        first, last = _span(now.year - count - slack, 0, 0), _span(now.year - count + slack, 0, 0)
+        return first and last and (first[0], last[1])
+    days, width = _DAYS[match["unit"]]
+    start = _midnight(now) - timedelta(days=(count + slack) * days + width // 2)
+    return start, start + timedelta(days=2 * slack * days + width)
+
+
+def _count(words: str) -> tuple[int, int]:
+    """A number in words or digits, and how much it may be more or less."""
+    word = words.removeprefix("a ")
+    return int(word) if word.isdigit() else _COUNTS[word], _SLACK.get(word, 0)
+
+
+def _lately(match: re.Match[str], now: datetime) -> Span:
+    """So many units back until today, and today."""
+    count, slack = _count(match["count"])
+    days = 365 if match["unit"] == "year" else _DAYS[match["unit"]][0]
+    today = _midnight(now)
+    return today - timedelta(days=(count + slack) * days), today + timedelta(days=1)
 
 
 def _last(match: re.Match[str], now: datetime) -> Span | None:
@@ -246,7 +367,7 @@ def _last(match: re.Match[str], now: datetime) -> Span | None:
         start = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(unit) - 1) % 7 + 1)
         return start, start + timedelta(days=1)
     if unit in _SEASONS:
-        seasons = (_season(now.year - back, _SEASONS[unit]) for back in range(3))
+        seasons = (_months(now.year - back, _SEASONS[unit], 3) for back in range(3))
         return next(season for season in seasons if season[1] <= now)
     if unit == "week":
         return monday - timedelta(days=7), monday
@@ -258,10 +379,15 @@ def _last(match: re.Match[str], now: datetime) -> Span | None:
     return _span(now.year - 1, 0, 0)
 
 
-def _season(year: int, month: int) -> Span:
-    after = month + 3
-    end = datetime(year + (after > 12), (after - 1) % 12 + 1, 1, tzinfo=UTC)
-    return datetime(year, month, 1, tzinfo=UTC), end
+def _before_last(match: re.Match[str], now: datetime) -> Span | None:
+    last = _last(match, now)
+    return last and _last(match, last[0])
+
+
+def _last_christmas(_: re.Match[str], now: datetime) -> Span:
+    """The latest 24 to 26 December that are over."""
+    year = now.year if (now.month, now.day) > (12, 26) else now.year - 1
+    return datetime(year, 12, 24, tzinfo=UTC), datetime(year, 12, 27, tzinfo=UTC)
 
 
 def _this(match: re.Match[str], now: datetime) -> Span | None:
