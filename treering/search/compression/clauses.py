@@ -28,8 +28,8 @@ _DENIALS: Final = _words(
 
 _BOUNDS: Final = _DENIALS | _words(
     "few little less least just almost nearly but or either unless if until till before after",
-    "when whenever while though although whether since because provided as than rather instead otherwise too must should may might",
-    "far anything either however yet",
+    "when whenever while though although whether since because provided as than rather instead",
+    "otherwise too must should may might far anything either however yet",
 )
 """A sentence with one of these has words that change what others say, so all of it stays."""
 
