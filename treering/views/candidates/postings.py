@@ -21,7 +21,7 @@ from treering.arrays import Codes
 from treering.journal import blocks, damage
 from treering.journal.blocks import POSTING, FragmentBlock, Postings
 from treering.journal.postgres.pieces import PIECE
-from treering.journal.space import SpaceReader
+from treering.journal.space import SpaceReader, SpaceState
 from treering.search.lexical import RowCounts
 from treering.views.candidates.columns import SLOT_BITS
 from treering.views.candidates.heads import (
@@ -61,12 +61,13 @@ _HEADS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The postings of the block that is not full, as of a revision of the space.
+    """The postings of the block that is not full, as of a state of the space.
 
     ``stored`` are as they stand in the block; the others are sorted by term.
     """
 
     block: FragmentBlock
+    edition: int
     revision: int
     stored: Postings
     term: TermCodes
@@ -132,12 +133,14 @@ class TermReader:
         return self._heads_of(reader, full).fewest(terms, erased)
 
     def _newest_of(self, reader: SpaceReader, block: FragmentBlock, places: Codes) -> _Newest:
-        revision = reader.state.revision
+        state = reader.state
         with self._lock:
             held = self._newest
-        if held is None or (held.block.postings, held.revision) != (block.postings, revision):
+        if held is not None and held.edition != state.edition:
+            held = None  # what was there already may be another now
+        if held is None or (held.block.postings, held.revision) != (block.postings, state.revision):
             stored = _stored(reader, block, held)
-            held = _newest(block, revision, stored, places)
+            held = _newest(block, state, stored, places)
             with self._lock:
                 self._newest = held
         return held
@@ -277,12 +280,13 @@ def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -
     return blocks.read_postings(reader, block)
 
 
-def _newest(block: FragmentBlock, revision: int, stored: Postings, places: Codes) -> _Newest:
+def _newest(block: FragmentBlock, state: SpaceState, stored: Postings, places: Codes) -> _Newest:
     rows = _rows([block], np.zeros(len(stored), np.int64), stored["slot"].astype(np.int64), places)
     there = np.flatnonzero((rows >= 0) & (stored["count"] > 0) & (stored["term"] > 0))
     order = there[np.argsort(stored["term"][there], kind="stable")]
     term, counts = stored["term"][order], stored["count"][order]
-    return _Newest(block, revision, stored, term, rows[order].astype(np.int32), counts)
+    narrow = rows[order].astype(np.int32)
+    return _Newest(block, state.edition, state.revision, stored, term, narrow, counts)
 
 
 def _rows(every: Sequence[FragmentBlock], of_block: Codes, slots: Codes, places: Codes) -> Codes:
