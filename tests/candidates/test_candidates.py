@@ -426,6 +426,17 @@ def test_words_of_the_newest_fragments_are_read_again_after_a_rebuild(changing: 
     assert hit.why.bm25
 
 
+def test_words_are_found_while_a_rebuild_gives_fragments_more_of_them(changing: Pair) -> None:
+    changing.found.search("zorblatt", k=1, mode="lexical")
+    more = terms(" ".join(f"zorblatt w{number}" for number in range(200)))
+    with Space(changing.found._database, "default").write() as writer:
+        full = next(block for block in blocks.after(writer, writer.id, 0) if block.is_sorted)
+        fragments = blocks.read_rows(writer, full)["fragment"]
+        store.renew(writer, dict.fromkeys(fragments[fragments > 0].tolist(), more))
+    hits = changing.found.search("zorblatt", k=3, mode="lexical")
+    assert all(hit.why.bm25 for hit in hits)
+
+
 def test_a_removed_space_leaves_nothing_in_the_index(changing: Pair) -> None:
     changing.found.add("Something else.", source="x")
     changing.found.forget_space("default")

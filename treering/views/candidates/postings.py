@@ -40,6 +40,10 @@ of all."""
 
 _MOST_SLOTS: Final = 1 << SLOT_BITS
 
+_Stand = tuple[int, int]
+"""Where the postings of a full block stand, and how many: a rebuild, before it ends, may give it
+others."""
+
 # One range a row; several ranges of a block do not overlap. Each is found by the key, and comes as
 # one row: common words have thousands of pieces.
 _PIECES: Final = """
@@ -93,8 +97,8 @@ class TermReader:
         self._held = HeldTerms(room)
         self._lock = threading.Lock()  # protects what follows
         self._edition = -1
-        self._firsts: dict[int, TermCodes] = {}
-        self._heads: tuple[Sequence[int], PieceHeads] = ((), PieceHeads.of([]))
+        self._firsts: dict[_Stand, TermCodes] = {}
+        self._heads: tuple[Sequence[_Stand], PieceHeads] = ((), PieceHeads.of([]))
         self._newest: _Newest | None = None
         self._blocks: tuple[int, Sequence[FragmentBlock]] = (-1, ())  # of a revision
 
@@ -150,7 +154,7 @@ class TermReader:
     ) -> list[RowCounts]:
         """The postings of each of some terms of the blocks that are full."""
         # Rows of full blocks change only if some are erased, or if another block is full.
-        living = tuple((block.postings, block.living) for block in full)
+        living = tuple((*_stand(block), block.living) for block in full)
         state: Hashable = (reader.state.edition, living)
         postings = self._held.of(state, terms.tolist())
         missing = [term for term in terms.tolist() if term not in postings]
@@ -196,24 +200,24 @@ class TermReader:
                 self._edition, self._firsts = reader.state.edition, {}
                 self._heads = ((), PieceHeads.of([]))
             firsts, heads = self._firsts, self._heads
-        numbers = tuple(block.postings for block in full)
-        if heads[0] != numbers:
+        stands = tuple(map(_stand, full))
+        if heads[0] != stands:
             firsts = self._with_firsts(reader, full, firsts)
-            heads = numbers, PieceHeads.of([firsts[number] for number in numbers])
+            heads = stands, PieceHeads.of([firsts[stand] for stand in stands])
             with self._lock:
                 if self._edition == reader.state.edition:
                     self._firsts, self._heads = firsts, heads
         return heads[1]
 
     def _with_firsts(
-        self, reader: SpaceReader, full: Iterable[FragmentBlock], firsts: dict[int, TermCodes]
-    ) -> dict[int, TermCodes]:
+        self, reader: SpaceReader, full: Iterable[FragmentBlock], firsts: dict[_Stand, TermCodes]
+    ) -> dict[_Stand, TermCodes]:
         """With the first terms of the blocks that are not there yet."""
-        missing = [block for block in full if block.postings not in firsts]
+        missing = [block for block in full if _stand(block) not in firsts]
         numbers = json.dumps([block.postings for block in missing])
         stored = {int(row[0]): row[1] for row in reader.rows(_HEADS, (numbers,))}
         with damage.decoding("the search index"):
-            return firsts | {block.postings: _first_terms(block, stored) for block in missing}
+            return firsts | {_stand(block): _first_terms(block, stored) for block in missing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +236,10 @@ class ReadPostings:
     def fewest(self, terms: TermCodes) -> NDArray[np.int64]:
         """See ``StoredPostings``."""
         return self.terms.fewest(self.reader, self.every, terms)
+
+
+def _stand(block: FragmentBlock) -> _Stand:
+    return block.postings, block.posted
 
 
 def _array(numbers: Codes) -> str:
