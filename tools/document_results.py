@@ -127,7 +127,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
     return {
         "overview": lambda: _overview("", ("treering", "own", *_PLAIN, *_FADING, *_WHOLE_TREES)),
         "languages": _languages,
-        "answers": _answers,
+        "answers": lambda: _answers("answers"),
         "budgets": _budgets,
         "peers": _peers,
         "instructions": _instructions,
@@ -138,6 +138,7 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         "code": _code,
         "windows": lambda: _overview("windows", _WINDOWS),
         "compression": _compression,
+        "compressed-answers": lambda: _answers("compression"),
         "perf": _perf,
     }
 
@@ -184,9 +185,9 @@ def _languages() -> str:
     return f"{table([*_LANGUAGES.values()], [shares])}\n"
 
 
-def _answers() -> str:
+def _answers(folder: str) -> str:
     pages = []
-    for one in scores("answers"):
+    for one in scores(folder):
         how = one.run.settings
         head = f"{benchmark(one.run.benchmark).title}: {how['model']}, {how['budget']} tokens"
         first = next(iter(one.by_policy))

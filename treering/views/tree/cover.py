@@ -81,8 +81,8 @@ def candidates(
 def cover(options: CoverCandidates, budget: int, least: float = 0.0) -> list[int]:
     """The nodes to show within ``budget`` tokens; leaves alone where no summary covers more.
 
-    ``least`` is what is covered without summaries at least: where no leaf fits as a whole, a
-    context without summaries still shows the beginning of the best one.
+    ``least`` is what is covered without summaries where no leaf fits as a whole: a context
+    without summaries shows the beginning of the best one then.
     """
     taken: list[int] = []
     left = budget
@@ -90,7 +90,7 @@ def cover(options: CoverCandidates, budget: int, least: float = 0.0) -> list[int
         if options.tokens[row] <= left:
             taken.append(row)
             left -= int(options.tokens[row])
-    covered = max(_covered(options, taken), least)
+    covered = _covered(options, taken) if taken else least
     waiting = list(range(len(options.relevance), len(options.nodes)))
     while waiting:
         # Of all summaries the one with which most is covered; then again, with what is shown now.
