@@ -128,6 +128,14 @@ def test_the_rate_is_never_exceeded(rate: float, texts: list[str]) -> None:
         ("Not allowed in the garden:", "dogs of any size, fires and loud music."),
         ("Not allowed in the garden are\n- dogs.", "\n- fires in the summer."),
         ("# Myths about the well", "\nIt is a thousand metres deep."),
+        ("Guests may keep dogs in the rooms.", "They may not do so after all, said the owner."),
+        ("The train to Graz leaves at 8:30.", "Wrong, it leaves at 9:15."),
+        ("The rent was 900 euros at first.", "That was wrong. It is 1,050 euros."),
+        ("Ana would need the operation in May.", "It was negative."),
+        ("Mr Hahn was never bitten by a dog.", "He only says so."),
+        ("The buyer paid the deposit of 5,000 euros.", "At least he claims it."),
+        ("I doubt that the cellar is dry. It was said to be dry.", "It isn't."),
+        ("The old pills could be returned.", "They cannot be returned without the receipt."),
     ],
 )
 def test_what_takes_up_a_sentence_stays_or_goes_with_it(

@@ -20,12 +20,16 @@ def _words(*lists: str) -> frozenset[str]:
     return frozenset(word for words in lists for word in words.split())
 
 
-_BOUNDS: Final = _words(
+_DENIALS: Final = _words(
     "no not never nor neither none nobody nothing nowhere noone no-one cannot hardly scarcely",
-    "barely rarely seldom few little less least only just merely solely almost nearly without",
-    "except but or either unless if until till before after when whenever while though although",
-    "whether since because provided as than rather instead otherwise too must should may might",
-    "far anything either however yet",
+    "barely rarely seldom only merely solely without except opposite wrong false untrue",
+)
+"""What a sentence with one of these says of "it" or "them" may take back the one before."""
+
+_BOUNDS: Final = _DENIALS | _words(
+    "few little less least just almost nearly but or either unless if until till before after",
+    "when whenever while though although whether since because provided as than rather instead",
+    "otherwise too must should may might far anything either however yet",
 )
 """A sentence with one of these has words that change what others say, so all of it stays."""
 
@@ -48,9 +52,15 @@ _TWICE: Final = _words("had that is was her")  # are written twice for a reason
 _TAKES_UP: Final = _words(
     "but however yet instead otherwise though although still nevertheless nonetheless nor no not",
     "never neither yes that this these those such so then therefore hence thus except unless only",
-    "rather or also either too until",
+    "rather or also either too until wrong incorrect false untrue correction sorry actually",
 )
 _PRONOUNS: Final = _words("he she it they his her its their him them both another")
+_SHORT: Final = 6
+"""Words of a sentence that says little by itself where one of them is a pronoun."""
+
+LONGEST_SENTENCE: Final = 40
+"""Words that are looked through for what takes back the sentence before."""
+
 _ABBREVIATIONS: Final = _words(
     "dr mr mrs ms prof st no nr vs etc e.g i.e p.m a.m approx ca z.b d.h bzw usw sr sra u.s jr inc",
 )
@@ -92,9 +102,29 @@ def ends(words: Sequence[str], at: int, gap: str) -> bool:
     )
 
 
-def takes_up(word: str) -> bool:
-    """Whether a sentence that begins with a word answers, limits or takes back the one before."""
-    return bare(word) in _TAKES_UP
+def takes_up(words: Sequence[str]) -> bool:
+    """Whether the sentence that some words begin with answers, limits or takes back the one before.
+
+    "But …" does, and so may a short one with a pronoun ("It was negative."), and a longer one that
+    denies something of a pronoun ("They may not do so after all").
+    """
+    names = [bare(word) for word in _first_sentence(words)]
+    if names[0] in _TAKES_UP:
+        return True
+    if len(names) <= _SHORT and not _PRONOUNS.isdisjoint(names):
+        return True
+    return points_back(names) and any(_denies(name) for name in names)
+
+
+def _first_sentence(words: Sequence[str]) -> Sequence[str]:
+    for at, word in enumerate(words[:LONGEST_SENTENCE]):
+        if end_mark(word) and bare(word) not in _ABBREVIATIONS:
+            return words[: at + 1]
+    return words[:LONGEST_SENTENCE]
+
+
+def _denies(name: str) -> bool:
+    return name in _DENIALS or _DENIAL.fullmatch(name) is not None
 
 
 def points_back(words: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ from itertools import accumulate
 
 from treering.llm.tokens import tokens_upto
 from treering.search.compression.clauses import (
+    LONGEST_SENTENCE,
     bare,
     clauses,
     end_mark,
@@ -230,12 +231,13 @@ def _parts(
     empty = {first + at for at in fillers(sentence)}
     groups = [range(first + start, first + stop) for start, stop in clauses(sentence)]
     missed = empty.union(*groups)
+    divisor = (1 + min(layout.rank[first:last])) ** RANK_POWER  # once: a sentence may be long
 
     def clause_of(places: Sequence[int]) -> _Unit:
         of = [at for at in places if at not in empty]
         held = _terms(" ".join(layout.words(at, at + 1) for at in of))
         question = 1 + QUESTION_WEIGHT * len(held & asked) / max(len(asked), 1)
-        return _unit(layout, bits, question / (1 + min(layout.rank[first:last])) ** RANK_POWER, of)
+        return _unit(layout, bits, question / divisor, of)
 
     main = clause_of([at for at in range(first, last) if at not in missed])
     hanging: list[_Unit] = []
@@ -291,8 +293,11 @@ def _parted(layout: _Layout, shown: Sequence[str], at: int) -> bool:
             return True
     if layout.is_fixed[at]:
         return False
-    hangs = takes_up(shown[at])
-    return ends(shown, at, layout.gap(at)) and not hangs and not _heads(layout, at)
+    return (
+        ends(shown, at, layout.gap(at))
+        and not takes_up(shown[at : at + LONGEST_SENTENCE])
+        and not _heads(layout, at)
+    )
 
 
 def _heads(layout: _Layout, at: int) -> bool:
