@@ -65,6 +65,7 @@ def day(seconds: float) -> str:
         ("what was said on May 3rd of last year", "2022-05-03", "2022-05-04"),
         ("what happened between May and July 2021", "2021-05-01", "2021-08-01"),
         ("what happened from May to July 2021", "2021-05-01", "2021-08-01"),
+        ("what happened in May and June 2021", "2021-05-01", "2021-07-01"),
         ("from November to February 2021", "2020-11-01", "2021-03-01"),
         ("from 3 May to 7 June 2021", "2021-05-03", "2021-06-08"),
         ("from May to July last year", "2022-05-01", "2022-08-01"),
@@ -152,7 +153,7 @@ def test_two_dates_apart_are_two_periods() -> None:
     "text",
     ["on 3 May 2021 and 7 June 2023", "the spring of 2021 and the summer of 2023"],
 )
-def test_and_joins_two_dates_to_one_period_behind_between_alone(text: str) -> None:
+def test_and_joins_two_dates_with_years_to_one_period_behind_between_alone(text: str) -> None:
     assert len(spans(text)) == 2
     assert len(spans(f"between {text.removeprefix('on ')}")) == 1
 

@@ -88,7 +88,7 @@ _PLANET: Final = r"(?<!\ben )(?<!\bdepuis )(?<!\bavant )(?<!\baprès )\bmars(?!\
 
 _RANGE: Final = re.compile(r"\s*(?:to|until|till|through|bis)\s+(?:the\s+)?|\s*[-\u2013]\s*")
 _AND: Final = re.compile(r"\s*(?:and|und|y|et)\s+(?:the\s+)?")
-"""What stands between the two dates of one period; "and" does if "between" is before them."""
+"""What stands between the two dates of one period; "and" does behind "between"."""
 
 _SIGNS: Final = frozenset(
     {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", "weekend"}
@@ -129,13 +129,18 @@ class _Date:
     span: Span
     match: re.Match[str]
 
+    @property
+    def has_year(self) -> bool:
+        """Whether its year is told, or is told by now; a month or a day of one may do without."""
+        parts = self.match.groupdict()
+        return bool(not parts.get("month") or parts.get("year") or parts.get("relative"))
+
     def begin(self, then: datetime) -> datetime:
         """When it begins as the first date of a period whose second begins ``then``.
 
         Without a year it is the latest by then: "between May and July 2025".
         """
-        parts = self.match.groupdict()
-        if not parts.get("month") or parts.get("year") or parts.get("relative"):
+        if self.has_year:
             return self.span[0]
         return (_read(_date, self.match, then) or self.span)[0]
 
@@ -164,10 +169,13 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
 
 
 def _joined(text: str, first: _Date, second: _Date) -> bool:
-    """Whether two dates are one period: "from May to July", "between May and July"."""
+    """Whether two dates are one period: "from May to July", "between May and July".
+
+    "In May and June 2025" is one, too, as May has the year of June.
+    """
     link = text[first.stop : second.start]
     if _AND.fullmatch(link):
-        return _ends_with(text[: first.start], _BETWEEN)
+        return not first.has_year or _ends_with(text[: first.start], _BETWEEN)
     return _RANGE.fullmatch(link) is not None
 
 
