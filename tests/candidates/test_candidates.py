@@ -27,6 +27,7 @@ from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
 from treering.journal.postgres.pieces import PIECE
+from treering.journal.space import Space
 from treering.records import Hit
 from treering.search.lexical import RowCounts
 from treering.search.relations.defaults import Weighted
@@ -36,6 +37,7 @@ from treering.search.terms import terms
 from treering.views.candidates import outside, sample, source
 from treering.views.candidates.heads import PieceHeads
 from treering.views.candidates.held_terms import A_TERM, HeldTerms
+from treering.views.fragments import store
 
 LIMIT = 100
 NEAREST = 32
@@ -407,6 +409,32 @@ def test_a_space_that_is_made_anew_is_searched_as_before(changing: Pair) -> None
     before = places(changing.found.search(question, k=10))
     changing.exact.rebuild("fragments")
     assert places(changing.found.search(question, k=10)) == before
+
+
+def test_words_of_the_newest_fragments_are_read_again_after_a_rebuild(changing: Pair) -> None:
+    changing.found.add("The zorblatt sings.", source="last")
+    with Space(changing.found._database, "default").write() as writer:
+        [newest] = blocks.after(writer, writer.id, 0)[-1:]
+        last = int(blocks.read_rows(writer, newest)["fragment"].max())
+        store.renew(writer, {last: terms("The quibbix sings.")})  # wrong, as damage makes it
+        writer.renew()
+    [hit] = changing.found.search("zorblatt", k=1, mode="lexical")
+    assert not hit.why.bm25
+    changing.exact.rebuild("fragments")
+    [hit] = changing.found.search("zorblatt", k=1, mode="lexical")
+    assert hit.source == "last"
+    assert hit.why.bm25
+
+
+def test_words_are_found_while_a_rebuild_gives_fragments_more_of_them(changing: Pair) -> None:
+    changing.found.search("zorblatt", k=1, mode="lexical")
+    more = terms(" ".join(f"zorblatt w{number}" for number in range(200)))
+    with Space(changing.found._database, "default").write() as writer:
+        full = next(block for block in blocks.after(writer, writer.id, 0) if block.is_sorted)
+        fragments = blocks.read_rows(writer, full)["fragment"]
+        store.renew(writer, dict.fromkeys(fragments[fragments > 0].tolist(), more))
+    hits = changing.found.search("zorblatt", k=3, mode="lexical")
+    assert all(hit.why.bm25 for hit in hits)
 
 
 def test_a_removed_space_leaves_nothing_in_the_index(changing: Pair) -> None:

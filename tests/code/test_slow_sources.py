@@ -44,7 +44,7 @@ SLOW: dict[str, tuple[str, int, Callable[[int], str]]] = {
 """The file, how often it repeats itself, and its text of so many: each took the square of its
 length, 45 to 70 seconds and more."""
 
-FOURFOLD = 11.0
+FOURFOLD = 13.0
 """Four times the text may take so many times as long: the sixteen times of a square would be seen,
 and a machine that gets slower in between is forgiven."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Open
+from tests.embedders import HashingEmbedder
 from tests.memo.talk import place
 from treering import Memory
 from treering.errors import FilterError, InputError, UnknownName
@@ -318,6 +319,22 @@ def test_a_memo_of_what_has_expired_is_gone_where_somebody_holds_the_view(
     assert view.list() == []
     with pytest.raises(UnknownName):
         view.pin(memo.id)
+
+
+def test_a_search_of_memos_embeds_none_that_has_expired(
+    open_memory: Open, later: Callable[[timedelta], None]
+) -> None:
+    embedder = HashingEmbedder()
+    memory = open_memory(embedder=embedder)
+    memory.add("The tide is high.", source="notes")
+    code = {"role": "user", "content": "The door code is 4711 harbour."}
+    memory.add([code], source="chat", expires=datetime.now(UTC) + HOUR)
+    memory.search("tide")  # embeds both
+    place(memory, "door", "The door code of user is 4711.", 0, 0)
+    later(2 * HOUR)
+    embedder.texts.clear()
+    assert memory.memos.search("door code") == []
+    assert not [text for text in embedder.texts if "4711" in text]
 
 
 def test_an_end_must_be_to_come(memory: Memory) -> None:

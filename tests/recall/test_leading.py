@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from treering import Hit, Memory
+from treering.records import JSON
 from treering.search.leading import name_forms
 
 pytestmark = pytest.mark.both_engines
@@ -103,6 +104,17 @@ def test_a_filter_leaves_room_for_a_named_source_among_what_meets_it(memory: Mem
         memory.add(f"trackers {number} of the talk", source=f"talk {number}", metadata={"a": 1})
     hits = memory.search("The Verge on trackers", mode="lexical", k=3, source=VERGE)
     assert [hit.source for hit in hits] == [VERGE]
+
+
+def test_so_does_a_filter_that_only_the_database_can_tell(memory: Memory) -> None:
+    add_news(memory)
+    for number in range(100):
+        memory.add(f"trackers {number} trackers", source=f"talk {number}")
+    chosen: dict[str, JSON] = {"of": {"a": 2}}
+    memory.add("Trackers, and more of what was said that day", source=VERGE, metadata=chosen)
+    memory.add("Trackers and trackers", source=AGE, metadata=chosen)
+    hits = memory.search("The Verge on trackers", mode="lexical", k=2, metadata=chosen)
+    assert [hit.source for hit in hits] == [VERGE, AGE]
 
 
 def test_a_source_of_everything_favours_nothing(memory: Memory) -> None:

@@ -20,6 +20,9 @@ from treering import Memory
 
 DATA = Path(__file__).parent / "data"
 EXPECTED = json.loads((DATA / "made-by-894192a.json").read_text("utf-8"))
+for hits in EXPECTED["search"].values():
+    for hit in hits:
+        del hit[2]  # the score
 
 
 @pytest.fixture
@@ -29,13 +32,15 @@ def old(path: Path, open_memory: Open) -> Memory:
 
 
 def search(memory: Memory) -> dict[str, Any]:
-    """What is found by the relation that was the default then; there are more of them now."""
+    """What is found by the relation that was the default then; there are more of them now.
+
+    Scores are left out: cosines of texts count for less than they did then.
+    """
     return {
         query: [
             [
                 hit.text,
                 hit.source,
-                round(hit.score, 4),
                 hit.superseded_by.text if hit.superseded_by else None,
                 hit.stale.text if hit.stale else None,
                 hit.level,

@@ -69,14 +69,21 @@ class RowFilter:
 
     def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """The rows of the k best of a ranking for a query that meet the filter."""
-        if self.rest == Filter():
-            return ranking.best(query, k, self.mask)
-        if isinstance(ranking, Ranking):
+        return ranking.best(query, k, self._allowed(ranking, query, k))
+
+    def first(self, ranking: Ranking, query: int, k: int) -> Codes:
+        """As ``best``, by the scores as they are: none is made exact for it."""
+        allowed = self._allowed(ranking, query, k)
+        return top_rows(ranking.scores[:, query], k, allowed)
+
+    def _allowed(self, ranking: RankedRows, query: int, k: int) -> Mask | None:
+        """A mask with which the k best rows that are in it are the k best that meet the filter."""
+        if self.rest != Filter() and isinstance(ranking, Ranking):
             allowed = self._among_best(ranking, query, k)
             if allowed is not None:
-                return ranking.best(query, k, allowed)
-        self._ask_for_all()
-        return ranking.best(query, k, self.mask)
+                return allowed
+        self.complete()
+        return self.mask
 
     def _among_best(self, ranking: Ranking, query: int, k: int) -> Mask | None:
         """Of the best rows those that meet the filter, so many that the k best of all are among

@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.arrays import Codes
 from treering.journal import entries, sources
@@ -23,7 +22,8 @@ from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search import languages
 from treering.search.asked import ASSISTANT
-from treering.search.rank import Ranking, top_rows
+from treering.search.mentions import BestRows
+from treering.search.rank import Ranking
 from treering.search.related import weight_of_rows
 from treering.search.relations.asked import NamedSource, ReplyTo
 from treering.search.relations.contract import MISSING
@@ -51,10 +51,10 @@ def with_leading(
     ranking: Ranking,
     plan: Plan,
     queries: Sequence[str],
-    allowed: NDArray[np.bool_] | None,
+    first: BestRows,
 ) -> Ranking:
     """A ranking in which replies to questions and what is of a named source come first, among the
-    leading rows that are ``allowed``. The scores of the ranking change in place.
+    leading rows, as ``first`` gives them. The scores of the ranking change in place.
     """
     snapshot = ranking.snapshot
     of_source = weight_of_rows(snapshot, plan, NamedSource)
@@ -63,7 +63,7 @@ def with_leading(
         return ranking
     noted: dict[str, dict[tuple[int, int], float]] = {}
     for number, query in enumerate(queries):
-        rows = top_rows(ranking.scores[:, number], LEADING, allowed)
+        rows = first(ranking, number, LEADING)
         given: dict[str, dict[int, float]] = {}
         if of_source is not None:
             named = _of_named_sources(reader, snapshot, query, rows).tolist()

@@ -231,12 +231,13 @@ def _parts(
     empty = {first + at for at in fillers(sentence)}
     groups = [range(first + start, first + stop) for start, stop in clauses(sentence)]
     missed = empty.union(*groups)
+    divisor = (1 + min(layout.rank[first:last])) ** RANK_POWER  # once: a sentence may be long
 
     def clause_of(places: Sequence[int]) -> _Unit:
         of = [at for at in places if at not in empty]
         held = _terms(" ".join(layout.words(at, at + 1) for at in of))
         question = 1 + QUESTION_WEIGHT * len(held & asked) / max(len(asked), 1)
-        return _unit(layout, bits, question / (1 + min(layout.rank[first:last])) ** RANK_POWER, of)
+        return _unit(layout, bits, question / divisor, of)
 
     main = clause_of([at for at in range(first, last) if at not in missed])
     hanging: list[_Unit] = []

@@ -21,7 +21,7 @@ from treering.arrays import Codes
 from treering.journal import blocks, damage
 from treering.journal.blocks import POSTING, FragmentBlock, Postings
 from treering.journal.postgres.pieces import PIECE
-from treering.journal.space import SpaceReader
+from treering.journal.space import SpaceReader, SpaceState
 from treering.search.lexical import RowCounts
 from treering.views.candidates.columns import SLOT_BITS
 from treering.views.candidates.heads import (
@@ -39,6 +39,10 @@ ROOM: Final = 64 << 20
 of all."""
 
 _MOST_SLOTS: Final = 1 << SLOT_BITS
+
+_Stand = tuple[int, int]
+"""Where the postings of a full block stand, and how many: a rebuild, before it ends, may give it
+others."""
 
 # One range a row; several ranges of a block do not overlap. Each is found by the key, and comes as
 # one row: common words have thousands of pieces.
@@ -61,12 +65,13 @@ _HEADS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class _Newest:
-    """The postings of the block that is not full, as of a revision of the space.
+    """The postings of the block that is not full, as of a state of the space.
 
     ``stored`` are as they stand in the block; the others are sorted by term.
     """
 
     block: FragmentBlock
+    edition: int
     revision: int
     stored: Postings
     term: TermCodes
@@ -92,8 +97,8 @@ class TermReader:
         self._held = HeldTerms(room)
         self._lock = threading.Lock()  # protects what follows
         self._edition = -1
-        self._firsts: dict[int, TermCodes] = {}
-        self._heads: tuple[Sequence[int], PieceHeads] = ((), PieceHeads.of([]))
+        self._firsts: dict[_Stand, TermCodes] = {}
+        self._heads: tuple[Sequence[_Stand], PieceHeads] = ((), PieceHeads.of([]))
         self._newest: _Newest | None = None
         self._blocks: tuple[int, Sequence[FragmentBlock]] = (-1, ())  # of a revision
 
@@ -132,12 +137,14 @@ class TermReader:
         return self._heads_of(reader, full).fewest(terms, erased)
 
     def _newest_of(self, reader: SpaceReader, block: FragmentBlock, places: Codes) -> _Newest:
-        revision = reader.state.revision
+        state = reader.state
         with self._lock:
             held = self._newest
-        if held is None or (held.block.postings, held.revision) != (block.postings, revision):
+        if held is not None and held.edition != state.edition:
+            held = None  # what was there already may be another now
+        if held is None or (held.block.postings, held.revision) != (block.postings, state.revision):
             stored = _stored(reader, block, held)
-            held = _newest(block, revision, stored, places)
+            held = _newest(block, state, stored, places)
             with self._lock:
                 self._newest = held
         return held
@@ -147,7 +154,7 @@ class TermReader:
     ) -> list[RowCounts]:
         """The postings of each of some terms of the blocks that are full."""
         # Rows of full blocks change only if some are erased, or if another block is full.
-        living = tuple((block.postings, block.living) for block in full)
+        living = tuple((*_stand(block), block.living) for block in full)
         state: Hashable = (reader.state.edition, living)
         postings = self._held.of(state, terms.tolist())
         missing = [term for term in terms.tolist() if term not in postings]
@@ -193,24 +200,24 @@ class TermReader:
                 self._edition, self._firsts = reader.state.edition, {}
                 self._heads = ((), PieceHeads.of([]))
             firsts, heads = self._firsts, self._heads
-        numbers = tuple(block.postings for block in full)
-        if heads[0] != numbers:
+        stands = tuple(map(_stand, full))
+        if heads[0] != stands:
             firsts = self._with_firsts(reader, full, firsts)
-            heads = numbers, PieceHeads.of([firsts[number] for number in numbers])
+            heads = stands, PieceHeads.of([firsts[stand] for stand in stands])
             with self._lock:
                 if self._edition == reader.state.edition:
                     self._firsts, self._heads = firsts, heads
         return heads[1]
 
     def _with_firsts(
-        self, reader: SpaceReader, full: Iterable[FragmentBlock], firsts: dict[int, TermCodes]
-    ) -> dict[int, TermCodes]:
+        self, reader: SpaceReader, full: Iterable[FragmentBlock], firsts: dict[_Stand, TermCodes]
+    ) -> dict[_Stand, TermCodes]:
         """With the first terms of the blocks that are not there yet."""
-        missing = [block for block in full if block.postings not in firsts]
+        missing = [block for block in full if _stand(block) not in firsts]
         numbers = json.dumps([block.postings for block in missing])
         stored = {int(row[0]): row[1] for row in reader.rows(_HEADS, (numbers,))}
         with damage.decoding("the search index"):
-            return firsts | {block.postings: _first_terms(block, stored) for block in missing}
+            return firsts | {_stand(block): _first_terms(block, stored) for block in missing}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +236,10 @@ class ReadPostings:
     def fewest(self, terms: TermCodes) -> NDArray[np.int64]:
         """See ``StoredPostings``."""
         return self.terms.fewest(self.reader, self.every, terms)
+
+
+def _stand(block: FragmentBlock) -> _Stand:
+    return block.postings, block.posted
 
 
 def _array(numbers: Codes) -> str:
@@ -277,12 +288,13 @@ def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -
     return blocks.read_postings(reader, block)
 
 
-def _newest(block: FragmentBlock, revision: int, stored: Postings, places: Codes) -> _Newest:
+def _newest(block: FragmentBlock, state: SpaceState, stored: Postings, places: Codes) -> _Newest:
     rows = _rows([block], np.zeros(len(stored), np.int64), stored["slot"].astype(np.int64), places)
     there = np.flatnonzero((rows >= 0) & (stored["count"] > 0) & (stored["term"] > 0))
     order = there[np.argsort(stored["term"][there], kind="stable")]
     term, counts = stored["term"][order], stored["count"][order]
-    return _Newest(block, revision, stored, term, rows[order].astype(np.int32), counts)
+    narrow = rows[order].astype(np.int32)
+    return _Newest(block, state.edition, state.revision, stored, term, narrow, counts)
 
 
 def _rows(every: Sequence[FragmentBlock], of_block: Codes, slots: Codes, places: Codes) -> Codes:

@@ -68,6 +68,7 @@ def renew(writer: SpaceWriter, terms: Mapping[int, Terms]) -> None:
         numbers, fragments, entries, starts = map(list, zip(*sorted(slots), strict=True))
         rows = blocks.rows_of(writer, fragments, entries, starts)
         blocks.rewrite(writer, block, numbers, rows, [terms[fragment] for fragment in fragments])
+    writer.touch()  # their postings may stand elsewhere now
 
 
 def _placed(reader: Reader, columns: str, fragments: Sequence[int]) -> Iterator[Row]:

@@ -118,6 +118,7 @@ class MemoView:
         check_queries([query])
         if k < 1:
             raise InputError(f"k is {k}; it must be at least 1")
+        self._erase_expired()  # before memos are embedded, and what is said is counted
         vectors = self._searcher.embedded([query], mode)
         if vectors is not None:
             self._embed()
