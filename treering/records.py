@@ -239,6 +239,8 @@ class Forgotten:
     and its backups are the affair of who runs it. If it is False, somebody was reading; what is
     left is removed later.
 
+    ``entries`` are those that were asked for, then those that went with them: a person's change of
+    a memo that was written from one. ``sources`` are those that hold no entry any more.
     ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
     was erased, since their model was shown it and they share words with it: they stay, unless
     ``forget(..., replies=True)`` erased them, too.

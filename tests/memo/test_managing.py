@@ -208,6 +208,20 @@ def test_forgetting_a_line_erases_the_memos_written_from_it(
     assert memory.check() == []
 
 
+def test_the_receipt_has_the_line_first_and_then_the_changes_that_went_with_it(
+    memory: Memory, sister: Memo
+) -> None:
+    memory.memos.edit(sister.id, topic="Ines")
+    memory.memos.edit(sister.id, topic="my sister")
+    changes = [entry.id for entry in memory.entries(source="treering:memos")]
+    line = sister.entry_ids[1]
+    receipt = memory.forget(line)
+    assert receipt.entries[0] == line
+    assert sorted(receipt.entries[1:]) == sorted(changes)
+    assert len(changes) == 2
+    assert receipt.sources == ("treering:memos",)  # the chat has other lines
+
+
 def test_a_memo_goes_with_a_line_that_was_only_seen_when_it_was_written(memory: Memory) -> None:
     """The model may have put of one topic's lines into another's summary."""
     memory.add(messages())

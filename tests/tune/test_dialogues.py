@@ -59,7 +59,24 @@ def test_dialogsum_and_memochat_are_read_from_lines_and_from_a_list(tmp_path: Pa
     ("row", "problem"),
     [
         ({"text": "no dialogue"}, r"row 1: the fields are 'text'; a row has \"messages\""),
-        ({"messages": [{"content": "x"}], "topic": "t"}, "row 1: no 'role'"),
+        (
+            {"messages": [{"content": "x"}], "topic": "t"},
+            "row 1: message 1 has neither a role nor a name; give one of them",
+        ),
+        ({"messages": "hello", "topic": "t"}, "messages is 'hello'; give a list of objects with"),
+        ({"messages": ["hello"], "topic": "t"}, "number 1 of the messages is 'hello'; give an obj"),
+        (
+            {"messages": [{"role": "user", "content": "x"}], "topics": "t"},
+            "topics is 't'; give a list of objects with topic, start and end",
+        ),
+        (
+            {
+                "messages": [{"role": "user", "content": "x"}],
+                "topics": [{"topic": "t", "start": "1", "end": 1}],
+            },
+            "the start of topic 't' is '1'; give the number of a line",
+        ),
+        ({"dialogue": 7, "topic": "t", "summary": "s"}, "the dialogue is 7; give a text"),
         ({"messages": [], "topic": "t"}, "row 1: topic 't' has no lines"),
         ({"messages": [{"role": "user", "content": "x"}], "topic": " "}, "the topic is ' '"),
         (
@@ -70,7 +87,10 @@ def test_dialogsum_and_memochat_are_read_from_lines_and_from_a_list(tmp_path: Pa
             "it must start at 1",
         ),
         (7, "line 1: 7 is not an object"),
-        ({"messages": [{"role": "user", "content": None}], "topic": "t"}, "message is None; give"),
+        (
+            {"messages": [{"role": "user", "content": None}], "topic": "t"},
+            "content of message 1 is None; give",
+        ),
         (
             {"messages": [{"role": "user", "content": "x\ud800"}], "topic": "t"},
             "row 1: a text has a lone surrogate",
@@ -112,3 +132,15 @@ def test_dialogues_that_share_a_long_line_with_test_rows_are_left_out(tmp_path: 
     query = "Query Sentence:\nYes, well. What do you really know about boats, part 0? No.\nTopic"
     assert [topic.name for (topic,) in apart_from(read, [query])] == ["bread"]
     assert len(apart_from(read, ["What do you really know about boats?"])) == 2
+
+
+def test_equal_dialogues_are_left_out_however_short_their_lines(tmp_path: Path) -> None:
+    def short(subject: str) -> dict[str, Any]:
+        messages = [{"role": "user", "content": f"{subject}?"}, {"name": "bot", "content": "Yes."}]
+        return {"messages": messages, "topic": subject}
+
+    [boats, bread, chess] = dialogues(
+        write(tmp_path / "own.jsonl", *map(short, ("boats", "bread", "chess")))
+    )
+    assert apart_from([boats, bread, chess], [], [bread]) == [boats, chess]
+    assert apart_from([boats, bread, chess], [], [(*bread, *chess)]) == [boats]

@@ -128,9 +128,23 @@ def test_a_dialogue_cannot_write_the_prompt_for_the_model(spoken: list[Dialogue]
 
 
 def test_too_few_topics_and_counts_of_nothing_are_refused(spoken: list[Dialogue]) -> None:
-    with pytest.raises(InputError, match="have 2 topics; rows are made of 7 or more"):
+    with pytest.raises(InputError, match=r"topics: 2, .* made of 7 topics or more"):
         list(instruction_rows(spoken[:2]))
     with pytest.raises(InputError, match="count is 0"):
         RowOptions(count=0)
     with pytest.raises(InputError, match="most_lines is 1"):
         RowOptions(most_lines=1)
+
+
+def test_too_few_dialogues_are_told_in_the_same_words_whatever_there_is_too_little_of(
+    spoken: list[Dialogue],
+) -> None:
+    together: Dialogue = tuple(topic for dialogue in spoken for topic in dialogue)
+    options = RowOptions(tasks=("retrieval",))
+    for few, counts in (
+        ([spoken[0]], "dialogues: 1, topics: 1, different names: 1"),
+        ([together], "dialogues: 1, topics: 10, different names: 10"),
+        ([spoken[0]] * 7, "dialogues: 7, topics: 7, different names: 1"),
+    ):
+        with pytest.raises(InputError, match=rf"too few topics \({counts}\); .* give more"):
+            list(instruction_rows(few, options))

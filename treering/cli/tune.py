@@ -14,6 +14,7 @@ from treering.cli.run import Run
 from treering.errors import InputError
 from treering.files import replace_file
 from treering.tune.dialogues import (
+    LONG_LINE,
     apart_from,
     dialogues,
     is_instruction,
@@ -49,8 +50,8 @@ def rows(
     apart: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Leave out dialogues that share a long line with this file, such as one "
-            "of test rows; may be repeated."
+            help="Leave out dialogues that are in this file, such as one of test rows, or share "
+            f"a line of {LONG_LINE} characters or more with it; may be repeated."
         ),
     ] = None,
     rejoin: Annotated[
@@ -64,17 +65,31 @@ def rows(
     """Make instruction rows of dialogues: write memos, choose among them, chat with them."""
     refuse_places([out], [*path, *(apart or [])])
     all_dialogues = [dialogue for file in path for dialogue in dialogues(file)]
-    others = [prompt for file in apart or [] for prompt in _texts(file)]
-    chosen = apart_from(all_dialogues, others)
+    others = [dialogue for file in apart or [] for dialogue in dialogues(file, required=False)]
+    prompts = [prompt for file in apart or [] for prompt in _prompts(file)]
+    chosen = apart_from(all_dialogues, prompts, others)
     left_out = len(all_dialogues) - len(chosen)
+    if apart:
+        note(
+            f"{counted(left_out, 'dialogue', 'dialogues')} left out by --apart: equal to others, "
+            f"or with a line of {LONG_LINE} characters or more in common"
+        )
     if rejoin:
         chosen = separated(chosen)
     options = RowOptions(count, _tasks(task or TASKS), wording, seed, most_lines)
     lines = [row.as_json() for row in instruction_rows(chosen, options)]
     replace_file(out, ("\n".join(lines) + "\n").encode())
-    if left_out:
-        note(f"{counted(left_out, 'dialogue', 'dialogues')} left out: they share lines")
-    run.out.emit({"rows": len(lines), "dialogues": len(chosen)}, f"{len(lines)} rows in {out}")
+    distinct = len(set(lines))
+    figures = {
+        "rows": len(lines),
+        "distinct": distinct,
+        "dialogues": len(chosen),
+        "left_out": left_out,
+    }
+    repeated = "" if distinct == len(lines) else f", {distinct} of them distinct,"
+    run.out.emit(figures, f"{counted(len(lines), 'row', 'rows')}{repeated} in {out}")
+    if repeated:
+        note("rows are repeated: give more dialogues, or a lower --count")
 
 
 @command(app)
@@ -110,7 +125,9 @@ def memos(
 
     Use it by TREERING_MEMO_ADAPTER: prompts about memos are asked with it, all others without.
     """
-    if run.llm is None or not run.llm.lower().endswith(".gguf"):
+    if run.llm is None:
+        raise InputError("no model is named; give --llm FILE.gguf, which can be tuned")
+    if not run.llm.lower().endswith(".gguf"):
         raise InputError(f"the model is {run.llm!r}; give --llm FILE.gguf, which can be tuned")
     tasks = _tasks(task or ("writing", "retrieval"))
     place = checkpoint or out.with_suffix(".checkpoint")
@@ -138,11 +155,9 @@ def _tasks(names: Sequence[str]) -> tuple[Task, ...]:
     return tuple(task for task in TASKS if task in names)
 
 
-def _texts(file: Path) -> list[str]:
-    """What is said in a file of rows or of dialogues."""
-    topics = (topic for dialogue in dialogues(file, required=False) for topic in dialogue)
-    lines = [line for topic in topics for line in topic.lines]
-    return [*lines, *(prompt_and_reply(row)[0] for row in rows_of(file) if is_instruction(row))]
+def _prompts(file: Path) -> list[str]:
+    """What the instruction rows of a file ask."""
+    return [prompt_and_reply(row)[0] for row in rows_of(file) if is_instruction(row)]
 
 
 def _chosen(file: Path, tasks: Sequence[Task]) -> Iterator[dict[str, Any]]:

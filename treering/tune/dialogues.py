@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,19 +95,30 @@ def separated(dialogues: Iterable[Dialogue]) -> list[Dialogue]:
     return [(topic,) for dialogue in dialogues for topic in dialogue]
 
 
-def apart_from(own: Sequence[Dialogue], others: Iterable[str]) -> list[Dialogue]:
-    """The dialogues none of whose long lines stands in the texts of others, such as test rows.
+def apart_from(
+    own: Sequence[Dialogue], texts_of_others: Iterable[str], others: Sequence[Dialogue] = ()
+) -> list[Dialogue]:
+    """The dialogues none of whose long lines stands in texts or dialogues of others.
 
     It may stand anywhere in them: a query of MemoChat's rows is lines without their speakers.
+    A dialogue that says the same as one of the others, or as a topic of one, is left out, too,
+    whatever the length of its lines: a row for writing joins whole dialogues as its topics.
     """
-    texts = "\n".join(shown(_unspaced(text)).casefold() for text in others)
+    lines_of_others = (line for dialogue in others for topic in dialogue for line in topic.lines)
+    all_texts = chain(texts_of_others, lines_of_others)
+    texts = "\n".join(shown(_unspaced(text)).casefold() for text in all_texts)
     begins = set(_runs(texts.split()))
 
     def stands_there(line: str) -> bool:
         begin = next(_runs(line.split()), None)  # looked up first, as texts may be megabytes
         return (begin is None or begin in begins) and line in texts
 
-    return [dialogue for dialogue in own if not any(map(stands_there, _spoken(dialogue)))]
+    wholes = {_words_of(dialogue) for dialogue in [*others, *separated(others)]}
+    return [
+        dialogue
+        for dialogue in own
+        if _words_of(dialogue) not in wholes and not any(map(stands_there, _spoken(dialogue)))
+    ]
 
 
 def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -142,13 +154,16 @@ def _dialogue(row: Mapping[str, Any]) -> Dialogue:
 
 
 def _from_messages(row: Mapping[str, Any]) -> Dialogue:
-    lines = [_said(message) for message in row["messages"]]
+    messages = _objects(row["messages"], "messages", "content, and role or name")
+    lines = [_line(message, number) for number, message in enumerate(messages, 1)]
     if "topics" not in row:
         return (_topic(row["topic"], row.get("summary"), lines),)
     return _cut(lines, row["topics"])
 
 
 def _from_dialogsum(row: Mapping[str, Any]) -> Dialogue:
+    if not isinstance(row["dialogue"], str):
+        raise ValueError(f"the dialogue is {_short(row['dialogue'])}; give a text")
     lines = [_unspaced(line) for line in row["dialogue"].split("\n") if line.strip()]
     return (_topic(row["topic"], _unspaced(row["summary"]), lines),)
 
@@ -167,11 +182,16 @@ _READERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Dialogue]]] = {
 }
 
 
-def _cut(lines: Sequence[str], topics: Sequence[Mapping[str, Any]]) -> Dialogue:
+def _cut(lines: Sequence[str], topics: object) -> Dialogue:
     """Lines cut at the borders that are known. Raises ValueError if these are not end to end."""
     parts = [
-        Part(str(topic["topic"]), str(topic.get("summary") or ""), topic["start"], topic["end"])
-        for topic in topics
+        Part(
+            str(topic["topic"]),
+            str(topic.get("summary") or ""),
+            _line_number(topic, "start"),
+            _line_number(topic, "end"),
+        )
+        for topic in _objects(topics, "topics", "topic, start and end")
     ]
     check([replace(part, summary=part.summary or part.topic) for part in parts], len(lines))
     return tuple(_topic(p.topic, p.summary, lines[p.start - 1 : p.end]) for p in parts)
@@ -187,10 +207,36 @@ def _topic(name: object, summary: object, lines: Sequence[str]) -> DialogueTopic
     return DialogueTopic(shown(name), shown(str(summary or "")), tuple(map(shown, lines)))
 
 
-def _said(message: Mapping[str, Any]) -> str:
-    speaker = str(message.get("name") or message["role"])
+def _objects(value: object, what: str, fields: str) -> list[Mapping[str, Any]]:
+    """The objects of a list. Raises ValueError for anything else."""
+    if not isinstance(value, list):
+        raise ValueError(f"{what} is {_short(value)}; give a list of objects with {fields}")
+    for number, item in enumerate(value, 1):
+        if not isinstance(item, dict):
+            raise ValueError(
+                f"number {number} of the {what} is {_short(item)}; give an object with {fields}"
+            )
+    return value
+
+
+def _line_number(topic: Mapping[str, Any], border: str) -> int:
+    number = topic[border]
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise ValueError(
+            f"the {border} of topic {_short(topic['topic'])} is {_short(number)}; "
+            "give the number of a line, counted from 1 and without quotes"
+        )
+    return number
+
+
+def _line(message: Mapping[str, Any], number: int) -> str:
+    speaker = str(message.get("name") or message.get("role") or "")
+    if not speaker:
+        raise ValueError(f"message {number} has neither a role nor a name; give one of them")
     if not isinstance(message["content"], str):
-        raise ValueError(f"the content of a message is {_short(message['content'])}; give a text")
+        raise ValueError(
+            f"the content of message {number} is {_short(message['content'])}; give a text"
+        )
     return f"{_ROLES.get(speaker, speaker)}: {message['content']}"
 
 
@@ -207,10 +253,14 @@ def _is_other_task(row: Mapping[str, Any]) -> bool:
 
 
 def _spoken(dialogue: Dialogue) -> set[str]:
-    """The long lines of a dialogue, without who said them: names and numbers differ by file."""
+    """The long lines of a dialogue."""
+    return {line for line in _words_of(dialogue) if len(line) >= LONG_LINE}
+
+
+def _words_of(dialogue: Dialogue) -> tuple[str, ...]:
+    """What is said, line by line, without who said it: names and numbers differ by file."""
     lines = (_unspaced(line) for topic in dialogue for line in topic.lines)
-    said = (line.partition(": ")[2] for line in lines)
-    return {shown(line).casefold() for line in said if len(line) >= LONG_LINE}
+    return tuple(shown(line.partition(": ")[2] or line).casefold() for line in lines)
 
 
 def _json(text: str, path: Path, where: str) -> Any:

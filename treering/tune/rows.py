@@ -38,6 +38,9 @@ topic, a model learns to cut every one."""
 OPTIONS: Final = (2, 5)
 """Topics to choose from, beside "None of the others"."""
 
+FEWEST_TOPICS: Final = OPTIONS[1] + 2
+"""That rows are made of: the most options, one that is none of them, and one to spare."""
+
 QUERIED: Final = (1, 3)
 """Topics that a query is about."""
 
@@ -91,15 +94,23 @@ def instruction_rows(
     The same dialogues and options give the same rows. Raises InputError where there are too few
     topics to make a task of.
     """
-    if sum(map(len, dialogues)) <= OPTIONS[1] + 1:
-        raise InputError(
-            f"the dialogues have {sum(map(len, dialogues))} topics; rows are made of "
-            f"{OPTIONS[1] + 2} or more"
-        )
+    if sum(map(len, dialogues)) < FEWEST_TOPICS:
+        raise _too_few(dialogues)
     rng = random.Random(options.seed)
     for _ in range(options.count):
         for task in options.tasks:
             yield _MAKERS[task](dialogues, options, rng)
+
+
+def _too_few(dialogues: Sequence[Dialogue]) -> InputError:
+    """The error for dialogues that no task, or no choice, can be made of."""
+    names = [topic.name.casefold() for dialogue in dialogues for topic in dialogue]
+    return InputError(
+        f"too few topics (dialogues: {len(dialogues)}, topics: {len(names)}, different names: "
+        f"{len(set(names))}); rows are made of {FEWEST_TOPICS} topics or more, and choices of "
+        f"{OPTIONS[1] + 1} dialogues or more whose topics have different names: give more "
+        "dialogues, or take those on several topics apart with --rejoin"
+    )
 
 
 def _writing(
@@ -175,7 +186,7 @@ def _distinct(dialogues: Sequence[Dialogue], count: int, rng: random.Random) -> 
         by_name.setdefault(topic.name.casefold(), topic)
         if len(by_name) == count:
             return list(by_name.values())
-    raise InputError(f"there are {len(by_name)} topics of different names; {count} are needed")
+    raise _too_few(dialogues)
 
 
 def _sentences(topic: DialogueTopic, rng: random.Random) -> str:

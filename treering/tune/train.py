@@ -21,7 +21,6 @@ from treering import files
 from treering.errors import InputError, TuningStopped
 from treering.llm import processors
 from treering.text import check_text
-from treering.tune.adapter import model_facts, write_adapter
 
 T = TypeVar("T")
 Row = TypeVar("Row", contravariant=True)
@@ -176,8 +175,11 @@ def tune(
     for row in rows:
         check_text("\n".join(row), "a row")
     refuse_places([out, checkpoint], [model])
+    # Here, so that rows are made without the extra, and as PyTorch takes long to import.
+    from treering.tune.adapter import model_facts, write_adapter
+
     facts = model_facts(model)
-    from treering.tune.learner import Learner, use_threads  # here, as it takes long to import
+    from treering.tune.learner import Learner, use_threads
 
     use_threads(options.threads or processors.usable())
     place = Checkpoint(checkpoint, _fingerprint(model, rows, options))

@@ -83,36 +83,34 @@ class Eraser:
         file comes after it and stays queued as pending work until it has been done.
         """
 
-        def change(writer: SpaceWriter) -> Forgotten:
-            erased = entries.identities(writer, seqs)
-            rows, names = self.erase(writer, seqs)
-            return Forgotten(tuple(erased), tuple(names), rows, scrubbed=False)
-
         with self._space.database.erasing():
             with _told_if_full():
-                forgotten = self._space.write_together(change)
+                forgotten = self._space.write_together(lambda writer: self.erase(writer, seqs))
             return replace(forgotten, scrubbed=self.scrub())
 
-    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> tuple[dict[str, int], list[str]]:
-        """``remove``, with the sources that hold nothing then; the file is to be scrubbed.
-
-        Returns the derived rows by kind, and the names of the sources.
-        """
-        rows = self.remove(writer, seqs)
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
+        """``remove``, with the sources that hold nothing then; the file is to be scrubbed."""
+        rows, erased = self.remove(writer, seqs)
         names = sources.drop_empty_sources(writer, writer.id)
         self.queue_scrub(writer)
-        return rows, names
+        return Forgotten(tuple(erased), tuple(names), rows, scrubbed=False)
 
-    def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> dict[str, int]:
-        """Delete entries and everything derived from them; return the derived rows by kind."""
+    def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> tuple[dict[str, int], list[str]]:
+        """Delete entries and everything derived from them.
+
+        Returns the derived rows by kind, and the ids of all entries that went: these, then those
+        that views named further.
+        """
         views = self._followed(writer)
         for view in views:
             for seq, draft in view.redrafts(writer, seqs):
                 self.redraft(writer, seq, draft, scrub=False)
         rows, further = self._remove_derived(writer, seqs)
         work.forget_errors(writer, writer.id)
-        entries.erase(writer, [*seqs, *further])
-        return rows
+        gone = list(dict.fromkeys([*seqs, *further]))
+        erased = entries.identities(writer, gone)
+        entries.erase(writer, gone)
+        return rows, erased
 
     def redraft(self, writer: SpaceWriter, seq: int, draft: Draft, *, scrub: bool) -> None:
         """Give an entry new content. The views derive their rows from it again.
