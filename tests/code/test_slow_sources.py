@@ -44,9 +44,11 @@ SLOW: dict[str, tuple[str, int, Callable[[int], str]]] = {
 """The file, how often it repeats itself, and its text of so many: each took the square of its
 length, 45 to 70 seconds and more."""
 
-FOURFOLD = 13.0
-"""Four times the text may take so many times as long: the sixteen times of a square would be seen,
-and a machine that gets slower in between is forgiven."""
+FOURFOLD = 11.0
+"""Four times the text may take so many times as long; by the square it would be sixteen times."""
+
+TRIES = 3
+"""A machine that gets slower in between is forgiven twice; a square shows each time."""
 
 SPARE_S = 0.3
 
@@ -56,6 +58,16 @@ def seconds(work: Callable[[], object]) -> float:
     began = process_time()
     work()
     return process_time() - began
+
+
+def is_like_its_length(timed: Callable[[str, int], float], quarter: int) -> bool:
+    """Whether a text of four times the length takes no more than some four times as long."""
+    timed("first", 10)
+    return any(
+        timed(f"whole {again}", 4 * quarter)
+        < FOURFOLD * timed(f"quarter {again}", quarter) + SPARE_S
+        for again in range(TRIES)
+    )
 
 
 @pytest.mark.parametrize("name", SLOW)
@@ -71,9 +83,7 @@ def test_a_source_that_repeats_itself_is_indexed_in_a_time_like_its_length(
         memory = open_memory(tmp_path / f"{folder}.db")
         return seconds(lambda: memory.code.index(root))
 
-    indexed("first", 10)
-    quarter = indexed("quarter", count // 16)
-    assert indexed("whole", count // 4) < FOURFOLD * quarter + SPARE_S
+    assert is_like_its_length(indexed, count // 16)
 
 
 @pytest.mark.parametrize("name", ["a chain of members", "calls in calls"])
@@ -91,9 +101,7 @@ def test_a_source_that_repeats_itself_is_checked_in_a_time_like_its_length(
         took = seconds(lambda: memory.code.record("Again.", root=root))
         return took + seconds(lambda: memory.code.check(root=root))
 
-    checked("first", 10)
-    quarter = checked("quarter", count // 8)
-    assert checked("whole", count // 2) < FOURFOLD * quarter + SPARE_S
+    assert is_like_its_length(checked, count // 8)
 
 
 def test_a_file_whose_definitions_nest_too_deeply_is_left_out_and_the_others_are_not(

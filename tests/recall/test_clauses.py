@@ -168,8 +168,8 @@ def test_a_long_text_takes_a_time_like_its_length(text: str) -> None:
         shorten(text * times, 0.5)
         return time.process_time() - began
 
-    shorter, longer = (min(seconds(times) for _ in range(2)) for times in (125, 2_000))
-    assert longer < 64 * shorter  # 16 times as many words; a square would be 256
+    # 16 times as many words, of which a square would make 256; a slow moment is forgiven twice.
+    assert any(seconds(2_000) < 64 * seconds(125) for _ in range(3))
 
 
 def test_a_line_that_goes_on_in_the_next_is_not_parted() -> None:
