@@ -58,7 +58,7 @@ _PRONOUNS: Final = _words("he she it they his her its their him them both anothe
 _SHORT: Final = 6
 """Words of a sentence that says little by itself where one of them is a pronoun."""
 
-LONGEST_SENTENCE: Final = 40
+_LONGEST_SENTENCE: Final = 40
 """Words that are looked through for what takes back the sentence before."""
 
 _ABBREVIATIONS: Final = _words(
@@ -102,13 +102,13 @@ def ends(words: Sequence[str], at: int, gap: str) -> bool:
     )
 
 
-def takes_up(words: Sequence[str]) -> bool:
-    """Whether the sentence that some words begin with answers, limits or takes back the one before.
+def takes_up(words: Sequence[str], at: int) -> bool:
+    """Whether the sentence that begins at a word answers, limits or takes back the one before.
 
     "But …" does, and so may a short one with a pronoun ("It was negative."), and a longer one that
     denies something of a pronoun ("They may not do so after all").
     """
-    names = [bare(word) for word in _first_sentence(words)]
+    names = [bare(word) for word in _sentence(words, at)]
     if names[0] in _TAKES_UP:
         return True
     if len(names) <= _SHORT and not _PRONOUNS.isdisjoint(names):
@@ -116,11 +116,13 @@ def takes_up(words: Sequence[str]) -> bool:
     return points_back(names) and any(_denies(name) for name in names)
 
 
-def _first_sentence(words: Sequence[str]) -> Sequence[str]:
-    for at, word in enumerate(words[:LONGEST_SENTENCE]):
+def _sentence(words: Sequence[str], at: int) -> Sequence[str]:
+    """The words of the sentence that begins at a word, up to ``_LONGEST_SENTENCE``."""
+    some = words[at : at + _LONGEST_SENTENCE]
+    for place, word in enumerate(some, start=1):
         if end_mark(word) and bare(word) not in _ABBREVIATIONS:
-            return words[: at + 1]
-    return words[:LONGEST_SENTENCE]
+            return some[:place]
+    return some
 
 
 def _denies(name: str) -> bool:
@@ -160,7 +162,7 @@ def fillers(words: Sequence[str]) -> Iterator[int]:
 def _is_plain(words: Sequence[str], names: Sequence[str]) -> bool:
     """Whether nothing in a sentence denies, bounds or quotes what else it says."""
     return (
-        not any(name in _BOUNDS or _DENIAL.fullmatch(name) for name in names)
+        not any(name in _BOUNDS or _denies(name) for name in names)
         and not any(_QUOTES & set(word) for word in words)
         and not any(end_mark(word) for word in words[:-1])
     )

@@ -18,7 +18,6 @@ from itertools import accumulate
 
 from treering.llm.tokens import tokens_upto
 from treering.search.compression.clauses import (
-    LONGEST_SENTENCE,
     bare,
     clauses,
     end_mark,
@@ -293,11 +292,7 @@ def _parted(layout: _Layout, shown: Sequence[str], at: int) -> bool:
             return True
     if layout.is_fixed[at]:
         return False
-    return (
-        ends(shown, at, layout.gap(at))
-        and not takes_up(shown[at : at + LONGEST_SENTENCE])
-        and not _heads(layout, at)
-    )
+    return ends(shown, at, layout.gap(at)) and not takes_up(shown, at) and not _heads(layout, at)
 
 
 def _heads(layout: _Layout, at: int) -> bool:

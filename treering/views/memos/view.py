@@ -126,8 +126,8 @@ class MemoView:
         if base is None or not len(base):
             return []
         self._searcher.ensure_same(base, vectors)
-        with self._reading() as (reader, space):
-            memo_space = self._search.space(reader, space, base)
+        with self._space.read() as reader:
+            memo_space = self._search.space(reader, reader.id, base)
         return self._search.search(
             memo_space, query, vectors, self._defaults(), k, source=source, mode=mode
         )
