@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.embedders import HashingEmbedder
-from treering import Hit, Memory
+from tests.recall.questions import TALK, bonus, by_text
+from treering import Memory
 from treering.search.asked import side_of
 from treering.search.parts import parts_of
-
-TALK = [f"number {n} of the things that are said while it rains all day" for n in range(24)]
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with Memory.open(tmp_path / "memory.db", embedder=HashingEmbedder()) as memory:
         yield memory
-
-
-def by_text(memory: Memory, question: str, **how: Any) -> dict[str, Hit]:
-    hits = memory.search(question, mode="lexical", k=100, **how)
-    for hit in hits:
-        assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
-    return {hit.text: hit for hit in hits}
-
-
-def bonus(hit: Hit, name: str) -> float:
-    return hit.why.terms.get(name, 0.0)
 
 
 def add_walks(memory: Memory) -> None:

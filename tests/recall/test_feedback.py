@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.embedders import HashingEmbedder
+from tests.recall.questions import assert_answered_as_each_alone
 from treering import Hit, Memory
 
 QUESTION = "what did we plan for the summer"
@@ -65,9 +66,4 @@ def test_texts_beside_a_chat_get_nothing_of_it(memory: Memory) -> None:
 
 
 def test_several_questions_are_answered_as_each_alone(memory: Memory) -> None:
-    questions = [QUESTION, "who says that it rains", "zzz"]
-    together = memory.search_many(questions, k=5)
-    for question, hits in zip(questions, together, strict=True):
-        alone = memory.search(question, k=5)
-        assert [hit.entry_id for hit in hits] == [hit.entry_id for hit in alone]
-        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in alone], abs=1e-3)
+    assert_answered_as_each_alone(memory, [QUESTION, "who says that it rains", "zzz"])

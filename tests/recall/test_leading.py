@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from treering import Hit, Memory
+from tests.recall.questions import TALK, assert_answered_as_each_alone, bonus, by_text
+from treering import Memory
 from treering.records import JSON
 from treering.search.leading import name_forms
 
 pytestmark = pytest.mark.both_engines
 
-TALK = [f"number {n} of the things that are said while it rains all day" for n in range(24)]
 ASKED = "what is the name of your sister?"
 REPLY = "Marta, after our aunt"
 QUESTION = "the name of the sister"
-
-
-def by_text(memory: Memory, question: str, **how: Any) -> dict[str, Hit]:
-    hits = memory.search(question, mode="lexical", k=100, **how)
-    for hit in hits:
-        assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
-    return {hit.text: hit for hit in hits}
-
-
-def bonus(hit: Hit, name: str) -> float:
-    return hit.why.terms.get(name, 0.0)
 
 
 def say(memory: Memory, *turns: tuple[str, str]) -> None:
@@ -175,9 +162,4 @@ def test_beside_texts_the_terms_of_replies_add_up(memory: Memory) -> None:
 def test_several_questions_are_answered_as_each_alone(memory: Memory) -> None:
     say(memory, ("ana", ASKED), ("ben", REPLY))
     add_news(memory)
-    questions = [QUESTION, "The Verge on trackers", "rain"]
-    together = memory.search_many(questions, k=5)
-    for question, hits in zip(questions, together, strict=True):
-        alone = memory.search(question, k=5)
-        assert [hit.entry_id for hit in hits] == [hit.entry_id for hit in alone]
-        assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in alone], abs=1e-3)
+    assert_answered_as_each_alone(memory, [QUESTION, "The Verge on trackers", "rain"])
