@@ -3,37 +3,59 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 
 from treering import forks
 
 WORTHWHILE = 1 << 16
 """Rows from which a second thread gains more than it costs to wake."""
 
+PIECE = 1 << 15
+"""Rows worked on at a time, so that what is made of them stays in the processor's cache."""
+
 _lock = threading.Lock()
 _second: ThreadPoolExecutor | None = None
 
 
-def halves(work: Callable[[int, int], None], size: int, rows: int) -> None:
-    """``work(first, stop)`` for the parts 0 to ``size``, which stand for so many rows together.
+def pieces(size: int) -> Iterator[slice]:
+    """The rows of a column in pieces."""
+    for start in range(0, size, PIECE):
+        yield slice(start, min(start + PIECE, size))
 
-    With many rows the second half is worked on by another thread. Raises what ``work`` raises.
+
+def for_each_piece(work: Callable[[slice], None], size: int) -> None:
+    """``work(rows)`` for all pieces of so many rows, as ``for_each`` does it."""
+    rows = list(pieces(size))
+    for_each(lambda at: work(rows[at]), len(rows), size)
+
+
+def for_each(work: Callable[[int], None], size: int, rows: int) -> None:
+    """``work(at)`` for the parts 0 to ``size``, which stand for so many rows together.
+
+    With many rows another thread works beside this one, and each takes the next part that is left.
+    Work does not ask for this again. Raises what ``work`` raises.
     """
-    later = _submitted(work, size) if rows >= WORTHWHILE and size > 1 else None
-    if later is None:
-        work(0, size)
-        return
+    left = count()
+
+    def work_on() -> None:
+        while (at := next(left)) < size:
+            work(at)
+
+    later = _submitted(work_on) if rows >= WORTHWHILE and size > 1 else None
     try:
-        work(0, size // 2)
+        work_on()
     finally:
-        later.result()
+        # The other thread may be busy with another search: then it has nothing to do here any more.
+        if later is not None and not later.cancel():
+            later.result()
 
 
-def _submitted(work: Callable[[int, int], None], size: int) -> Future[None] | None:
-    """The second half under way; None once the interpreter ends, when no thread may begin."""
+def _submitted(work: Callable[[], None]) -> Future[None] | None:
+    """Work under way; None once the interpreter ends, when no thread may begin."""
     try:
-        return _helper().submit(work, size // 2, size)
+        return _helper().submit(work)
     except RuntimeError:
         return None
 

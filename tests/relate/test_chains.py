@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from treering.arrays import Floats
-from treering.search.relations.chains import PIECE, Chains
+from treering.parallel import PIECE
+from treering.search.relations.chains import Chains
 
 
 def recursion(factors: Floats, scores: Floats) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -111,18 +112,34 @@ def test_products_of_bytes_are_exact(rows: int, others: int, width: int) -> None
     np.testing.assert_array_equal(whole_products(left, right), expected)
 
 
-def test_both_halves_of_large_work_are_done_and_errors_reach_the_caller() -> None:
-    done: list[tuple[int, int]] = []
-    parallel.halves(lambda first, stop: done.append((first, stop)), 7, rows=1_000_000)
-    assert sorted(done) == [(0, 3), (3, 7)]
-    parallel.halves(lambda first, stop: done.append((first, stop)), 7, rows=10)
-    assert done[-1] == (0, 7)
+def test_all_parts_of_large_work_are_done_once_and_errors_reach_the_caller() -> None:
+    done: list[int] = []
+    for rows in (1_000_000, 10):
+        parallel.for_each(done.append, 7, rows)
+    assert sorted(done[:7]) == done[7:] == list(range(7))
 
-    def fail(first: int, stop: int) -> None:
-        raise ValueError(f"from {first}")
+    def fail(at: int) -> None:
+        raise ValueError(f"at {at}")
 
-    with pytest.raises(ValueError, match="from"):
-        parallel.halves(fail, 7, rows=1_000_000)
+    with pytest.raises(ValueError, match="at"):
+        parallel.for_each(fail, 7, rows=1_000_000)
+
+
+def test_two_threads_share_large_work_and_one_that_is_busy_is_not_waited_for() -> None:
+    meeting, free = threading.Barrier(3, timeout=30), threading.Event()
+
+    def wait(_: int) -> None:
+        meeting.wait()
+        free.wait(30)
+
+    busy = threading.Thread(target=parallel.for_each, args=(wait, 2, 1_000_000))
+    busy.start()
+    meeting.wait()  # both threads of that work are in it
+    done: list[int] = []
+    parallel.for_each(done.append, 7, rows=1_000_000)
+    free.set()
+    busy.join(30)
+    assert done == list(range(7))
 
 
 OUTLIVING = """
@@ -132,15 +149,15 @@ from treering import parallel
 def work():
     threading.main_thread().join()
     done = []
-    parallel.halves(lambda first, stop: done.append((first, stop)), 7, rows=1_000_000)
+    parallel.for_each(done.append, 7, rows=1_000_000)
     print(done)
 
 threading.Thread(target=work).start()
 """
 
 
-def test_a_thread_that_outlives_the_main_one_does_both_halves() -> None:
+def test_a_thread_that_outlives_the_main_one_does_all_parts() -> None:
     process = subprocess.run(
         [sys.executable, "-c", OUTLIVING], capture_output=True, text=True, timeout=60
     )
-    assert (process.stdout.strip(), process.stderr) == ("[(0, 7)]", "")
+    assert (process.stdout.strip(), process.stderr) == ("[0, 1, 2, 3, 4, 5, 6]", "")

@@ -10,13 +10,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
-from treering.search.own import pieces
+from treering.parallel import for_each_piece
 from treering.search.periods import Period, periods
 from treering.search.related import weight_of_rows
 from treering.search.relations.asked import Role, When, Wish
@@ -90,11 +91,16 @@ class BonusTerm:
         """Add it to scores of shape (N, Q), times ``share``, shape (N,), if it is given."""
         bonus = self.bonus if share is None else self.bonus * share
         for column, mask, of_query in zip(total.T, self.rows, self.shares, strict=True):
-            if mask is None:
-                continue
-            for piece in pieces(len(column)):
-                added = bonus if isinstance(bonus, np.float32) else bonus[piece]
-                column[piece] += mask[piece] * (added * np.float32(of_query))
+            if mask is not None:
+                add = partial(_add_where, column, mask, bonus, np.float32(of_query))
+                for_each_piece(add, len(column))
+
+
+def _add_where(
+    column: Floats, mask: Mask, bonus: np.float32 | Floats, times: np.float32, rows: slice
+) -> None:
+    added = bonus if isinstance(bonus, np.float32) else bonus[rows]
+    column[rows] += mask[rows] * (added * times)
 
 
 def bonuses(
@@ -151,9 +157,12 @@ def _when(snapshot: Snapshot, query: str, now: datetime) -> Mask | None:
 
 def _within(at: NDArray[np.float64], named: Sequence[Period]) -> Mask | None:
     mask = np.zeros(len(at), dtype=np.bool_)
-    for piece in pieces(len(at)):
+
+    def look(rows: slice) -> None:
         for period in named:
-            mask[piece] |= (at[piece] >= period.start) & (at[piece] < period.end)
+            mask[rows] |= (at[rows] >= period.start) & (at[rows] < period.end)
+
+    for_each_piece(look, len(at))
     return mask if mask.any() else None
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
+from treering.parallel import for_each
 from treering.search.terms import Terms
 
 K1 = 1.2
@@ -27,6 +28,7 @@ SEALED = 1 << 17
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
 PIECE = 1 << 14  # postings scored at a time
+PARTS = 4  # of the slots, which are scored each by itself
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
 
@@ -309,20 +311,27 @@ class Lexical:
 
         Or as much as ``shares`` say, one for each term of the query.
         """
-        scores = np.zeros(self._lengths.size, dtype=np.float32)
+        size = self._lengths.size
+        scores = np.zeros(size, dtype=np.float32)
         norms = self._norms()
-        for place, postings in enumerate(self._looked_up(query[:, 0])):
-            if not postings.slots:
-                continue
-            idf = postings.idf if shares is None else postings.idf * shares[place]
-            for slots, counts in _in_pieces(postings):
-                weights = counts.astype(np.float32)
-                norm = norms[slots]
-                norm += weights
-                weights *= idf * np.float32(K1 + 1)
-                weights /= norm
-                # A row occurs once in the postings of a term, so += loses nothing.
-                scores[slots] += weights
+        looked_up = self._looked_up(query[:, 0])
+        idfs = [of_term.idf for of_term in looked_up]
+        if shares is not None:
+            idfs = [idf * share for idf, share in zip(idfs, shares, strict=True)]
+
+        def add(at: int) -> None:
+            between = size * at // PARTS, size * (at + 1) // PARTS
+            for idf, postings in zip(idfs, looked_up, strict=True):
+                for slots, counts in _in_pieces(postings, *between):
+                    weights = counts.astype(np.float32)
+                    norm = norms[slots]
+                    norm += weights
+                    weights *= idf * np.float32(K1 + 1)
+                    weights /= norm
+                    # A row occurs once in the postings of a term, so += loses nothing.
+                    scores[slots] += weights
+
+        for_each(add, PARTS, size)
         return without(scores, self._gone)
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
@@ -407,14 +416,16 @@ class Lexical:
         """The share of the query's idf mass that each of some rows holds, 0 to 1; unknown terms
         count too.
         """
-        slots = self._slots(rows)
+        slots = self._slots(rows).astype(np.int32)  # as those of terms, or these were converted
+        low, high = slots.min(initial=self._lengths.size), slots.max(initial=0)
         held = np.zeros(len(rows))
         total = 0.0
         for postings in self._looked_up(query[:, 0]):
             idf = float(postings.idf)
             total += idf
             for holders in postings.slots:
-                held += idf * _are_among(holders, slots)
+                if holders[0] <= high and holders[-1] >= low:
+                    held += idf * _are_among(holders, slots)
         return held / total if total else held
 
     def _looked_up(self, terms: NDArray[np.uint32]) -> list[TermPostings]:
@@ -473,12 +484,18 @@ def _joined_if_few(slots: list[Slots], counts: list[NDArray[np.uint16]]) -> _Par
 
 
 def _in_pieces(
-    postings: TermPostings,
+    postings: TermPostings, low: int, high: int
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint16]]]:
-    """Slots, as numpy indexes with them, and counts, so many that they stay in the cache."""
+    """Slots from one to another, as numpy indexes with them, and counts, so many that they stay in
+    the cache.
+    """
     for slots, counts in zip(postings.slots, postings.counts, strict=True):
-        for start in range(0, len(slots), PIECE):
-            part = slice(start, start + PIECE)
+        first, stop = 0, len(slots)
+        if slots[0] < low or slots[-1] >= high:
+            # As numbers of another size they would all be converted to be compared.
+            first, stop = slots.searchsorted(np.array((low, high), dtype=slots.dtype)).tolist()
+        for start in range(first, stop, PIECE):
+            part = slice(start, min(start + PIECE, stop))
             yield slots[part].astype(np.intp), counts[part]
 
 
@@ -489,7 +506,7 @@ def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
     return np.concatenate(postings.slots), np.concatenate(postings.counts)
 
 
-def _are_among(rows: Slots, slots: Slots | Codes) -> NDArray[np.bool_]:
+def _are_among(rows: Slots, slots: Slots) -> NDArray[np.bool_]:
     """Which slots are among those of a term, which ascend."""
     among: NDArray[np.bool_] = rows.take(rows.searchsorted(slots), mode="clip") == slots
     return among

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Literal
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
+from treering.parallel import for_each_piece, pieces
 from treering.records import KINDS
 from treering.search.relations.contract import cosines
 from treering.search.snapshot import FoundCosines, Outside, Snapshot
@@ -40,15 +41,6 @@ FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant
 MANY = 1 << 16
 """Scores that are looked at once for both mean and deviation: of so many that is worth the loading
 of what does it."""
-
-PIECE = 1 << 15
-"""Rows worked on at a time, so that what is made of them stays in the processor's cache."""
-
-
-def pieces(size: int) -> Iterator[slice]:
-    """The rows of a column in pieces."""
-    for start in range(0, size, PIECE):
-        yield slice(start, min(start + PIECE, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +82,16 @@ class ScaledScores:
     def add_to(self, total: Floats) -> None:
         """Add them to scores of the same shape."""
         before = total[self.silent]
-        for column, raw, scale, centre in zip(
-            total.T, self.raw.T, self.scale, self.centre, strict=True
-        ):
-            for piece in pieces(len(column)):
-                scaled = raw[piece] - centre
+
+        def add(rows: slice) -> None:
+            for column, raw, scale, centre in zip(
+                total.T, self.raw.T, self.scale, self.centre, strict=True
+            ):
+                scaled = raw[rows] - centre
                 scaled *= scale
-                column[piece] += scaled
+                column[rows] += scaled
+
+        for_each_piece(add, len(total))
         total[self.silent] = before
 
 
@@ -215,7 +210,7 @@ def moments(scores: Floats) -> tuple[float, float]:
     """Mean and standard deviation of some scores, shape (N,)."""
     size = max(len(scores), 1)
     if size >= MANY:
-        total, squares = power_sums(scores)
+        total, squares = _power_sums(scores)
         return total / size, sqrt(max(squares / size - (total / size) ** 2, 0))
     centre = np.float32(sum(float(scores[piece].sum()) for piece in pieces(len(scores))) / size)
     squares = 0.0
@@ -223,3 +218,16 @@ def moments(scores: Floats) -> tuple[float, float]:
         distance = scores[piece] - centre
         squares += float(np.einsum("n,n->", distance, distance))
     return float(centre), sqrt(squares / size)
+
+
+def _power_sums(scores: Floats) -> tuple[float, float]:
+    """The sums of scores, shape (N,), and of their squares, by pieces."""
+    of_pieces: dict[int, tuple[float, float]] = {}
+
+    def add_up(rows: slice) -> None:
+        of_pieces[rows.start] = power_sums(scores[rows])
+
+    for_each_piece(add_up, len(scores))
+    # In one order, whoever was first: sums of the same scores are the same.
+    pairs = [of_pieces[start] for start in sorted(of_pieces)]
+    return sum(total for total, _ in pairs), sum(squares for _, squares in pairs)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
+from treering.parallel import for_each_piece
 from treering.records import KINDS, Why
 from treering.search.asked import BonusTerm, bonuses
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
-from treering.search.own import Mode, OwnScores, RawScores, fuse, pieces, raw_scores
+from treering.search.own import Mode, OwnScores, RawScores, fuse, raw_scores
 from treering.search.parts import PartsTerm, by_parts
 from treering.search.refine import Refinement, pass_on, reached
 from treering.search.related import (
@@ -90,8 +92,10 @@ class NamedTerm:
             # By code; the place at the end is that of MISSING, which is -1.
             bonus = np.zeros(self.codes + 1, dtype=np.float32)
             bonus[list(speakers)] = NAMED_SPEAKER
-            for piece in pieces(len(column)):
-                column[piece] += bonus.take(self.speaker[piece], mode="wrap")
+            for_each_piece(partial(self._add, column, bonus), len(column))
+
+    def _add(self, column: Floats, bonus: Floats, rows: slice) -> None:
+        column[rows] += bonus.take(self.speaker[rows], mode="wrap")
 
 
 class RankedRows(Protocol):
@@ -213,23 +217,24 @@ def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes
     k = min(k, len(scores))
     if not k:
         return np.zeros(0, dtype=np.int64)
+    rows = _leading(scores, k)
+    among = scores[rows]
     # All rows that reach the k-th best score: a partition alone would cut ties by chance.
-    rows = np.flatnonzero(scores >= _kth_best(scores, k))
-    order = np.argsort(-scores[rows], kind="stable")
-    top: Codes = rows[order][:k]
+    is_top = among >= np.partition(among, len(among) - k)[len(among) - k]
+    order = np.argsort(-among[is_top], kind="stable")
+    top: Codes = rows[is_top][order][:k]
     return top
 
 
-def _kth_best(scores: Floats, k: int) -> np.float32:
-    """The k-th highest of some scores."""
+def _leading(scores: Floats, k: int) -> Codes:
+    """Rows among which are all that reach the k-th best of some scores, ascending; few of many."""
     groups = len(scores) // GROUP
-    if groups > k:
-        # The k-th best of the best of groups is reached by k scores or more, so by the k best of
-        # all; there are few such, and the groups' best are found without sorting anything.
-        best = scores[: groups * GROUP].reshape(GROUP, groups).max(axis=0)
-        scores = scores[scores >= np.partition(best, groups - k)[groups - k]]
-    best_first: np.float32 = np.partition(scores, len(scores) - k)[len(scores) - k]
-    return best_first
+    if groups <= k:
+        return np.arange(len(scores))
+    # The k-th best of the best of groups is reached by k scores or more, so by the k best of all;
+    # there are few such, and the groups' best are found without sorting anything.
+    best = scores[: groups * GROUP].reshape(GROUP, groups).max(axis=0)
+    return np.flatnonzero(scores >= np.partition(best, groups - k)[groups - k])
 
 
 def rank(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from treering.arrays import Codes, Floats, union
+from treering.parallel import for_each_piece
 from treering.records import KINDS
-from treering.search.own import pieces
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import LocalOperator, NullOperator, Operator, Relation
 from treering.search.relations.decay import ContextRelation
@@ -149,12 +149,17 @@ def _pieces(entry: Codes, rows: Codes) -> Codes:
 
 def summed(own: Floats, related: Mapping[str, RelatedTerm]) -> Floats:
     """Own scores and all terms of relations, whose weights are put into their values here."""
-    total = own.copy(order="F")
+    total = np.empty(own.shape, dtype=own.dtype, order="F")
     parts = [part for term in related.values() for part in term.parts]
-    for query in range(total.shape[1]):
-        for piece in pieces(len(total)):
+
+    def add(rows: slice) -> None:
+        for query in range(own.shape[1]):
+            column = total[rows, query]
+            column[:] = own[rows, query]
             for part in parts:
-                values = part.values[piece, query]
-                values *= part.weight[piece]
-                total[piece, query] += values
+                values = part.values[rows, query]
+                values *= part.weight[rows]
+                column += values
+
+    for_each_piece(add, len(own))
     return total

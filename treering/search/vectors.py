@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from treering import forks
 from treering.arrays import Codes, Floats, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
-from treering.parallel import halves
+from treering.parallel import for_each
 
 BLOCK_BYTES = 4 << 20
 """Of one block: what a row that goes or comes late makes necessary to copy. Two large pages."""
@@ -151,11 +151,11 @@ class VectorBlocks:
         else:
             multiply = partial(_eight_bits, digits=_digits(queries, fine))
 
-        def work(first: int, stop: int) -> None:
-            for block, where in spans[first:stop]:
-                multiply(block, out=result[where])
+        def work(at: int) -> None:
+            block, where = spans[at]
+            multiply(block, out=result[where])
 
-        halves(work, len(spans), 0 if self.is_exact else len(self))
+        for_each(work, len(spans), 0 if self.is_exact else len(self))
         return result
 
     def projected(self, scores: Floats) -> Floats:
@@ -169,13 +169,12 @@ class VectorBlocks:
         spans = list(self.spans())
         sums = np.zeros((len(spans), self.shape[1], columns.shape[1]), dtype=np.float32)
 
-        def work(first: int, stop: int) -> None:
-            for at in range(first, stop):
-                block, where = spans[at]
-                project = _projected_floats if block.scale is None else project_codes
-                project(block, columns[where], sums[at])
+        def work(at: int) -> None:
+            block, where = spans[at]
+            project = _projected_floats if block.scale is None else project_codes
+            project(block, columns[where], sums[at])
 
-        halves(work, len(spans), len(self))
+        for_each(work, len(spans), len(self))
         total: Floats = sums.sum(axis=0, dtype=np.float64).astype(np.float32)
         return total if scores.ndim == 2 else total[:, 0]
 

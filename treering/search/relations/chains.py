@@ -14,12 +14,10 @@ from math import ceil, log
 import numpy as np
 
 from treering.arrays import Codes, Floats, union
+from treering.parallel import PIECE, for_each
 
 FAINT = 1e-7
 """A share of a score that float32 does not tell from none."""
-
-PIECE = 1 << 15
-"""Items taken together where scores do not go far: they stay in the processor's cache."""
 
 
 class Chains:
@@ -37,11 +35,14 @@ class Chains:
         if size <= piece:
             return _sums(self.factors, scores)
         sums = np.empty(size, dtype=np.float32)
-        for start in range(0, size, piece):
-            stop = min(start + piece, size)
+
+        def add_up(at: int) -> None:
+            start, stop = at * piece, min((at + 1) * piece, size)
             low, high = max(start - reach, 0), min(stop + reach, size)
             near = _sums(self.factors[low:high], scores[low:high])
             sums[start:stop] = near[start - low : stop - low]
+
+        for_each(add_up, -(-size // piece), size)
         return sums
 
     def near(self, places: Codes, least: float, far: int) -> Codes:
