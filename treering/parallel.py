@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
 
@@ -25,13 +25,18 @@ def pieces(size: int) -> Iterator[slice]:
         yield slice(start, min(start + PIECE, size))
 
 
-def for_each_piece(work: Callable[[slice], None], size: int) -> None:
+def do_all(tasks: Sequence[Callable[[], object]], rows: int) -> None:
+    """Call all of some tasks, which together go over so many rows, as ``for_each`` does it."""
+    for_each(lambda at: tasks[at](), len(tasks), rows)
+
+
+def for_each_piece(work: Callable[[slice], object], size: int) -> None:
     """``work(rows)`` for all pieces of so many rows, as ``for_each`` does it."""
     rows = list(pieces(size))
     for_each(lambda at: work(rows[at]), len(rows), size)
 
 
-def for_each(work: Callable[[int], None], size: int, rows: int) -> None:
+def for_each(work: Callable[[int], object], size: int, rows: int) -> None:
     """``work(at)`` for the parts 0 to ``size``, which stand for so many rows together.
 
     With many rows another thread works beside this one, and each takes the next part that is left.

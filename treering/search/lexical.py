@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
-from treering.parallel import for_each
+from treering.parallel import for_each, for_each_piece
 from treering.search.terms import Terms
 
 K1 = 1.2
@@ -404,8 +404,16 @@ class Lexical:
     def _norms(self) -> Floats:
         """What the length of each slot adds to the count of a term, in the formula of BM25."""
         if self._norm is None:
-            average = np.float32(self._average())
-            self._norm = K1 * (1 - B) + (K1 * B / average) * self._lengths.values.astype(np.float32)
+            slope = np.float32(K1 * B / np.float32(self._average()))
+            lengths = self._lengths.values
+            norm = np.empty(len(lengths), dtype=np.float32)
+
+            def fill(rows: slice) -> None:
+                np.multiply(lengths[rows], slope, out=norm[rows], dtype=np.float32)
+                norm[rows] += np.float32(K1 * (1 - B))
+
+            for_each_piece(fill, len(norm))
+            self._norm = norm
         return self._norm
 
     def _average(self) -> float:

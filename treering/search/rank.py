@@ -218,10 +218,10 @@ def top_rows(scores: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Codes
     if not k:
         return np.zeros(0, dtype=np.int64)
     rows = _leading(scores, k)
-    among = scores[rows]
+    leading = scores[rows]
     # All rows that reach the k-th best score: a partition alone would cut ties by chance.
-    is_top = among >= np.partition(among, len(among) - k)[len(among) - k]
-    order = np.argsort(-among[is_top], kind="stable")
+    is_top = leading >= np.partition(leading, len(leading) - k)[len(leading) - k]
+    order = np.argsort(-leading[is_top], kind="stable")
     top: Codes = rows[is_top][order][:k]
     return top
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.errors import InputError
+from treering.parallel import for_each_piece
 from treering.records import Kind
 from treering.search.reading import RowChange
 from treering.search.relations.contract import Items, NullOperator, Operator, Rebinding, Relation
@@ -92,7 +93,12 @@ def _shares(operator: Operator) -> Floats:
 
 
 def _inverse(mass: Floats) -> Floats:
-    inverse: Floats = np.divide(1, mass, out=np.zeros_like(mass), where=mass > 0)
+    inverse = np.zeros_like(mass)
+
+    def divide(rows: slice) -> None:
+        np.divide(1, mass[rows], out=inverse[rows], where=mass[rows] > 0)
+
+    for_each_piece(divide, len(mass))
     return inverse
 
 

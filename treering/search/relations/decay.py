@@ -162,9 +162,8 @@ class ContextRelation:
         spans = _spans(change.places, margin, len(reading))
         if sum(stop - first for first, stop in spans) > len(reading) // FEW_CHANGED:
             return None
-        mass = np.concatenate(
-            [without(before.mass(), change.gone), np.zeros(change.added, dtype=np.float32)]
-        )
+        mass = np.zeros(len(items), dtype=np.float32)
+        without(before.mass(), change.gone, out=mass[: len(items) - change.added])
         return self._of_reading(reading, items, mass, spans, margin)
 
     def _of_reading(

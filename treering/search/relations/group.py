@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treering.arrays import Floats
+from treering.parallel import for_each_piece
 from treering.search.relations.columns import by_column
 from treering.search.relations.contract import MISSING, Items, Labels, NullOperator, Operator
 
@@ -85,11 +86,20 @@ class WholeMessage:
 
 def _pieces(message: Labels) -> float:
     """How many pieces a message has on average."""
-    # The pieces of a message came one after the other, so codes need not be sorted to be counted.
-    is_piece = message != MISSING
-    is_first = is_piece.copy()
-    is_first[1:] &= message[1:] != message[:-1]
-    return int(np.count_nonzero(is_piece)) / max(int(np.count_nonzero(is_first)), 1)
+    counts: list[tuple[int, int]] = []
+
+    def count(rows: slice) -> None:
+        codes = message[rows]
+        # The pieces of a message came one after the other: codes need not be sorted to be counted.
+        before = message[max(rows.start - 1, 0) : rows.stop - 1]
+        is_piece = codes != MISSING
+        is_first, later = is_piece.copy(), len(codes) - len(before)
+        is_first[later:] &= codes[later:] != before
+        counts.append((int(np.count_nonzero(is_piece)), int(np.count_nonzero(is_first))))
+
+    for_each_piece(count, len(message))
+    all_pieces, firsts = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
+    return all_pieces / max(firsts, 1)
 
 
 @dataclass(frozen=True, slots=True)

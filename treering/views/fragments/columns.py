@@ -71,6 +71,10 @@ class Column(Generic[T]):
             without(self.values, gone, out=data[:size])
             self._data, self._size = data, size
 
+    def truncate(self, size: int) -> None:
+        """Drop the rows from one on, copying nothing. What comes next is put into new room."""
+        self._data, self._size = self._data[:size], size
+
     def insert(self, places: Codes, values: NDArray[T]) -> None:
         """Put ``values[i]`` before what is at ``places[i]``; places ascend."""
         if len(places) and places[0] == self._size:

@@ -10,13 +10,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from math import isnan, nan
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes
+from treering.parallel import do_all
 from treering.records import KINDS
 from treering.search.reading import Flags, Ints, ReadingOrder
 from treering.search.relations.contract import MISSING
@@ -240,12 +242,17 @@ class Reading:
         self._sources = self._sources[sizes > 0]
         self._firsts = np.append(0, np.cumsum(sizes[sizes > 0]))
         self._shown = 0  # the arrays are copied
-        self._rows.remove(places)
-        self._follows.remove(places)
-        self._continues.remove(places)
-        self.rank.remove(gone)
-        self.session.remove(gone)
-        _renumber(self._rows.values, gone, self._is_plain)
+        pairs: list[tuple[Column[Any], Codes]] = [
+            *((self._follows, places), (self._continues, places)),
+            *((self.rank, gone), (self.session, gone)),
+        ]
+        if self._is_plain:
+            self._rows.truncate(len(self._rows) - len(gone))  # the numbers from 0, as before
+        else:
+            pairs.append((self._rows, places))
+        do_all([partial(column.remove, rows) for column, rows in pairs], len(source))
+        if not self._is_plain:
+            _renumber(self._rows.values, gone)
         return _Removal(places, np.unique(source).tolist(), unsettled)
 
     def removed(self, removal: _Removal) -> Codes:
@@ -431,11 +438,9 @@ def _ascends(*columns: NDArray[np.int32]) -> bool:
     return True
 
 
-def _renumber(rows: Ints, gone: Codes, is_plain: bool) -> None:
+def _renumber(rows: Ints, gone: Codes) -> None:
     """Give rows, which no reader has yet, the numbers that they have without those that went."""
-    if is_plain:
-        rows[:] = np.arange(len(rows))
-    elif len(gone) <= 4:
+    if len(gone) <= 4:
         for row in gone[::-1].tolist():
             rows -= rows > row
     else:

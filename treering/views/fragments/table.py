@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.journal import damage
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
+from treering.parallel import do_all
 from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
@@ -163,9 +165,8 @@ class Table:
             return gone, gone
         removal = self._reading.remove(gone)
         self._shown = 0  # the columns are copied
-        for column in self._columns():
-            column.remove(gone)
-        self._vectors.remove(gone)
+        removals = [partial(column.remove, gone) for column in self._columns()]
+        do_all([partial(self._vectors.remove, gone), *removals], len(self._fragment))
         self._lexical = self._lexical.shrunk(gone)
         self._metadata = self._metadata.without(gone)
         return gone, self._reading.removed(removal)
