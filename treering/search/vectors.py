@@ -202,15 +202,14 @@ def _projected_as_floats(block: Block, scores: Floats, out: Floats) -> None:
     assert block.scale is not None  # else the rows are floats
     _transposed.pop(block, None)  # of a time when the matrix was smaller
     shape = min(CONVERTED_ROWS, len(block)), block.rows.shape[1]
-    wide, rows = np.empty(shape, dtype=np.int16), np.empty(shape, dtype=np.float32)
+    rows = np.empty(shape, dtype=np.float32)
+    weights = scores * block.scale[:, None]
     out[:] = 0
     for start in range(0, len(block), CONVERTED_ROWS):
         part = slice(start, min(start + CONVERTED_ROWS, len(block)))
-        size = part.stop - start
-        # By way of 16 bits: numpy has fast loops for both steps, and none for the whole.
-        np.copyto(wide[:size], block.rows[part])
-        np.copyto(rows[:size], wide[:size])
-        out += rows[:size].T @ (scores[part] * block.scale[part, None])
+        converted = rows[: part.stop - start]
+        _numkong().astype(block.rows[part], "f32", out=converted)  # numpy has no fast loop for it
+        out += converted.T @ weights[part]
 
 
 def _floats(block: Block, out: Floats, queries: Floats) -> None:
