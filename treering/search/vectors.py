@@ -65,7 +65,7 @@ class Block:
             without(self.scale, gone, out=left.scale)
         return left
 
-    def placed(self, places: Codes, vectors: Block) -> Block:
+    def placed(self, places: Codes | slice, vectors: Block) -> Block:
         """This block with other vectors at some places."""
         scale = None if self.scale is None else self.scale.copy()
         block = Block(self.rows.copy(), scale)

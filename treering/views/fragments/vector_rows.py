@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from treering.arrays import Codes, zeros_in_large_pages
+from treering.parallel import do_all
 from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
 
 
@@ -22,6 +25,7 @@ class VectorRows:
         self._tail = self._empty(0)  # the room of the last block, filled from the start
         self._free = 0  # rows of it that are left
         self._shown = 0  # rows that readers may have seen
+        self._starts_held: Codes | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self._blocks))
@@ -33,6 +37,7 @@ class VectorRows:
 
     def extend(self, size: int) -> None:
         """Append rows of zeros, which ``place`` may give their vectors."""
+        self._starts_held = None
         while size:
             if not self._free:
                 self._tail = self._empty()  # of zeros; nothing is written behind what is filled
@@ -52,10 +57,16 @@ class VectorRows:
             rows.place(np.arange(first, len(rows)), block)
         return rows
 
+    def place_all(self, rows: Sequence[Codes], vectors: Sequence[Block]) -> None:
+        """As ``place``, for some parts of the rows, none of which is in two."""
+        tasks = [partial(self.place, *part) for part in zip(rows, vectors, strict=True)]
+        # What no reader has seen is written in place, in any order; else blocks may be made anew.
+        do_all(tasks, 0 if self._shown else sum(map(len, rows)))
+
     def place(self, rows: Codes, vectors: Block) -> None:
         """Give rows, which ascend, their vectors."""
         for number, first, (low, high) in self._touched(rows):
-            block, places = self._blocks[number], rows[low:high] - first
+            block, places = self._blocks[number], _places(rows[low:high] - first)
             if rows[low] >= self._shown:
                 block.put(places, vectors.between(low, high))
             else:
@@ -72,16 +83,24 @@ class VectorRows:
             if is_last:
                 self._tail, self._free = room, self._capacity - left
         self._join()
+        self._starts_held = None
 
     def _touched(self, rows: Codes) -> list[tuple[int, int, tuple[int, int]]]:
         """Blocks that hold some of the rows: number, first row, and which of ``rows`` they hold."""
-        starts = np.cumsum([0, *map(len, self._blocks)])
+        starts = self._starts()
         bounds = pairwise(np.searchsorted(rows, starts).tolist())
         return [
             (number, int(starts[number]), (low, high))
             for number, (low, high) in enumerate(bounds)
             if high > low
         ]
+
+    def _starts(self) -> Codes:
+        """The first rows of blocks, and the end; made anew where that has moved."""
+        if self._starts_held is None:
+            sizes = [len(block) for block in self._blocks]
+            self._starts_held = np.cumsum([0, *sizes], dtype=np.int64)
+        return self._starts_held
 
     def _replace(self, number: int, block: Block) -> None:
         if number == len(self._blocks) - 1:
@@ -119,6 +138,12 @@ class VectorRows:
     @staticmethod
     def _cut(room: Block, size: int) -> Block:
         return Block(room.rows[:size], None if room.scale is None else room.scale[:size])
+
+
+def _places(places: Codes) -> Codes | slice:
+    """Places that ascend, as a slice where none is left out: that is written in half the time."""
+    first, stop = int(places[0]), int(places[-1]) + 1
+    return slice(first, stop) if stop - first == len(places) else places
 
 
 def _joined(first: Block, second: Block) -> Block:
