@@ -26,8 +26,8 @@ searches chooses the keys."""
 LEAST_READ: Final = 2_048
 """Rows whose values are read at once without anybody noticing."""
 
-SHARE_READ: Final = 4
-"""Of a larger space one row in 2⁴ is read at once: that takes about half as long as a search."""
+SHARE_READ: Final = 5
+"""Of a larger space one row in 2⁵ is read at once: that takes about half as long as a search."""
 
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
@@ -118,18 +118,19 @@ def _read(
     codes = {} if before is None else dict(before.codes)
     first = 0 if before is None else len(before.rows)
     rows = entry[first:stop]
-    seqs: list[int] = []
-    held: list[int] = []
     # Rows stand about as their entries came: a stretch of these is read faster than a list.
     between = (int(rows.min()), int(rows.max())) if len(rows) else (0, 0)
-    for seq, kind, value in entries.metadata_values(reader, space, key, *between):
-        literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
-        seqs.append(seq)
-        held.append(codes.setdefault(literal, len(codes)))
+    held = list(entries.metadata_values(reader, space, key, *between))
     more = np.full(stop - first, NONE, dtype=np.int32)
-    if seqs:
+    if held:
+        seqs, kinds, values = zip(*held, strict=True)
+        of_value: dict[tuple[str, Value], int] = {}
+        for kind, value in dict.fromkeys(zip(kinds, values, strict=True)):
+            literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
+            of_value[kind, value] = codes.setdefault(literal, len(codes))
         holders = np.array(seqs, dtype=np.int64)
         places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
         there = holders[places] == rows
-        more[there] = np.array(held, dtype=np.int32)[places[there]]
+        of_holders = map(of_value.__getitem__, zip(kinds, values, strict=True))
+        more[there] = np.fromiter(of_holders, dtype=np.int32, count=len(held))[places[there]]
     return _Values(codes, more if before is None else np.concatenate([before.rows, more]))
