@@ -111,10 +111,13 @@ class PostingRun:
     def frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """How many rows hold each term, but for those that are gone."""
         starts, stops = self._bounds(terms)
-        held: NDArray[np.int64] = stops - starts
-        if len(self.gone):
-            held -= self.gone.searchsorted(terms, "right") - self.gone.searchsorted(terms)
-        return held
+        return stops - starts - self.lost(terms)
+
+    def lost(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """How many postings of each term are of rows that are gone."""
+        if not len(self.gone):
+            return np.zeros(len(terms), dtype=np.int64)
+        return self.gone.searchsorted(terms, "right") - self.gone.searchsorted(terms)
 
     def after(self, gone: Slots) -> PostingRun:
         """The same postings, where some more rows are gone."""
@@ -443,10 +446,11 @@ class Lexical:
         entries = [entry for entry in seen if entry is not None]
         if len(entries) == len(looked_for):
             return entries
-        is_stored = self._stored is not None
-        parts = self._of_stored(terms) if is_stored else self._of_runs(terms)
-        held = [sum(map(len, slots)) for slots, _ in parts]
-        idfs = self._idf(np.array(held) if is_stored else self._frequencies(terms))
+        parts = self._of_runs(terms) if self._stored is None else self._of_stored(terms)
+        held = np.array([sum(map(len, slots)) for slots, _ in parts], dtype=np.int64)
+        for run in self._runs:
+            held -= run.lost(terms)
+        idfs = self._idf(held)
         entries = [
             TermPostings(idf, *_joined_if_few(slots, counts))
             for idf, (slots, counts) in zip(idfs, parts, strict=True)
