@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from treering import parallel
 from treering.arrays import Floats
 from treering.search.lexical import K1, B, Lexical
 from treering.search.terms import Terms
@@ -148,3 +149,30 @@ def test_an_empty_index_and_an_empty_query_score_nothing() -> None:
     assert Lexical().score(counted([1])).shape == (0,)
     assert index([[1], [2]]).score(counted([])).tolist() == [0, 0]
     assert index([[], []]).score(counted([1])).tolist() == [0, 0]
+
+
+def test_a_large_index_is_scored_in_two_parts_as_the_formula_says() -> None:
+    size, terms = parallel.WORTHWHILE + 1_000, 6
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, (size, terms)) * (
+        rng.random((size, terms)) < [1, 0.5, 0.1, 0.01, 1e-3, 0]
+    )
+    start = Lexical()
+    for first in range(0, size, size // 5):  # in runs, some of which both parts have slots of
+        part = counts[first : first + size // 5]
+        places, found = np.nonzero(part)
+        flat = np.stack([found, part[places, found]], axis=1).astype(np.uint32)
+        start = start.extended(flat, np.count_nonzero(part, axis=1))
+    gone = np.array([3, size // 2, size - 1])
+    index, counts = start.shrunk(gone), np.delete(counts, gone, axis=0)
+    lengths = counts.sum(axis=1)
+    holding = np.count_nonzero(counts, axis=0)
+    idf = np.log(1 + (len(counts) - holding + 0.5) / (holding + 0.5))
+    norm = K1 * (1 - B + B * lengths / lengths.mean())
+    expected = (idf * counts * (K1 + 1) / (counts + norm[:, None])).sum(axis=1)
+    query = np.array([[term, 1] for term in range(terms)], dtype=np.uint32)
+    np.testing.assert_allclose(index.score(query), expected, rtol=1e-4, atol=1e-5)
+    rows = np.array([5, size // 2, size // 2 + 1, size - 4])
+    share = ((counts[rows] > 0) * idf).sum(axis=1) / idf.sum()
+    np.testing.assert_allclose(index.coverage(query, rows), share, rtol=1e-5)
+    np.testing.assert_allclose(index.coverage(query, rows[:1]), share[:1], rtol=1e-5)

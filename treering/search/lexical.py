@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
-from treering.parallel import for_each, for_each_piece
+from treering.parallel import WORTHWHILE, for_each, for_each_piece
 from treering.search.terms import Terms
 
 K1 = 1.2
@@ -28,7 +28,6 @@ SEALED = 1 << 17
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
 PIECE = 1 << 14  # postings scored at a time
-PARTS = 4  # of the slots, which are scored each by itself
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
 
@@ -322,8 +321,10 @@ class Lexical:
         if shares is not None:
             idfs = [idf * share for idf, share in zip(idfs, shares, strict=True)]
 
+        parts = 2 if size >= WORTHWHILE else 1
+
         def add(at: int) -> None:
-            between = size * at // PARTS, size * (at + 1) // PARTS
+            between = size * at // parts, size * (at + 1) // parts
             for idf, postings in zip(idfs, looked_up, strict=True):
                 for slots, counts in _in_pieces(postings, *between):
                     weights = counts.astype(np.float32)
@@ -334,7 +335,7 @@ class Lexical:
                     # A row occurs once in the postings of a term, so += loses nothing.
                     scores[slots] += weights
 
-        for_each(add, PARTS, size)
+        for_each(add, parts, size)
         return without(scores, self._gone)
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
