@@ -269,8 +269,14 @@ def _tree_words() -> str:
 
 
 def _methods() -> str:
-    lines = (RESULTS / "methods.jsonl").read_text(encoding="utf-8").splitlines()
-    return f"{methods_table([json.loads(line) for line in lines[1:]])}\n"
+    """A table for each run: of which data, and what wrote memos and summaries."""
+    pages = []
+    for file in sorted((RESULTS / "methods").glob("*.jsonl")):
+        run, *rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        of = ", ".join([*run["data"], *(["code"] if run["code"] else [])])
+        wrote = f"summaries and memos by {run['model']}" if run["model"] else "summaries extracted"
+        pages.append(f"Of {of}; {wrote}:\n\n{methods_table(rows)}\n")
+    return "\n".join(pages)
 
 
 def _tuned() -> str:
