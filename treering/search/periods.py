@@ -94,13 +94,13 @@ _SIGNS: Final = frozenset(
     {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", "weekend"}
     | {*_WEEKDAYS, *_MONTHS}
 )
-"""Words of which a text without digits has one, if it names a period."""
+"""Words of which a text has one that names a period without ``_DIGITS``."""
 
 MOST_CHARS: Final = 2_000
 """The end of a longer text is read: the last turns of a chat end with the question."""
 
 _WORD: Final = re.compile(r"\w+")
-_DIGIT: Final = re.compile(r"\d")
+_DIGITS: Final = re.compile(r"(?:19|20)\d\d|月")
 _YEARS_BACK: Final = 8  # in which there is a 29 February
 
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"
@@ -154,7 +154,7 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
     April". Of a text of more than ``MOST_CHARS`` characters the end is read.
     """
     plain = text[-MOST_CHARS:].lower()
-    if not (_DIGIT.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
+    if not (_DIGITS.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
         return []
     dates = sorted(_dates(plain, now, names), key=lambda date: date.start)
     found: list[Period] = []
