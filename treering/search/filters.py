@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import count, pairwise, takewhile
+from itertools import pairwise
 from typing import Final, Self
 
 import numpy as np
@@ -21,13 +21,15 @@ from treering.search.snapshot import Snapshot
 
 Mask = NDArray[np.bool_]
 
-LEAST_LOOKED_AT: Final = 256
-MOST_LOOKED_AT: Final = 4_096
-SHARE_LOOKED_AT: Final = 5
-"""Of so many of the best rows, or of one row in 2⁵ if that is more, the database is asked whether
-they meet a filter, a part after the other, before it is asked of all rows."""
+LOOKED_AT: Final = (256, 512, 1_024, 2_048, 4_096, 8_192)
+MOST_LOOKED_AT: Final = 16_384
+"""Of so many of the best rows the database is asked whether they meet a filter, a part after the
+other, before it is asked of all rows."""
 
 SLACK: Final = 4  # how many times as frequent what meets a filter may be as it seems
+TELLING: Final = 1_024
+"""Of fewer rows it does not show how frequent it is: by chance none of 256 meets a filter that one
+in fifty meets, and to ask for all rows takes as long as ten searches of a million."""
 
 FEW: Final = 8  # codes that are compared one after the other
 PRECISE_S: Final = 2.0**32
@@ -90,22 +92,11 @@ class RowFilter:
         """Of the best rows those that meet the filter, so many that the k best of all are among
         them; None if they are hard to find.
         """
-        # Many are only sorted where fewer do not do.
-        most = max(MOST_LOOKED_AT, len(self.snapshot) >> SHARE_LOOKED_AT)
-        for size in sorted({MOST_LOOKED_AT, most}):
-            allowed = self._among(ranking, query, k, size)
-            if allowed is not None:
-                return allowed
-        return None
-
-    def _among(self, ranking: Ranking, query: int, k: int, most: int) -> Mask | None:
-        """As ``_among_best``, of so many of the best rows at most."""
         scores = ranking.scores[:, query]
-        rows = top_rows(scores, most, self.mask)
-        is_all = len(rows) < most
+        rows = top_rows(scores, MOST_LOOKED_AT, self.mask)
+        is_all = len(rows) < MOST_LOOKED_AT
         allowed = np.zeros(len(self.snapshot), dtype=np.bool_)
-        stops = takewhile(most.__gt__, (LEAST_LOOKED_AT << step for step in count()))
-        for start, stop in pairwise((0, *stops, most)):
+        for start, stop in pairwise((0, *LOOKED_AT, MOST_LOOKED_AT)):
             allowed[self._met(rows[start:stop])] = True
             if is_all and stop >= len(rows):
                 return allowed
@@ -114,7 +105,7 @@ class RowFilter:
             least = scores[met[k - 1]] - ranking.margin(query) if len(met) >= k else -np.inf
             if scores[rows[stop - 1]] <= least:
                 return allowed
-            if SLACK * len(met) * most < k * stop:
+            if stop >= TELLING and SLACK * len(met) * MOST_LOOKED_AT < k * stop:
                 return None  # too few, even if they are more frequent among the others
         return None
 

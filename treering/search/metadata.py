@@ -27,7 +27,7 @@ LEAST_READ: Final = 2_048
 """Rows whose values are read at once without anybody noticing."""
 
 SHARE_READ: Final = 5
-"""Of a larger space one row in 2⁵ is read at once: that takes about half as long as a search."""
+"""Of a larger space one row in 2⁵ is read at once: that takes about as long as a search."""
 
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
