@@ -299,7 +299,7 @@ def metadata_values(
         " WHERE e.space = ? AND m.key = ? AND e.seq BETWEEN ? AND ? ORDER BY e.seq",
         (space, key, first, last),
     )
-    return ((seq, kind, value) for seq, kind, value in rows)
+    return ((int(row[0]), str(row[1]), row[2]) for row in rows)
 
 
 def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:

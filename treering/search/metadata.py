@@ -118,19 +118,18 @@ def _read(
     codes = {} if before is None else dict(before.codes)
     first = 0 if before is None else len(before.rows)
     rows = entry[first:stop]
+    seqs: list[int] = []
+    held: list[int] = []
     # Rows stand about as their entries came: a stretch of these is read faster than a list.
     between = (int(rows.min()), int(rows.max())) if len(rows) else (0, 0)
-    held = list(entries.metadata_values(reader, space, key, *between))
+    for seq, kind, value in entries.metadata_values(reader, space, key, *between):
+        literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
+        seqs.append(seq)
+        held.append(codes.setdefault(literal, len(codes)))
     more = np.full(stop - first, NONE, dtype=np.int32)
-    if held:
-        seqs, kinds, values = zip(*held, strict=True)
-        of_value: dict[tuple[str, Value], int] = {}
-        for kind, value in dict.fromkeys(zip(kinds, values, strict=True)):
-            literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
-            of_value[kind, value] = codes.setdefault(literal, len(codes))
+    if seqs:
         holders = np.array(seqs, dtype=np.int64)
         places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
         there = holders[places] == rows
-        of_holders = map(of_value.__getitem__, zip(kinds, values, strict=True))
-        more[there] = np.fromiter(of_holders, dtype=np.int32, count=len(held))[places[there]]
+        more[there] = np.array(held, dtype=np.int32)[places[there]]
     return _Values(codes, more if before is None else np.concatenate([before.rows, more]))
