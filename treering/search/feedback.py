@@ -15,6 +15,7 @@ import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.journal.space import SpaceReader
+from treering.parallel import for_each_piece
 from treering.records import KINDS
 from treering.search.hits import quotes_of
 from treering.search.lexical import Lexical
@@ -62,18 +63,24 @@ def with_feedback(
     snapshot = ranking.snapshot
     if not alpha or "chat" not in snapshot.kinds or ranking.raw.bm25 is None:
         return ranking
-    values = np.zeros_like(ranking.scores)
+    columns: list[Floats] = []
     for number, query in enumerate(queries):
         hits = best(ranking, number, HITS)
         weights = ranking.scores[hits, number] - ranking.standings.centre[number]
-        values[:, number] = _by_words(reader, corpus, snapshot, query, hits, weights)
-        _add_sessions(values[:, number], snapshot, hits[:SESSION_HITS])
+        column = _by_words(reader, corpus, snapshot, query, hits, weights)
+        _add_sessions(column, snapshot, hits[:SESSION_HITS])
+        columns.append(column)
+    values: Floats = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
     if alpha != 1:
         values *= np.float32(alpha)
     if len(snapshot.kinds) > 1:
         values[snapshot.kind != KINDS.index("chat")] = 0
-    added = values if ranking.share is None else values * ranking.share[:, None]
-    ranking.scores[...] += added
+    share, scores = ranking.share, ranking.scores
+
+    def add(rows: slice) -> None:
+        scores[rows] += values[rows] if share is None else values[rows] * share[rows, None]
+
+    for_each_piece(add, len(scores))
     related: dict[str, ScoreTerm] = {**ranking.terms, Feedback().name: FeedbackTerm(values)}
     return replace(ranking, terms=related)
 
