@@ -11,7 +11,7 @@ from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS
 from treering.search.lexical import Lexical
-from treering.search.related import relate, summed
+from treering.search.related import add_related, relate
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Items, Relation
 from treering.search.relations.decay import ContextRelation, Time
@@ -59,7 +59,8 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
         "code": [],
     }
     related = relate(snapshot, Relations(), weighted, own)
-    total = summed(own, related)
+    total = own.copy()
+    add_related(total, related)
     terms = {
         name: np.sum([part.values for part in term.parts], axis=0) for name, term in related.items()
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treering.search.own import FLAT, MANY, moments, standardised
+from treering.search.own import FLAT, MANY, moments, standardise
 
 
 @pytest.mark.parametrize("size", [1, 7, MANY - 1, MANY, 2 * MANY + 3])
@@ -25,4 +25,4 @@ def test_mean_and_deviation_are_those_of_double_precision(
 def test_equal_scores_have_no_deviation_to_be_blown_up(size: int, value: float) -> None:
     scores = np.full(size, value, dtype=np.float32)
     assert moments(scores)[1] <= FLAT * max(abs(value), 1)
-    assert not standardised(scores[:, None]).any()
+    assert not standardise(scores).any()

@@ -20,7 +20,7 @@ from treering.records import KINDS
 from treering.search.hits import quotes_of
 from treering.search.lexical import Lexical
 from treering.search.mentions import BestRows
-from treering.search.own import standardised
+from treering.search.own import standardise
 from treering.search.rank import Ranking, ScoreTerm
 from treering.search.relations.feedback import Feedback
 from treering.search.relations.registry import Plan, alpha_of
@@ -110,9 +110,7 @@ def _by_words(
         return np.zeros(len(snapshot), dtype=np.float32)
     query_terms = np.array([[term, 1] for term in most], dtype=np.uint32)
     shares = np.array([weight[term] / total for term in most], dtype=np.float32)
-    scores = snapshot.lexical.score(query_terms, shares)
-    column: Floats = standardised(scores[:, None])[:, 0]
-    return column
+    return standardise(snapshot.lexical.score(query_terms, shares))
 
 
 def _heaviest(lexical: Lexical, shares: Mapping[int, Sequence[float]]) -> dict[int, float]:

@@ -67,12 +67,6 @@ class ScaledScores:
     centre: Floats
     silent: Codes
 
-    def values(self) -> Floats:
-        """All of them, shape (N, Q), columns contiguous."""
-        total = np.zeros(self.raw.shape, dtype=np.float32, order="F")
-        self.add_to(total)
-        return total
-
     def at(self, row: int, query: int) -> float:
         """That of one row."""
         if row in self.silent:
@@ -178,9 +172,17 @@ def _of_kinds(snapshot: Snapshot) -> np.float32:
     return np.float32(1 + (float(OF_TEXTS) - 1) * share)
 
 
-def standardised(scores: Floats) -> Floats:
-    """Scores in standard deviations from their mean, each column by itself."""
-    return scaled(scores).values()
+def standardise(column: Floats) -> Floats:
+    """Put scores, shape (N,), in place, into standard deviations from their mean; returns them."""
+    terms = scaled(column[:, None])
+
+    def scale(rows: slice) -> None:
+        part = column[rows]
+        part -= terms.centre[0]
+        part *= terms.scale[0]
+
+    for_each_piece(scale, len(column))
+    return column
 
 
 def scaled(

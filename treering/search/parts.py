@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from treering.arrays import Floats
-from treering.search.own import standardised
+from treering.search.own import standardise
 from treering.search.related import weight_of_rows
 from treering.search.relations.asked import Parts
 from treering.search.relations.registry import Plan
@@ -81,7 +81,7 @@ def _column(snapshot: Snapshot, parts: Sequence[str]) -> Floats | None:
     best = np.full(len(snapshot), -np.inf, dtype=np.float32)
     for part in parts:
         score = snapshot.lexical.score(_rare(snapshot, terms(part)))
-        np.maximum(best, standardised(score[:, None])[:, 0], out=best)
+        np.maximum(best, standardise(score), out=best)
     return best
 
 

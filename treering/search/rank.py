@@ -23,11 +23,11 @@ from treering.search.refine import Refinement, pass_on, reached
 from treering.search.related import (
     RelatedPart,
     RelatedTerm,
+    add_related,
     beside_messages,
     neighbours,
     pieces_a_message,
     relate,
-    summed,
 )
 from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
 from treering.search.relations.combine import Relations
@@ -353,7 +353,7 @@ class _Line:
         related = relate(snapshot, self.relations, plan, scores)
         parts: dict[str, ScoreTerm] = {**own.terms, **related}
         if related:
-            scores = summed(scores, related)
+            add_related(scores, related)
         if self.named is not None:
             self.named.add_to(scores)
             parts["named"] = self.named

@@ -29,7 +29,7 @@ MOST_PIECES = 32
 class RelatedPart:
     """The part of one kind of content: ``weight·values`` for values of shape (N, Q).
 
-    ``values`` are ``operator(own)`` until ``summed`` puts the weight into them. ``weight``, shape
+    ``values`` are ``operator(own)`` until ``add_related`` puts the weight in. ``weight``, shape
     (N,), is α over the mass, and 0 for the rows of other kinds.
     """
 
@@ -147,19 +147,15 @@ def _pieces(entry: Codes, rows: Codes) -> Codes:
     return union(*reached)
 
 
-def summed(own: Floats, related: Mapping[str, RelatedTerm]) -> Floats:
-    """Own scores and all terms of relations, whose weights are put into their values here."""
-    total = np.empty(own.shape, dtype=own.dtype, order="F")
+def add_related(total: Floats, related: Mapping[str, RelatedTerm]) -> None:
+    """Add all terms of relations to own scores, and put the weights into the terms' values."""
     parts = [part for term in related.values() for part in term.parts]
 
     def add(rows: slice) -> None:
-        for query in range(own.shape[1]):
-            column = total[rows, query]
-            column[:] = own[rows, query]
+        for query in range(total.shape[1]):
             for part in parts:
                 values = part.values[rows, query]
                 values *= part.weight[rows]
-                column += values
+                total[rows, query] += values
 
-    for_each_piece(add, len(own))
-    return total
+    for_each_piece(add, len(total))

@@ -159,7 +159,7 @@ class Operator(Protocol):
     """W, bound to N items."""
 
     def propagate(self, scores: Floats) -> Floats:
-        """``W·scores`` for scores of shape (N,) or, one column a query, (N, Q)."""
+        """``W·scores`` for scores of shape (N,) or, one column a query, (N, Q); a new array."""
         ...
 
     def mass(self) -> Floats:

@@ -15,7 +15,7 @@ from treering.arrays import Floats
 from treering.errors import EmptyText, InputError, UnknownName
 from treering.records import Why
 from treering.search.lexical import Lexical
-from treering.search.own import MODES, Mode, standardised
+from treering.search.own import MODES, Mode, standardise
 from treering.search.terms import Terms, terms
 from treering.views.code.graph.calls import updated_calls
 from treering.views.code.graph.code_graph import Candidates, CodeGraph
@@ -260,9 +260,9 @@ class CodeIndex:
         """The terms that add up to the score of every fragment, each of shape (N,)."""
         terms: dict[str, Floats] = {}
         if mode != "dense":
-            terms["lexical"] = _standardised(self._lexical.score(code_terms(query)))
+            terms["lexical"] = standardise(self._lexical.score(code_terms(query)))
         if mode != "lexical":
-            terms["dense"] = _standardised(self._cosines(vector))
+            terms["dense"] = standardise(self._cosines(vector))
         if alpha:
             terms["code"] = np.float32(alpha) * self.environment(
                 np.sum(list(terms.values()), axis=0)
@@ -330,11 +330,6 @@ def _check(query: str, k: int, mode: str) -> None:
         raise InputError(f"k is {k}; it must be at least 1")
     if mode not in MODES:
         raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
-
-
-def _standardised(scores: Floats) -> Floats:
-    column: Floats = standardised(scores[:, None])[:, 0]
-    return column
 
 
 _COMPOUND = re.compile(r"\w*(?:_\w|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
