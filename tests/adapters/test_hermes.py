@@ -77,8 +77,8 @@ def test_a_message_that_is_too_long_to_search_with_is_searched_by_its_end(
 ) -> None:
     memory.add("The mast is oak.")
     memory.add("Rain fell all week on the harbour.")
-    pasted = "0 " * MAX_QUERY_CHARS
-    assert "The mast is oak." in provider.prefetch(f"{pasted}\nIs the mast oak?")
+    pasted = " " * MAX_QUERY_CHARS
+    assert "The mast is oak." in provider.prefetch(f"{pasted}is the mast oak?")
 
 
 def test_what_subagents_and_scheduled_jobs_say_is_not_kept(memory: Memory) -> None:
