@@ -105,4 +105,4 @@ class SlimTable(Table):
             if is_new.any():
                 mark = int(number[is_new].max())
                 directed = np.where(scale[is_new] != 0, number[is_new], 0)
-                self._place_vectors(EmbeddedRows(mark, fragment[is_new], directed, empty))
+                self._place_vectors([EmbeddedRows(mark, fragment[is_new], directed, empty)])

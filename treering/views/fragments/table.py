@@ -212,7 +212,7 @@ class Table:
         self._vectors.extend(len(segment))
 
     def _place_vectors(self, blocks: Sequence[EmbeddedRows]) -> None:
-        places = [self._places(rows.fragment) for rows in blocks]
+        places = [self._rows_embedded(rows.fragment) for rows in blocks]
         self._vectors.place_all(places, [rows.vectors for rows in blocks])
         for at, rows in zip(places, blocks, strict=True):
             if len(at) and at[0] >= self._shown:
@@ -223,7 +223,7 @@ class Table:
                 self._vector_number.set(at, rows.number)
             self._last_vector = max(self._last_vector, rows.mark)
 
-    def _places(self, fragments: Codes) -> Codes:
+    def _rows_embedded(self, fragments: Codes) -> Codes:
         """The rows of fragments, all of which are here. Raises JournalCorrupt."""
         with damage.decoding("the search index"):
             places = np.searchsorted(self._fragment.values, fragments)
