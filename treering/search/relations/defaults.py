@@ -8,7 +8,15 @@ from dataclasses import asdict, dataclass, is_dataclass
 import numpy as np
 
 from treering.records import Kind
-from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
+from treering.search.relations.asked import (
+    FollowUp,
+    NamedSource,
+    Parts,
+    ReplyTo,
+    Role,
+    When,
+    Wish,
+)
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.feedback import Feedback
@@ -52,6 +60,7 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
         Weighted(Wish(), alpha=1.5),
         Weighted(NamedSource(), alpha=4.0),
         Weighted(ReplyTo(), alpha=1.0),
+        Weighted(FollowUp(), alpha=0.5),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }
