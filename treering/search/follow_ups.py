@@ -71,8 +71,8 @@ def with_follow_ups(
 def _taking_up(
     reader: SpaceReader, snapshot: Snapshot, rows: Codes, scores: Floats
 ) -> Iterator[tuple[int, Codes]]:
-    """Those of some rows that take up the message before them, where that scores more, and the rows
-    of that one; as they are read, since it may take up another itself.
+    """Those of some rows, best first, that take up the message before them, where that scores more,
+    and the rows of that one: it comes first, since it may take up another itself.
     """
     begins, before = _messages_before(snapshot, rows)
     scores_more = scores[before].max(axis=1) > scores[begins]
@@ -94,7 +94,7 @@ def _messages_before(snapshot: Snapshot, rows: Codes) -> tuple[Codes, Codes]:
     if assistant is not None:
         is_talk &= items.speaker[rows] != assistant
     talk = rows[is_talk]
-    places = np.sort(reading.places(items.document[talk], items.position[talk]))
+    places = reading.places(items.document[talk], items.position[talk])
     places = places[reading.continues[places]]
     places = places[entry[reading.rows[places]] != entry[reading.rows[places - 1]]]
     earlier = np.maximum(places[:, None] - np.arange(1, MOST_PIECES + 1), 0)
