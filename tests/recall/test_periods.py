@@ -84,7 +84,7 @@ def day(seconds: float) -> str:
         ("what changed since last March", "2023-03-01", ""),
         ("what was planned before last May", "", "2023-05-01"),
         ("what changed after March 2023", "2023-04-01", ""),
-        ("what changed after 3 March 2023", "2023-03-04", ""),
+        ("what changed after 3 March 2023", "2023-03-03", ""),
         ("the call half a year ago", "2023-03-05", "2023-06-03"),
         ("what we planned in early 2021", "2021-01-01", "2021-05-01"),
         ("what we planned in mid-2021", "2021-05-01", "2021-09-01"),

@@ -35,6 +35,7 @@ _MONTH_NAMES: Final = (
 _MONTHS: Final = {
     name: month for month, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()
 }
+_DAY_S: Final = 86_400.0
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _UNITS: Final = ("week", "weekend", "month", "year")
 _SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -181,11 +182,14 @@ def _joined(text: str, first: _Date, second: _Date) -> bool:
 
 
 def _bounded(before: str, start: float, end: float) -> Period:
-    """The period of a date behind some text: "since May" goes on, and "until May" ends with it."""
+    """The period of a date behind some text: "since May" goes on, and "until May" ends with it.
+
+    "After May" May is over; but "after 6 May" asks of what that day brought, too.
+    """
     if _ends_with(before, _SINCE):
         return Period(start, inf)
     if _ends_with(before, _AFTER):
-        return Period(end, inf)
+        return Period(start if end - start <= _DAY_S else end, inf)
     if _ends_with(before, _BEFORE):
         return Period(-inf, start)
     return Period(-inf if _ends_with(before, _UNTIL) else start, end)

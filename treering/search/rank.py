@@ -29,7 +29,15 @@ from treering.search.related import (
     pieces_a_message,
     relate,
 )
-from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
+from treering.search.relations.asked import (
+    FollowUp,
+    NamedSource,
+    Parts,
+    ReplyTo,
+    Role,
+    When,
+    Wish,
+)
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels, LocalOperator
 from treering.search.relations.defaults import NAMED_SPEAKER
@@ -51,7 +59,8 @@ PASSED_ON = 0.001
 """A share of a score that is passed on no further where a few scores change."""
 
 UNSURE = tuple(
-    relation().name for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo)
+    relation().name
+    for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo, FollowUp)
 )
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 

@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import KINDS, Kind
-from treering.search.relations.asked import NamedSource, Parts, ReplyTo, Role, When, Wish
+from treering.search.relations.asked import (
+    FollowUp,
+    NamedSource,
+    Parts,
+    ReplyTo,
+    Role,
+    When,
+    Wish,
+)
 from treering.search.relations.combine import check_plan
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
@@ -35,6 +43,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "parts": Parts,
     "source": NamedSource,
     "reply": ReplyTo,
+    "follow-up": FollowUp,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]
