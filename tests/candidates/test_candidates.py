@@ -29,6 +29,7 @@ from treering.journal.postgres.nearest import PgConnection
 from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import Space
 from treering.records import Hit
+from treering.search import rank
 from treering.search.lexical import RowCounts
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
@@ -135,6 +136,32 @@ def test_of_the_ten_best_97_in_100_are_found_where_a_question_names_a_time(
         [turn] = same.exact.search(question, k=1, source=f"talk{number % 7}")
         questions.append(f"{question} On {turn.at:%Y-%m-%d}")
     assert_97_in_100_are_found(same, questions, mode="dense")
+
+
+def test_all_that_tie_with_the_last_of_the_best_by_words_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outside, "BY_WORDS", 2)
+    monkeypatch.setattr(outside, "MOST_TIED", 4)
+    bm25 = np.array([0, 1, 3, 2, 2, 0, 2], dtype=np.float32)
+    assert outside._best_by_words(bm25, None).tolist() == [2, 3, 4, 6]
+    assert outside._best_by_words(np.minimum(bm25, 1), None).tolist() == [1, 2, 3, 4]
+    allowed = np.array([True, True, False, True, True, True, False])
+    assert outside._best_by_words(bm25, allowed).tolist() == [3, 4]
+    assert outside._best_by_words(bm25[:2], allowed[:2]).tolist() == [1]
+    assert not len(outside._best_by_words(bm25, np.zeros(7, dtype=np.bool_)))
+
+
+def test_what_the_best_hits_bring_to_the_front_is_looked_up(
+    same: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NEAREST", "BY_WORDS", "MOST_TIED"):
+        monkeypatch.setattr(outside, name, 4)
+    monkeypatch.setattr(rank, "BEST", 4)
+    corpus_source = same.found._views.searcher._corpus
+    monkeypatch.setattr(corpus_source, "_drawn", 4)  # else the sample is the whole space
+    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    assert_97_in_100_are_found(same, corpus.questions(np.random.default_rng(5), 30))
 
 
 def test_a_filter_that_keeps_many_is_asked_of_the_index(

@@ -27,7 +27,11 @@ NEAREST: Final = 128
 """Fragments that are taken of the nearest for each query."""
 
 BY_WORDS: Final = 512
-"""Fragments that are taken of the best by words. These tie where texts say nearly the same."""
+"""Fragments that are taken of the best by words, and all that tie with the last of them."""
+
+MOST_TIED: Final = 2_048
+"""Fragments that are taken of the best by words, at most. Many tie where texts repeat a sentence:
+which of them is best is told by their cosines, and by what stands beside them."""
 
 FEW: Final = 20_000
 """If a filter keeps no more, the cosines of all of these are looked up, without the index."""
@@ -149,6 +153,10 @@ class OutsideVectors:
         found.rows[query] = union(rows, found.rows[query])
         return FoundChange(more, change)
 
+    def looked_up(self, rows: Codes, vector: Floats) -> Floats:
+        """See ``Outside``."""
+        return self._cosines(self._numbers[rows], vector)
+
     def _candidates(
         self, vector: Floats, bm25: Floats | None, allowed: Mask | None
     ) -> tuple[Codes, Floats]:
@@ -224,12 +232,14 @@ class OutsideVectors:
 
 
 def _best_by_words(bm25: Floats, allowed: Mask | None) -> Codes:
-    """The rows that are best by words and ``allowed``."""
-    if allowed is not None:
-        return top_rows(bm25, BY_WORDS, allowed & (bm25 > 0))
-    if np.count_nonzero(bm25) <= BY_WORDS:
+    """The rows that are best by words and ``allowed``, and those that tie with the last."""
+    if allowed is None and np.count_nonzero(bm25) <= BY_WORDS:
         return np.flatnonzero(bm25)
-    return top_rows(bm25, BY_WORDS, None)
+    best = top_rows(bm25, MOST_TIED, allowed)
+    scores = bm25[best]
+    least = scores[min(BY_WORDS, len(best)) - 1] if len(best) else 0
+    chosen: Codes = best[(scores >= least) & (scores > 0)]
+    return chosen
 
 
 def _are_in(rows: Codes, others: Codes) -> Mask:
