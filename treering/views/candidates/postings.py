@@ -36,6 +36,10 @@ ROOM: Final = 64 << 20
 of all."""
 
 _MOST_SLOTS: Final = 1 << SLOT_BITS
+
+_MOST_ERASED: Final = 1_000
+"""Stretches of what was erased that may stay between postings that are read: each parts a run."""
+
 _NOTHING: Final = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
 
 _Stand = tuple[int, int]
@@ -285,10 +289,12 @@ def _decoded(
     data = [part or b"" for part in parts]
     sizes = np.array([len(part) for part in data], dtype=np.int64) // POSTING.itemsize
     postings = np.frombuffer(b"".join(data), dtype=POSTING)
-    term = _filled(postings["term"])
-    changes = np.flatnonzero(term[1:] != term[:-1]) + 1
-    first = union(changes, np.cumsum(sizes) - sizes)
-    first = first[first < len(term)]
+    term = np.ascontiguousarray(postings["term"])
+    starts = np.cumsum(sizes) - sizes
+    first = _run_starts(term, starts)
+    if np.count_nonzero(term[first] == 0) > _MOST_ERASED:
+        term = _filled(term)
+        first = _run_starts(term, starts)
     stop = np.append(first[1:], len(term))[: len(first)]
     place = np.searchsorted(terms, term[first])
     chosen = np.flatnonzero(terms.take(place, mode="clip") == term[first])
@@ -297,12 +303,16 @@ def _decoded(
     return postings, _Runs(first[chosen], stop[chosen], block, place[chosen])
 
 
+def _run_starts(term: TermCodes, starts: Codes) -> Codes:
+    """Where terms begin to be others than those before, or of another range, ascending."""
+    first = union(np.flatnonzero(term[1:] != term[:-1]) + 1, starts)
+    return first[first < len(term)]
+
+
 def _filled(term: TermCodes) -> TermCodes:
     """Terms, of which what was erased, which is zero, counts as the one before it: it takes nothing
     away from that, as its count is zero, and few runs are left.
     """
-    if term.all():
-        return term
     places = np.arange(len(term))
     places[term == 0] = 0
     filled: TermCodes = term[np.maximum.accumulate(places)]
