@@ -21,6 +21,7 @@ from tests.candidates import corpus
 from tests.embedders import HashingEmbedder
 from tests.postgres_server import new_schema, server_url
 from treering import Memory
+from treering.arrays import Codes, Floats
 from treering.errors import InputError, JournalError
 from treering.journal import blocks
 from treering.journal.postgres import nearest, vacuum
@@ -38,6 +39,7 @@ from treering.search.terms import terms
 from treering.views.candidates import outside, sample, source
 from treering.views.candidates.heads import PieceHeads
 from treering.views.candidates.held_terms import A_TERM, HeldTerms
+from treering.views.candidates.held_vectors import FilteredVectors
 from treering.views.fragments import store
 
 LIMIT = 100
@@ -162,6 +164,43 @@ def test_what_the_best_hits_bring_to_the_front_is_looked_up(
     monkeypatch.setattr(corpus_source, "_drawn", 4)  # else the sample is the whole space
     monkeypatch.setattr(corpus_source, "_held", outside.Held())
     assert_97_in_100_are_found(same, corpus.questions(np.random.default_rng(5), 30))
+
+
+def test_vectors_that_a_filter_keeps_are_held_from_the_second_time_on_until_some_are_erased(
+    changing: Pair,
+) -> None:
+    fragments = changing.found._views.searcher._corpus
+    assert isinstance(fragments, source.CandidateSource)
+    held = fragments._held.filtered
+    questions = corpus.questions(np.random.default_rng(5), 3)
+    sizes: list[int] = []
+    for question in questions:
+        exact = changing.exact.search(question, k=10, speaker="Ana")
+        assert places(changing.found.search(question, k=10, speaker="Ana")) == places(exact)
+        sizes.append(held.size)
+    assert not sizes[0]
+    assert sizes[1] == sizes[2] > 0
+    gone = changing.found.search(questions[0], k=1, speaker="Ana")[0].entry_id
+    changing.found.forget(gone)
+    found = changing.found.search(questions[0], k=10, speaker="Ana")
+    assert not held.size
+    assert gone not in {hit.entry_id for hit in found}
+    assert places(found) == places(changing.exact.search(questions[0], k=10, speaker="Ana"))
+
+
+def test_vectors_that_a_filter_keeps_take_no_more_room_than_they_may(same: Pair) -> None:
+    def exact(rows: Codes) -> Floats:
+        return np.zeros((len(rows), 8), dtype=np.float32)
+
+    snapshot = same.exact._views.searcher.snapshot()
+    assert snapshot is not None
+    held = FilteredVectors(room=8 * 4 * 10)
+    for rows in (np.arange(6), np.arange(6, 10), np.arange(20, 24)):
+        assert held.of(snapshot, rows, 8, exact) is None
+        assert held.of(snapshot, rows, 8, exact) is not None
+    assert held.size == 8 * 4 * 8  # the first made room
+    assert held.of(snapshot, np.arange(11), 8, exact) is None
+    assert held.of(snapshot, np.arange(11), 8, exact) is None
 
 
 def test_a_filter_that_keeps_many_is_asked_of_the_index(

@@ -20,6 +20,7 @@ from treering.journal.space import EmbeddingModel, SpaceReader
 from treering.search.rank import top_rows
 from treering.search.relations.contract import Matrix
 from treering.search.snapshot import FoundChange, FoundCosines, Snapshot
+from treering.views.candidates.held_vectors import FilteredVectors
 from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 
@@ -34,7 +35,8 @@ MOST_TIED: Final = 2_048
 which of them is best is told by their cosines, and by what stands beside them."""
 
 FEW: Final = 20_000
-"""If a filter keeps no more, the cosines of all of these are looked up, without the index."""
+"""If a filter keeps no more, the cosines of all of these are looked up, without the index. Where
+the same rows are asked for again, their vectors are held."""
 
 MOST_NEAREST: Final = 4_000
 """Fragments that the index is asked for, at most, where a filter leaves out many of them."""
@@ -58,6 +60,7 @@ class Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
     sample: Sample | None = None
     recent: Recent = field(default_factory=Recent)
+    filtered: FilteredVectors = field(default_factory=FilteredVectors)
 
 
 def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
@@ -102,6 +105,7 @@ class OutsideVectors:
         self._model: EmbeddingModel = model
         self._index = index
         self._later = later
+        self._filtered = held.filtered
         with held.lock:
             self._recent = self._read_recent(held)
             sample = held.sample
@@ -175,13 +179,23 @@ class OutsideVectors:
         else:
             kept = np.flatnonzero(allowed & (self._numbers > 0))
             if len(kept) <= FEW:
-                rows, column = kept, self._cosines(self._numbers[kept], vector)
+                rows, column = kept, self._of_filter(kept, vector)
             else:
                 limit = min(NEAREST * len(allowed) // len(kept) + 1, MOST_NEAREST)
                 rows, column = self._of_index(vector, limit)
                 rows, column = rows[allowed[rows]], column[allowed[rows]]
         order = np.argsort(-column, kind="stable")[:NEAREST]
         return rows[order], column[order]
+
+    def _of_filter(self, rows: Codes, vector: Floats) -> Floats:
+        """The cosines of all rows that a filter keeps."""
+        dimension = self._model.dimension
+        vectors = self._filtered.of(self._snapshot, rows, dimension, self.exact)
+        if vectors is None:
+            return self._cosines(self._numbers[rows], vector)
+        # Threads that share a product, as those of ``@`` do, would stay on the database's cores.
+        cosines: Floats = np.einsum("nd,d->n", vectors, vector)
+        return cosines
 
     def _of_index(self, vector: Floats, limit: int) -> tuple[Codes, Floats]:
         """The nearest of the index, and all that is not in it yet, with their cosines."""
