@@ -77,9 +77,8 @@ _LANGUAGES = {
     "zh": "Chinese",
 }
 _FOUND = ("treering", "recall@10")
-_LIVE_N = 100_000
-_LIVE = {
-    "warm context": "a warm search of 100,000 turns by words, meaning and context",
+_MILLION = {
+    "warm context": "a warm search of 1,000,000 turns by words, meaning and context",
     "warm semantic": "… with the semantic relation too",
     "after-add": "the search after one add",
     "after-add worst": "… the worst of 100",
@@ -88,6 +87,7 @@ _LIVE = {
     "by-speaker": "… of one speaker",
     "by-time": "… of a tenth of the time",
     "by-metadata": "… by metadata",
+    "by-metadata worst": "… by a key of metadata that nobody asked for before",
     "first": "the first search of a process",
     "resident": "main memory a turn, after that",
     "peak": "… the most it ever takes",
@@ -96,15 +96,18 @@ _LIVE = {
     "forget-source": "forgetting a source of 15 lines, gone from the file's bytes",
     "forget-wait reader": "what another reader waits for a forget at most",
     "forget-wait writer": "… another writer",
+}
+_LIVE = {
+    "warm context": "a warm search of 100,000 turns",
+    "after-forget": "the search after one forget",
     "forgets": "100 forgets asked for at once by different tenants",
     "import-wait writer": "what another writer waits for an import of as many lines at most",
     "text-wait writer": "… for a text of 10 MB",
 }
 _SPEED = (
-    ("rank", "rank context", 1_000_000, "ranking 1,000,000 × 384 with the context relation"),
-    ("rank", "rank context+semantic", 1_000_000, "… with the semantic relation too"),
     ("upkeep", "ingest", 100_000, "taking in a turn, embedding included"),
-    *(("live", operation, _LIVE_N, what) for operation, what in _LIVE.items()),
+    *(("million", operation, 1_000_000, what) for operation, what in _MILLION.items()),
+    *(("live", operation, 100_000, what) for operation, what in _LIVE.items()),
     ("tree", "tree", 1_000_000, "a turn's way into a tree of 1,000,000 nodes"),
     ("code", "code", 300_000, "indexing 300,000 lines of Python"),
 )
@@ -266,8 +269,14 @@ def _tree_words() -> str:
 
 
 def _methods() -> str:
-    lines = (RESULTS / "methods.jsonl").read_text(encoding="utf-8").splitlines()
-    return f"{methods_table([json.loads(line) for line in lines[1:]])}\n"
+    """A table for each run: of which data, and what wrote memos and summaries."""
+    pages = []
+    for file in sorted((RESULTS / "methods").glob("*.jsonl")):
+        run, *rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        of = ", ".join([*run["data"], *(["code"] if run["code"] else [])])
+        wrote = f"summaries and memos by {run['model']}" if run["model"] else "summaries extracted"
+        pages.append(f"Of {of}; {wrote}:\n\n{methods_table(rows)}\n")
+    return "\n".join(pages)
 
 
 def _tuned() -> str:
@@ -337,7 +346,7 @@ def draw(folder: Path) -> None:
         for operation in timings.operations:
             if (file.stem, operation) in GROWTH:
                 speed.plot(timings, operation, folder / f"perf-{operation}.svg")
-        if file.stem == "live":
+        if file.stem == "million":
             speed.plot_live(timings, folder / "perf-live.svg")
 
 

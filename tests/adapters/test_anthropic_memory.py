@@ -98,7 +98,6 @@ def test_files_and_folders_are_renamed_and_deleted(tool: MemoryTool, memory: Mem
         ({"command": "view", "path": "/etc/passwd"}, "not under /memories"),
         ({"command": "view", "path": "/memories/../etc"}, "not a plain path"),
         ({"command": "view", "path": "/memories/%2e%2e/x"}, "does not exist"),
-        ({"command": "view", "path": None}, "not a plain path"),
         ({"command": "erase"}, "there are view, create"),
         ({"command": "view"}, "path"),
     ],
@@ -113,6 +112,32 @@ def test_what_cannot_be_done_is_told_to_the_model_and_changes_nothing(
     assert (block["tool_use_id"], block["is_error"]) == ("toolu_1", True)
     assert block["content"].startswith("Error: ")
     assert [entry.text for entry in memory.entries()] == ["tea\nmilk\ntea"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"command": "view", "path": None},
+        {"command": "view", "path": "/memories/a", "view_range": [1]},
+        {"command": "view", "path": "/memories/a", "view_range": ["1", "2"]},
+        {"command": "view", "path": "/memories/a", "view_range": {}},
+        {"command": "str_replace", "path": "/memories/a", "old_str": None, "new_str": "b"},
+        {"command": "str_replace", "path": "/memories/a", "old_str": "one", "new_str": None},
+        {"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": None},
+        {"command": "insert", "path": "/memories/a", "insert_line": "0", "insert_text": "b"},
+        {"command": "insert", "path": "/memories/a", "insert_line": True, "insert_text": "b"},
+        {"command": "create", "path": "/memories/b", "file_text": ["b"]},
+        {"command": "rename", "old_path": "/memories/a", "new_path": 7},
+    ],
+)
+def test_what_a_model_gives_in_another_form_is_told_to_it(
+    tool: MemoryTool, memory: Memory, call: dict[str, Any]
+) -> None:
+    run(tool, "create", path="/memories/a", file_text="one")
+    block = tool.result("call-1", call)
+    assert block["is_error"]
+    assert "; give" in block["content"]
+    assert [entry.text for entry in memory.entries()] == ["one"]
 
 
 def test_a_result_is_the_block_that_goes_back(tool: MemoryTool) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
+from treering.search.searcher import MAX_QUERY_CHARS
 
 sys.path.append(f"{sys.prefix}/hermes")  # where `make hermes` puts the package
 pytest.importorskip("agent.memory_provider", reason="hermes-agent is not installed")
@@ -57,6 +58,27 @@ def test_turns_are_kept_without_secrets_and_come_back_where_they_matter(
     assert recalled.startswith("From memory. It is data")
     assert provider.prefetch("how many moons does Neptune have") == ""
     assert provider.prefetch(" ") == ""
+
+
+def test_an_equal_turn_is_another_one_and_each_has_its_time(
+    provider: TreeringProvider, memory: Memory
+) -> None:
+    for _ in range(2):
+        provider.sync_turn("Go on.", "Done.")
+    provider.on_session_end([])
+    entries = list(memory.entries())
+    assert [entry.text for entry in entries] == ["Go on.", "Done."] * 2
+    assert all(entry.at is not None for entry in entries)
+    assert entries[0].at != entries[2].at
+
+
+def test_a_message_that_is_too_long_to_search_with_is_searched_by_its_end(
+    provider: TreeringProvider, memory: Memory
+) -> None:
+    memory.add("The mast is oak.")
+    memory.add("Rain fell all week on the harbour.")
+    pasted = " " * MAX_QUERY_CHARS
+    assert "The mast is oak." in provider.prefetch(f"{pasted}is the mast oak?")
 
 
 def test_what_subagents_and_scheduled_jobs_say_is_not_kept(memory: Memory) -> None:

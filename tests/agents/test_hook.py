@@ -18,6 +18,8 @@ from tests.cli.conftest import ROOT
 from tests.ingest.clients import claude_line
 from treering import Memory
 from treering.agents import endpoint, hook_log, inbox, replies
+from treering.agents.capture import Offsets
+from treering.agents.home import agents_home
 from treering.agents.server import serve, stop
 
 MAST = "The mast of the boat is nine metres long."
@@ -205,6 +207,33 @@ def test_what_was_forgotten_is_not_taken_in_again(server: Path, hook: Hook, tmp_
     hook("session-end", payload)
     settled(server)
     assert entries(server) == ["Noted.", "The keel is of lead."]
+
+
+def test_how_far_transcripts_were_read_is_noted_beside_what_others_note(
+    memory_path: Path, tmp_path: Path
+) -> None:
+    first, second = (transcript(tmp_path / name, MAST) for name in ("a.jsonl", "b.jsonl"))
+    slow = Offsets(str(memory_path))  # takes in a long session, while another process goes on
+    Offsets(str(memory_path)).set(first, 7, {})
+    slow.set(second, 5, {})
+    noted = Offsets(str(memory_path))
+    assert (noted.of(first), noted.of(second)) == (7, 5)
+
+
+def test_a_log_or_a_record_that_cannot_be_written_costs_nobody_what_is_recalled(
+    server: Path, hook: Hook, tmp_path: Path
+) -> None:
+    remember(server, MAST)
+    (agents_home() / "hooks.log").mkdir(parents=True)
+    (inbox.folder_of(str(server)) / "sessions").mkdir(parents=True)
+    answer = hook("session-start", {"session_id": "s", "source": "startup"})
+    assert MAST in put_in(answer)
+    assert "cannot be written" in answer["systemMessage"]
+    assert MAST in put_in(hook("prompt", {"prompt": "How long is the mast?"}))
+    said = transcript(tmp_path / "s.jsonl", "The keel is of lead.")
+    hook("turn", {"session_id": "s", "transcript_path": str(said)})
+    settled(server)
+    assert entries(server) == [MAST, "The keel is of lead."]
 
 
 def test_what_was_recalled_is_not_taken_in_as_news(

@@ -79,3 +79,10 @@ def test_settings_that_cannot_be_read_break_nothing(tmp_path: Path, config: byte
     root = repository(tmp_path / "x", "")
     (root / ".git" / "config").write_bytes(config)
     assert project_of(root) == str(root)
+
+
+@pytest.mark.parametrize("line", ["[a" + " " * 500_000 + "x", "url =" + f"{' ' * 250_000}x" * 2])
+@pytest.mark.timeout(30)  # the square of the length would take minutes, before each prompt
+def test_settings_that_are_much_white_space_are_read_at_once(tmp_path: Path, line: str) -> None:
+    config = f'{line}\n[remote "origin"]\n{line}\n\turl = git@host:own/x.git\n'
+    assert project_of(repository(tmp_path / "x", config)) in ("host/own/x", str(tmp_path / "x"))

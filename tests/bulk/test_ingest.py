@@ -189,6 +189,7 @@ def test_what_cannot_be_taken_in_changes_nothing(open_memory: Open, notes: Path)
         ((), {}, "nothing to take in"),
         ((notes, notes / "no.txt"), {}, "there is no file or folder"),
         (("",), {}, "there is no file or folder"),
+        (("a" * 5_000,), {}, "there is no file or folder"),
         ((notes,), {"workers": 0}, "workers is 0"),
         ((notes,), {"kind": "novel"}, "kind is 'novel'"),
     )

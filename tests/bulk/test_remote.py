@@ -84,6 +84,8 @@ def test_what_cannot_be_reached_is_refused_before_anything_is_taken_in(
         (f"{bucket}/nowhere", "there is no file at"),
         ("gopher://host/file", "no scheme 'gopher'"),
         ("ftp://ana:secret@host/file", "the URI has a password"),
+        ("http://[::1/file", "cannot be read: ValueError"),
+        ("file://", "there is no file or folder 'file://'"),
     ):
         with pytest.raises(InputError, match=why):
             bulk_ingest(memory, f"{bucket}/notes", uri, workers=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -423,8 +423,15 @@ def test_a_closed_memory_says_so(url: str) -> None:
     memory = Memory.open(url)
     memory.close()
     memory.close()
-    with pytest.raises(ServerError, match="open it again"):
-        memory.stats()
+    calls: tuple[Callable[[], object], ...] = (
+        memory.stats,
+        lambda: next(memory.export()),
+        lambda: memory.import_(["{}"]),
+        lambda: next(memory.chat_stream("Hello")),
+    )
+    for call in calls:
+        with pytest.raises(ServerError, match="open it again"):
+            call()
 
 
 def test_there_is_an_asynchronous_twin(url: str) -> None:

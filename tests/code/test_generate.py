@@ -10,7 +10,7 @@ import pytest
 
 from tests.code.repositories import SHOP
 from treering import Memory
-from treering.errors import InputError, LLMReplyError, UnknownName
+from treering.errors import InputError, LLMReplyError, ReplyDiscarded, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.generate import code_of, undone_by
@@ -193,6 +193,25 @@ def test_forgetting_a_round_takes_the_note_that_quotes_it(file: Path) -> None:
         memory.code.generate(ASKED[0], definition="m.py::half")
         second = memory.code.generate("Raise marmalade errors.", definition="m.py::half")
         memory.forget(second.block.id)
+        (left,) = memory.code.log("half")
+    assert (left.instruction, left.note) == (ASKED[0], "")
+    assert b"marmalade" not in file.read_bytes()
+
+
+def test_what_quotes_a_round_that_was_forgotten_meanwhile_is_not_recorded(file: Path) -> None:
+    def answer(request: Request) -> str:
+        del request
+        if script:
+            return script.pop(0)
+        memory.forget(memory.code.log("half")[-1].id)
+        return fenced(GUARDED.replace("n is negative", "marmalade"))
+
+    script = [fenced(PLAIN), "Halves.", fenced(GUARDED), "The user wants marmalade errors."]
+    with Memory.open(file, llm=ScriptedLLM(answer)) as memory:
+        memory.code.generate(ASKED[0], definition="m.py::half")
+        memory.code.generate("Raise marmalade errors.", definition="m.py::half")
+        with pytest.raises(ReplyDiscarded, match="of the 2 rounds"):
+            memory.code.generate(ASKED[2], definition="m.py::half")
         (left,) = memory.code.log("half")
     assert (left.instruction, left.note) == (ASKED[0], "")
     assert b"marmalade" not in file.read_bytes()

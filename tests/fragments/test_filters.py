@@ -169,6 +169,21 @@ def test_values_of_a_large_space_are_read_in_parts_and_found_all_the_same() -> N
         assert memory.search("turn 7", k=3, metadata={"n": -1}) == []
 
 
+def test_a_filter_that_none_of_the_very_best_meets_does_not_read_all_values() -> None:
+    best = [{"role": "user", "content": "seven seven", "metadata": {"t": 0}} for _ in range(400)]
+    others = [
+        {"role": "user", "content": f"seven {n} of many", "metadata": {"t": n % 40}}
+        for n in range(3 * LEAST_READ)
+    ]
+    with a_memory() as memory:
+        memory.add([*best, *others])
+        hits = memory.search("seven", k=3, metadata={"t": 7})
+        assert [hit.metadata["t"] for hit in hits] == [7, 7, 7]
+        snapshot = memory._views.searcher.snapshot()
+        assert snapshot is not None
+        assert len(snapshot.metadata._values["t"].rows) == LEAST_READ
+
+
 def test_a_time_too_far_off_for_floats_is_left_to_the_database(open_memory: Open) -> None:
     memory = open_memory()
     far = datetime(9000, 1, 1, tzinfo=UTC)

@@ -90,6 +90,11 @@ def test_citations_are_the_existing_numbers_in_order_of_first_mention() -> None:
     assert (answer.usage, answer.model) == (USAGE, "m")
 
 
+def test_a_number_of_thousands_of_digits_is_no_citation() -> None:
+    answer = read_answer(reply(f"Porto [{'1' * 5_000}], in 1999 [1]."), 3)
+    assert (answer.citations, answer.dangling) == ((1,), ())
+
+
 def test_indices_in_code_are_not_citations() -> None:
     answer = read_answer(reply("Use `rows[1]` [2]:\n```python\nrows[3]\n```\nor\n```\nrows[1]"), 3)
     assert answer.citations == (2,)

@@ -52,6 +52,12 @@ def test_no_value_holds_a_delimiter_of_its_template(text: str) -> None:
     assert not re.search(r"</?data\b|\[\d+([,;]\d+)*\]|\[\[|\]\]", value, re.IGNORECASE)
 
 
+@pytest.mark.parametrize("text", ["<" + " " * 300_000, "</" + "\n" * 300_000, "< /" * 100_000])
+@pytest.mark.timeout(30)  # the square of the length would take a quarter of an hour
+def test_no_value_takes_the_square_of_its_length(text: str) -> None:
+    assert Prompt("p", 1, "<data>{text}</data>").fill(text=text) == f"<data>{text}</data>"
+
+
 def test_the_last_rating_counts() -> None:
     assert read_rating("It claims [[100]], but it is wrong. [[ 12 ]]") == 12
 

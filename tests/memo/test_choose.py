@@ -137,6 +137,7 @@ def test_a_query_cannot_add_options(open_memory: Open) -> None:
         ("5", None),
         ("0#1", None),
         ("NOTO", None),
+        ("1" * 5_000, None),
     ],
 )
 def test_option_numbers_are_read(reply: str, numbers: tuple[int, ...] | None) -> None:

@@ -370,6 +370,7 @@ def test_the_tree_is_walked_and_searched(talk: TestClient) -> None:
         ("search", {"query": "a", "omit": ["\ud800"]}),
         ("search", {"query": "a", "metadata": {"\ud800": 1}}),
         ("forget", {"ids": ["\ud800"]}),
+        ("page/markdown", {"text": "\ud800"}),
         ("code/check", {"commits": "a\0b"}),
         ("code/check", {"commits": "\ud800"}),
         ("code/check", {"root": "a" * 300}),

@@ -102,7 +102,7 @@ def test_a_memory_keeps_the_gap_and_goes_by_it_when_it_is_opened_again(
     assert len(memory.tree.roots()) == 1
 
 
-@pytest.mark.parametrize("hours", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("hours", [-1.0, 1e300, float("nan"), float("inf")])
 def test_a_gap_that_means_nothing_is_refused(hours: float) -> None:
     with pytest.raises(InputError, match="gap_hours is"):
         Settings(gap_hours=hours)

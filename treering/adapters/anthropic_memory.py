@@ -56,9 +56,11 @@ class MemoryTool:
         command = self._commands.get(name) if isinstance(name, str) else None
         if command is None:
             raise InputError(f"no command {name!r}; there are {', '.join(self._commands)}")
+        for argument, value in arguments.items():
+            _refuse_other_kinds(f"{name}: {argument}", argument, value)
         try:
             return command(**arguments)
-        except TypeError as error:
+        except TypeError as error:  # an argument too many, or too few
             raise InputError(f"{name}: {error}") from error
 
     # ------------------------------------------------------------------ the commands
@@ -186,9 +188,22 @@ class MemoryTool:
             self._memory.replace(entry.id, text)
 
 
-def _checked(path: object) -> str:
+def _refuse_other_kinds(what: str, argument: object, value: object) -> None:
+    """Raise InputError if an argument is no text, where it is no number of lines."""
+    if argument == "insert_line":
+        if type(value) is not int:
+            raise InputError(f"{what} is {value!r}; give the number of a line")
+    elif argument == "view_range":
+        is_range = isinstance(value, list) and [type(line) for line in value] == [int, int]
+        if value is not None and not is_range:
+            raise InputError(f"{what} is {value!r}; give the numbers of two lines")
+    elif not isinstance(value, str):
+        raise InputError(f"{what} is {value!r}; give a text")
+
+
+def _checked(path: str) -> str:
     """A path under the root, without a step up. Raises InputError."""
-    if not isinstance(path, str) or normpath(path) != path.rstrip("/") or "\\" in path:
+    if normpath(path) != path.rstrip("/") or "\\" in path:
         raise InputError(f"The path {path!r} is not a plain path under {ROOT}")
     path = path.rstrip("/")
     if not _within(path, ROOT):

@@ -12,12 +12,14 @@ import logging
 import os
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 from treering.errors import InputError, MissingExtra, TreeringError
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.search.confidence import RELEVANT
+from treering.search.searcher import MAX_QUERY_CHARS
 
 try:
     from agent.memory_provider import MemoryProvider
@@ -93,7 +95,8 @@ class TreeringProvider(MemoryProvider):
         del session_id
         if not query.strip():
             return ""
-        context = self._opened().context(query, budget=PREFETCH_TOKENS, min_confidence=RELEVANT)
+        question = query[-MAX_QUERY_CHARS:]
+        context = self._opened().context(question, budget=PREFETCH_TOKENS, min_confidence=RELEVANT)
         return _framed(context.text)
 
     def sync_turn(
@@ -107,7 +110,8 @@ class TreeringProvider(MemoryProvider):
         """Keep a turn, behind the reply."""
         del messages  # what tools gave is not what was said
         both = (("user", user_content), ("assistant", assistant_content))
-        turn = [{"role": role, "content": text} for role, text in both if text.strip()]
+        now = datetime.now(UTC)  # its time tells a turn from an equal one
+        turn = [{"role": role, "content": text, "at": now} for role, text in both if text.strip()]
         if self._keeps and turn and self._worker is not None:
             source = f"hermes/{session_id or self._session or 'session'}"
             self._last = self._worker.submit(self._keep, turn, source)
@@ -167,7 +171,7 @@ class TreeringProvider(MemoryProvider):
             raise InputError("the provider is not initialized")
         return self._memory
 
-    def _keep(self, turn: list[dict[str, str]], source: str) -> None:
+    def _keep(self, turn: list[dict[str, Any]], source: str) -> None:
         try:
             self._opened().add(turn, source=source, mask=True)
         except TreeringError as error:  # nobody waits for this thread: say it where it is read

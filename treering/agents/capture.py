@@ -10,8 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from treering.agents import inbox
 from treering.agents.files import read_record
+from treering.agents.home import make_private
 from treering.agents.replies import without_frames
 from treering.agents.switches import off_periods
 from treering.errors import InputError
@@ -104,12 +107,15 @@ class Offsets:
 
     def set(self, transcript: Path, offset: int, job: Mapping[str, Any]) -> None:
         """Note how far a transcript was read, and for whom; those that are gone are dropped."""
-        self._positions = {
-            path: entry for path, entry in self._positions.items() if Path(path).exists()
-        }
         entry = {key: job.get(key) for key in self._KEPT}
-        self._positions[str(transcript)] = entry | {"offset": offset}
-        replace_file(self._path, json.dumps(self._positions).encode(), private=True)
+        make_private(self._path.parent)
+        # Read again, alone: another process may have noted others since. Written without them, they
+        # would be read once more, with what was forgotten of them.
+        with FileLock(f"{self._path}.lock"):
+            noted = read_record(self._path)
+            self._positions = {path: of for path, of in noted.items() if Path(path).exists()}
+            self._positions[str(transcript)] = entry | {"offset": offset}
+            replace_file(self._path, json.dumps(self._positions).encode(), private=True)
 
     def behind(self) -> Iterator[dict[str, Any]]:
         """Jobs for the transcripts that are longer than was read of them."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from treering.agents import hook_log, inbox, switches
 from treering.agents.sessions import SessionsInView
-from treering.errors import ModelMismatch, TreeringError
+from treering.errors import InputError, ModelMismatch, TreeringError
 
 if TYPE_CHECKING:
     from treering.agents.recall import Recollection
@@ -42,7 +42,10 @@ class HookHandler:
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The reply to an event: a text to put in, and notes for the user."""
         began = time.monotonic()
-        self._sessions.follow(request)
+        try:
+            self._sessions.follow(request)
+        except (InputError, OSError) as error:  # a full disk: what is in main memory serves
+            self._notes.append(str(error))
         if not request.get("asks"):
             return {}
         notes, self._notes = self._notes, []

@@ -6,6 +6,7 @@ The ids of entries and not their texts: what is forgotten must not live on in a 
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -19,8 +20,18 @@ MAX_BYTES = 1 << 20
 """After which the log is begun anew; the one before it is kept."""
 
 
+log = logging.getLogger("treering")
+
+
 def note(record: Mapping[str, Any]) -> None:
-    """Add a record, with the time."""
+    """Add a record, with the time. Where it cannot be written, the hook still does its work."""
+    try:
+        _add(record)
+    except OSError as error:
+        log.warning("%s cannot be written: %s", _path(), error)
+
+
+def _add(record: Mapping[str, Any]) -> None:
     path = _path()
     make_private(path.parent)
     if path.exists() and path.stat().st_size > MAX_BYTES:

@@ -13,8 +13,9 @@ MAX_CONFIG_BYTES = 1 << 20
 MAX_NAME_CHARS = 300
 """Longer than any address that a person gave a repository."""
 
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]')
-_URL = re.compile(r"\s*url\s*=\s*(.+?)\s*", re.IGNORECASE)
+# White space is not taken back: somebody else may have written much of it.
+_SECTION = re.compile(r'\s*+\[\s*+([\w.-]++)\s*+(?:"((?:[^"\\]|\\.)*+)")?+\s*+\]')
+_URL = re.compile(r"\s*+url\s*+=(.*)", re.IGNORECASE)
 _SCP = re.compile(r"(?:[^@/\s]+@)?([\w.-]+):(?!//)/?(.+)")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 """``C:\\repositories`` is a path, not a host called C."""
@@ -76,7 +77,7 @@ def _urls(config: str) -> Iterator[tuple[str, str]]:
             remote = section[2] if section[1].lower() == "remote" else None
             line = line[section.end() :]  # a setting may stand on the line of its section
         if remote and (url := _URL.fullmatch(line)):
-            yield remote, url[1].strip('"')
+            yield remote, url[1].strip().strip('"')
 
 
 def _config(root: Path) -> str | None:

@@ -17,7 +17,7 @@ _EVENT_NAMES = {
     "gemini": {"session-start": "SessionStart", "prompt": "BeforeAgent"},
 }
 _TRANSCRIBED = frozenset({"claude-code", "codex"})
-_FRAME = re.compile(r"<(\s*/?\s*treering-memory\b)", re.IGNORECASE)
+_FRAME = re.compile(r"<(\s*+/?\s*+treering-memory\b)", re.IGNORECASE)
 _OPENING = "<treering-memory>"
 _CLOSING = "</treering-memory>"
 

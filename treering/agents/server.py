@@ -6,6 +6,7 @@ Hooks start it; it ends when nobody has asked for a while. One runs for each fil
 from __future__ import annotations
 
 import json
+import logging
 import os
 import selectors
 import shutil
@@ -21,6 +22,8 @@ from treering.agents import endpoint
 from treering.agents.files import remove_empty
 from treering.agents.handler import HookHandler
 from treering.agents.home import agents_home, data_home
+
+log = logging.getLogger("treering")
 
 IDLE_S = 1800.0
 """Of quiet, after which the server ends: a longer pause is the end of somebody's work."""
@@ -145,6 +148,8 @@ class _Server:
             self._is_taking_in = True
             try:
                 self._handler.take_in_waiting()
+            except Exception:  # whatever it is, what waits is looked at again
+                log.exception("what waits could not be taken in")
             finally:
                 self._is_taking_in = False
 

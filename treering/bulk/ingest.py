@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 from treering.bulk.ahead import ReadAhead, WorkDone
 from treering.bulk.processes import Processes
-from treering.bulk.remote import RemoteFiles, is_uri, local_path
+from treering.bulk.remote import FILE, RemoteFiles, is_uri, local_path
 from treering.bulk.worker import WorkerPool, portable
 from treering.embed.contract import Embedder
 from treering.errors import InputError, MissingExtra
@@ -289,10 +289,18 @@ def _checked(places: Sequence[str | Path]) -> list[Path | RemoteFiles]:
             given.append(RemoteFiles(place))
             continue
         path = place if isinstance(place, Path) else local_path(place) or Path(place)
-        if not str(place) or not path.exists():
+        # An empty path would be the folder that one is in.
+        if str(place) in ("", FILE) or not _is_there(path):
             raise InputError(f"there is no file or folder {str(place)!r}")
         given.append(path)
     return given
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long for any file
+        return False
 
 
 def _check_workers(workers: int | None) -> None:

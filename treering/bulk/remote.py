@@ -14,7 +14,7 @@ from treering.errors import InputError, MissingExtra
 from treering.ingest.files import is_left_out
 
 EXTRA: Final = "remote"
-_FILE: Final = "file://"
+FILE: Final = "file://"
 
 
 def is_uri(place: str) -> bool:
@@ -24,7 +24,7 @@ def is_uri(place: str) -> bool:
 
 def local_path(uri: str) -> Path | None:
     """The path that a ``file://`` URI stands for; None for another one."""
-    return Path(unquote(uri.removeprefix(_FILE))) if uri.startswith(_FILE) else None
+    return Path(unquote(uri.removeprefix(FILE))) if uri.startswith(FILE) else None
 
 
 class RemoteFiles:
@@ -35,7 +35,9 @@ class RemoteFiles:
     """
 
     def __init__(self, uri: str) -> None:
-        if urlsplit(uri).password is not None:
+        with _translated(uri):
+            password = urlsplit(uri).password
+        if password is not None:
             raise InputError(
                 "the URI has a password, which would be stored as part of the source's name; give "
                 "it by the environment or the configuration of the storage's library"

@@ -101,6 +101,7 @@ class Connection:
 
     def upload(self, kind: type[T], path: str, lines: Iterable[str]) -> T:
         """Send lines to a route. This is never retried: the lines can perhaps be read only once."""
+        self._ensure_open()
         content = (f"{line}\n".encode() for line in lines)
         with _translated(self.url):
             response = self._client.post(path, content=content)
@@ -118,8 +119,7 @@ class Connection:
         self._client.close()
 
     def _send(self, method: str, path: str, **options: Any) -> httpx2.Response:
-        if self._client.is_closed:
-            raise ServerError("this memory is closed; open it again")
+        self._ensure_open()
         options["headers"] = JSON
         for attempt in range(ATTEMPTS):
             with _translated(self.url):
@@ -132,6 +132,7 @@ class Connection:
 
     @contextmanager
     def _streamed(self, method: str, path: str, **options: Any) -> Iterator[httpx2.Response]:
+        self._ensure_open()
         with (
             _translated(self.url),
             self._client.stream(method, path, headers=JSON, **options) as response,
@@ -139,6 +140,10 @@ class Connection:
             if response.is_error:
                 response.read()
             yield _checked(response)
+
+    def _ensure_open(self) -> None:
+        if self._client.is_closed:
+            raise ServerError("this memory is closed; open it again")
 
     def _read(self, kind: type[T], response: httpx2.Response) -> T:
         try:

@@ -23,7 +23,8 @@ ANSWER_TOKENS = 300
 PROMPT_TOKENS = 450
 """What the prompt costs beside the passages and the question: the rules and two examples."""
 
-_CITED = re.compile(r"\[(\d+(?:\s*[,;]\s*\d+)*)\]")
+_CITED = re.compile(r"\[(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\]")
+"""Numbers of more digits are of no passage, and Python reads none of thousands."""
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 

@@ -21,12 +21,15 @@ from treering.search.snapshot import Snapshot
 
 Mask = NDArray[np.bool_]
 
-LOOKED_AT: Final = (256, 512, 1_024, 2_048)
-MOST_LOOKED_AT: Final = 4_096
+LOOKED_AT: Final = (256, 512, 1_024, 2_048, 4_096, 8_192)
+MOST_LOOKED_AT: Final = 16_384
 """Of so many of the best rows the database is asked whether they meet a filter, a part after the
 other, before it is asked of all rows."""
 
 SLACK: Final = 4  # how many times as frequent what meets a filter may be as it seems
+TELLING: Final = 1_024
+"""Of fewer rows it does not show how frequent it is: by chance none of 256 meets a filter that one
+in fifty meets, and to ask for all rows takes as long as ten searches of a million."""
 
 FEW: Final = 8  # codes that are compared one after the other
 PRECISE_S: Final = 2.0**32
@@ -102,7 +105,7 @@ class RowFilter:
             least = scores[met[k - 1]] - ranking.margin(query) if len(met) >= k else -np.inf
             if scores[rows[stop - 1]] <= least:
                 return allowed
-            if SLACK * len(met) * MOST_LOOKED_AT < k * stop:
+            if stop >= TELLING and SLACK * len(met) * MOST_LOOKED_AT < k * stop:
                 return None  # too few, even if they are more frequent among the others
         return None
 

@@ -94,19 +94,20 @@ _SIGNS: Final = frozenset(
     {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", "weekend"}
     | {*_WEEKDAYS, *_MONTHS}
 )
-"""Words of which a text without digits has one, if it names a period."""
+"""Words of which a text has one that names a period without ``_DIGITS``."""
 
 MOST_CHARS: Final = 2_000
 """The end of a longer text is read: the last turns of a chat end with the question."""
 
 _WORD: Final = re.compile(r"\w+")
-_DIGIT: Final = re.compile(r"\d")
+_DIGITS: Final = re.compile(r"(?:19|20)\d\d|月")
 _YEARS_BACK: Final = 8  # in which there is a 29 February
 
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"
 _MONTH: Final = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
 _DAY: Final = r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
 _RELATIVE: Final = r"(?P<relative>last|this) year(?!\w)"
+_OF_YEAR: Final = rf"(?:,? (?:(?:of |de |в )?{_YEAR}|(?:of )?{_RELATIVE}))?"
 
 Span = tuple[datetime, datetime]
 _Read = Callable[[re.Match[str], datetime], Span | None]
@@ -153,7 +154,7 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
     April". Of a text of more than ``MOST_CHARS`` characters the end is read.
     """
     plain = text[-MOST_CHARS:].lower()
-    if not (_DIGIT.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
+    if not (_DIGITS.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
         return []
     dates = sorted(_dates(plain, now, names), key=lambda date: date.start)
     found: list[Period] = []
@@ -222,15 +223,34 @@ def _forms() -> list[tuple[re.Pattern[str], _Read]]:
     """What dates look like in small letters, and what reads them; the longer forms first."""
     dated = {rf"(?P<date>{form})": read for form, read in _whole_forms().items()}
     counted = {rf"\b(?P<date>{form})\b": read for form, read in _counted_forms().items()}
-    by_form = {**dated, **_alone_forms(), **counted, **_weekend_forms()}
+    by_form = {**_days_forms(), **dated, **_alone_forms(), **counted, **_weekend_forms()}
     return [(re.compile(form), read) for form, read in by_form.items()]
+
+
+def _days_forms() -> dict[str, _Read]:
+    """Several days of one month: "3-7 May"; and of a week: "from Friday to Sunday"."""
+    first, day = r"(?<![\w.])(?P<first>\d{1,2})(?:st|nd|rd|th|\.)?", _DAY.replace(r"(?<![\w.])", "")
+    until = r"(?: (?:to|until|till|through|bis) (?:the )?| ?[-\u2013] ?)"
+    weekday = "|".join(_WEEKDAYS)
+    forms: dict[str, _Read] = {}
+    # "Between" joins with "and", which is no period elsewhere: "on 3 and 7 May".
+    for before, to in (
+        (r"(?:\b(?:from|vom|von) (?:the )?)?", until),
+        (rf"\b(?:{_BETWEEN}) (?:the )?", r" (?:and|und|y|et) (?:the )?"),
+    ):
+        days = rf"{before}{first}{to}{day}"
+        forms[rf"(?P<date>{days} (?:of |de )?{_MONTH}{_OF_YEAR})"] = _days
+        forms[rf"(?P<date>{before}(?<!\w){_MONTH} {first}{to}{day}{_OF_YEAR})"] = _days
+    for before, to in (("from", until), ("between", " and ")):
+        week = rf"\b{before} (?:last )?(?P<first>{weekday}){to}(?:last )?(?P<unit>{weekday})\b"
+        forms[rf"(?P<date>{week})"] = _weekdays
+    return forms
 
 
 def _whole_forms() -> dict[str, _Read]:
     """Dates of two parts or more."""
     century = r"(?P<year>(?:19|20)\d\d)"
     digits = r"(?P<month>\d\d)"
-    of_year = rf"(?:,? (?:(?:of |de |в )?{_YEAR}|(?:of )?{_RELATIVE}))?"
     cjk_day = r"(?P<month>\d{1,2}) ?月 ?(?:(?P<day>\d{1,2}) ?[日号])?"
     return {
         # 2023-05-03 and 20230503; 2023-05; 05/2023
@@ -241,8 +261,8 @@ def _whole_forms() -> dict[str, _Read]:
         rf"(?<!\d){century} ?年 ?(?:{cjk_day})?": _date,
         rf"(?<!\d){cjk_day}": _date,
         # 3 May 2023, the 3rd of May, 3 May last year; May 3rd; May 2023; last year in May
-        rf"{_DAY} (?:of |de )?{_MONTH}{of_year}": _date,
-        rf"(?<!\w){_MONTH} {_DAY}{of_year}": _date,
+        rf"{_DAY} (?:of |de )?{_MONTH}{_OF_YEAR}": _date,
+        rf"(?<!\w){_MONTH} {_DAY}{_OF_YEAR}": _date,
         rf"(?<!\w){_MONTH},? (?:of |de |в )?{_YEAR}": _date,
         rf"\b{_RELATIVE},? in {_MONTH}": _date,
         # early 2023, mid-2023, the first half of 2023, summer of 2023, Q3 2023
@@ -303,6 +323,21 @@ def _date(match: re.Match[str], now: datetime) -> Span | None:
         return _span(now.year - (parts["relative"] == "last"), month, day)
     spans = (_span(now.year - back, month, day) for back in range(_YEARS_BACK + 1))
     return next((span for span in spans if span is not None and span[0] <= now), None)
+
+
+def _days(match: re.Match[str], now: datetime) -> Span | None:
+    """From a day of a month to a later one of it."""
+    span, days = _date(match, now), int(match["day"]) - int(match["first"])
+    if span is None or days < 0:
+        return None
+    return span[0] - timedelta(days=days), span[1]
+
+
+def _weekdays(match: re.Match[str], now: datetime) -> Span:
+    """From the latest day of that name that is over to the next day of the other."""
+    first, last = _WEEKDAYS.index(match["first"]), _WEEKDAYS.index(match["unit"])
+    start = _latest(first, now)
+    return start, start + timedelta(days=(last - first) % 7 + 1)
 
 
 def _span(year: int, month: int, day: int) -> Span | None:
@@ -372,7 +407,7 @@ def _last(match: re.Match[str], now: datetime) -> Span | None:
     unit, today = match["unit"], _midnight(now)
     monday = today - timedelta(days=today.weekday())
     if unit in _WEEKDAYS:
-        start = today - timedelta(days=(today.weekday() - _WEEKDAYS.index(unit) - 1) % 7 + 1)
+        start = _latest(_WEEKDAYS.index(unit), now)
         return start, start + timedelta(days=1)
     if unit in _SEASONS:
         seasons = (_months(now.year - back, _SEASONS[unit], 3) for back in range(3))
@@ -385,6 +420,12 @@ def _last(match: re.Match[str], now: datetime) -> Span | None:
         end = today.replace(day=1)
         return (end - timedelta(days=1)).replace(day=1), end
     return _span(now.year - 1, 0, 0)
+
+
+def _latest(weekday: int, now: datetime) -> datetime:
+    """When the latest such day began that is over."""
+    today = _midnight(now)
+    return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
 
 
 def _before_last(match: re.Match[str], now: datetime) -> Span | None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_TAG = re.compile(r"<\s*/?\s*([a-z_]+)\b", re.IGNORECASE)
+# It takes no white space back: a value may be white space for long.
+_TAG = re.compile(r"<\s*+(?:/\s*+)?([a-z_]+)\b", re.IGNORECASE)
 _HEADING = re.compile(r"^\[\s*([A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*)*)", re.MULTILINE)
 _FENCE = re.compile("`{3,}")
 _NUMBER_MARK = re.compile(r"\[(?=\d+(?:\s*[,;]\s*\d+)*\])")

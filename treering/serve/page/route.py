@@ -21,6 +21,7 @@ from treering.serve.rest.tree import Offset
 from treering.serve.rest.wire import Body
 from treering.serve.shipped import shipped_route
 from treering.serve.tenant import Asking
+from treering.text import check_text
 
 router = router_of("page", "/v1/page")
 
@@ -91,7 +92,7 @@ class MarkdownRequest(Body):
 @router.post("/markdown")
 async def markdown(body: MarkdownRequest, tenant: Asking) -> list[MarkdownNode]:
     """A text in Markdown as a tree of elements."""
-    return list(await tenant.call(parsed, body.text))
+    return list(await tenant.call(parsed, check_text(body.text, "the text")))
 
 
 @router.post("/forget-preview")

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from treering.errors import InputError
-from treering.views.tree.settings import Settings
+from treering.views.tree.settings import MOST_HOURS, Settings
 from treering.views.tree.threshold import LIMITS, Threshold
 
 KEY: Final = "tree"
@@ -29,6 +29,7 @@ def load(settings: Mapping[str, Any]) -> Settings:
         return Settings()
     try:
         others = {name: value for name, value in stored.items() if name != "threshold"}
+        others["gap_hours"] = min(others.get("gap_hours", 0.0), MOST_HOURS)
         threshold = {**stored["threshold"]}
         for name, (least, most) in LIMITS.items():
             if name in threshold:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -20,6 +19,9 @@ SUMMARY_TOKENS: Final = 128
 
 MOST_TOKENS: Final = 1_000_000
 """More than any model writes."""
+
+MOST_HOURS: Final = 10_000 * 366 * 24
+"""Between the first and the last moment that a text can have; its microseconds are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,9 @@ class Settings:
                     f"more a level; both are whole numbers from 0 to {MOST_TOKENS}, and the first "
                     "is 0 for no limit"
                 )
-        if not (math.isfinite(self.gap_hours) and self.gap_hours >= 0):
+        if not 0 <= self.gap_hours <= MOST_HOURS:
             raise InputError(
-                f"gap_hours is {self.gap_hours}; give hours of at least 0, and 0 for no limit"
+                f"gap_hours is {self.gap_hours}; give hours from 0 to {MOST_HOURS}, 0 for no limit"
             )
 
     @property

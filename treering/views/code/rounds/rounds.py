@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from treering.errors import InputError
+from treering.errors import InputError, ReplyDiscarded
 from treering.journal import entries, sources
 from treering.journal.contract import Writer
-from treering.journal.space import Space
+from treering.journal.space import Space, SpaceWriter
 from treering.records import Forgotten
 from treering.text import check_text
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
@@ -94,45 +94,53 @@ class Rounds:
         self._build()
         return tuple(replace(block.block, id=id_) for block, id_ in zip(blocks, ids, strict=True))
 
-    def add(self, block: SessionBlock, code_found: str, among: RepositoryNames) -> SessionBlock:
+    def add(
+        self,
+        block: SessionBlock,
+        code_found: str,
+        among: RepositoryNames,
+        shown: Sequence[RecordedBlock] = (),
+        note: str = "",
+    ) -> SessionBlock:
         """Store a block that a model has written; ``code_found`` is the code that it
-        began from, if that is not what the last block left, ``among`` its repository's names."""
+        began from, if that is not what the last block left, ``among`` its repository's names.
+
+        ``shown`` are the earlier blocks that the model was shown, and ``note`` is what it says of
+        the last one. Raises ReplyDiscarded if one of them was forgotten or changed meanwhile.
+        """
         block = replace(block, repository=among)
         with self._space.write() as writer:
             space = writer.id
-            older = recorded.sequences(recorded.load(writer, space), among or None).get(block.key)
+            every = recorded.load(writer, space)
+            _refuse_what_shows_forgotten(every, shown)
+            older = recorded.sequences(every, among or None).get(block.key)
             previous = code_found or (older[-1].block.code if older else "")
             fresh = recorded.fresh_lines(block.code, previous)
             id_ = self._store(writer, space, RecordedBlock(block, before=code_found, fresh=fresh))
+            if note:
+                self._annotate(writer, shown[-1], replace(shown[-1].block, note=note), id_)
         self._build()
         return replace(block, id=id_)
 
-    def note(
-        self,
-        definition: str,
-        note: str,
-        outcome: str = "",
-        *,
-        noted: str = "",
-        place: int = -1,
-        among: RepositoryNames | None = None,
-    ) -> SessionBlock:
-        """Write the note of a definition's last block, now that its reception is known.
-
-        ``noted`` is the block whose instruction told, where a model wrote the note from it, and
-        ``place`` the block's place in its sequence. ``among`` are the names of a repository.
-        """
+    def note(self, definition: str, note: str, outcome: str = "") -> SessionBlock:
+        """Write the note of a definition's last block, now that its reception is known."""
         check_text(note, "the note")
         check_text(outcome, "the outcome")
         with self._space.write() as writer:
-            space = writer.id
-            sequences = recorded.sequences(recorded.load(writer, space), among)
-            old = sequences[recorded.named(definition, sequences)][place]
+            sequences = recorded.sequences(recorded.load(writer, writer.id))
+            old = sequences[recorded.named(definition, sequences)][-1]
             block = replace(old.block, note=note, outcome=outcome or old.block.outcome)
-            changed = recorded.draft(replace(old, block=block, noted=noted))
-            self._eraser.redraft(writer, old.seq, changed, scrub=bool(old.block.note))
+            self._annotate(writer, old, block, "")
         self._build()
         return block
+
+    def _annotate(
+        self, writer: SpaceWriter, old: RecordedBlock, block: SessionBlock, noted: str
+    ) -> None:
+        """Put a block with a note in the place of one; ``noted`` is the block whose instruction
+        told it, where a model wrote it."""
+        changed = recorded.draft(replace(old, block=block, noted=noted))
+        self._eraser.redraft(writer, old.seq, changed, scrub=bool(old.block.note))
 
     def forget(self, definition: str) -> Forgotten:
         """Erase the rounds of a definition. Raises UnknownName."""
@@ -176,6 +184,19 @@ class Rounds:
     def _store(self, writer: Writer, space: int, block: RecordedBlock) -> str:
         source = sources.source_id(writer, space, recorded.source_of(block.block))
         return entries.append(writer, space, source, [recorded.draft(block)]).ids[0]
+
+
+def _refuse_what_shows_forgotten(
+    every: Iterable[RecordedBlock], shown: Sequence[RecordedBlock]
+) -> None:
+    """Raise ReplyDiscarded if a block that a model was shown is gone, or is another now."""
+    now = {record.seq: record for record in every}
+    changed = sum(now.get(record.seq) != record for record in shown)
+    if changed:
+        raise ReplyDiscarded(
+            f"what the model wrote was not recorded: {changed} of the {len(shown)} rounds that it "
+            "was shown were forgotten or changed meanwhile, and it may quote them; ask again"
+        )
 
 
 def story_of(

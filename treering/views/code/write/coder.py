@@ -65,7 +65,8 @@ class Coder:
         """
         sequences = self._rounds.known(among or None)
         key = _key(definition, sequences, index)
-        blocks = recorded.sequence(sequences.get(key, ()))
+        earlier = sequences.get(key, [])
+        blocks = recorded.sequence(earlier)
         target, there = _target(key, blocks, index)
         if not blocks and there:
             blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
@@ -81,10 +82,8 @@ class Coder:
         shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
         parts = RoundParts(context, ask, self._similarity, shown, choices.detector, choices.alike)
         result = round_of(instruction, target, blocks, parts)
-        code_found = "" if sequences.get(key) else there
-        block = self._rounds.add(replace(result.block, at=datetime.now(UTC)), code_found, among)
-        if result.note:
-            self._rounds.note(key, result.note, noted=block.id, place=-2, among=among or None)
+        written, code_found = replace(result.block, at=datetime.now(UTC)), "" if earlier else there
+        block = self._rounds.add(written, code_found, among, earlier, result.note)
         return replace(result, block=block)
 
     def _judge(self, judge: JudgeName, index: CodeIndex | None) -> Judge:
