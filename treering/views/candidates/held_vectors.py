@@ -61,10 +61,10 @@ class FilteredVectors:
         return sum(kept.vectors.nbytes for kept in self._held.values())
 
     def of(
-        self, snapshot: Snapshot, rows: Codes, dimension: int, exact: Callable[[Codes], Floats]
+        self, snapshot: Snapshot, rows: Codes, dimension: int, read: Callable[[Codes], Floats]
     ) -> Floats | None:
-        """The vectors of embedded rows of a snapshot, which ``exact`` reads; None where they are
-        not held.
+        """The vectors of embedded rows of a snapshot, which are read once; None where they are not
+        held.
         """
         assert snapshot.vector_number is not None
         number = snapshot.vector_number[rows]
@@ -81,7 +81,7 @@ class FilteredVectors:
                 while len(self._seen) > MOST_SEEN:
                     self._seen.popitem(last=False)
                 return None
-        kept = _Kept(snapshot.fragment[rows], number, exact(rows))
+        kept = _Kept(snapshot.fragment[rows], number, read(rows))
         with self._lock:
             # Another thread may have seen a later state meanwhile, in which some are erased.
             if self._revision == snapshot.state.revision:

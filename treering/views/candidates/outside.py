@@ -190,12 +190,30 @@ class OutsideVectors:
     def _of_filter(self, rows: Codes, vector: Floats) -> Floats:
         """The cosines of all rows that a filter keeps."""
         dimension = self._model.dimension
-        vectors = self._filtered.of(self._snapshot, rows, dimension, self.exact)
+        vectors = self._filtered.of(self._snapshot, rows, dimension, self._in_halves)
         if vectors is None:
             return self._cosines(self._numbers[rows], vector)
         # Threads that share a product, as those of ``@`` do, would stay on the database's cores.
         cosines: Floats = np.einsum("nd,d->n", vectors, vector)
         return cosines
+
+    def _in_halves(self, rows: Codes) -> Floats:
+        """The vectors of some rows, (n, d), zeros for one that is not found.
+
+        They are from the table of the index, whose pages a search has just read. Those as they were
+        embedded are elsewhere, and take twice the bytes.
+        """
+        numbers, recent = self._numbers[rows], self._recent
+        older = numbers[numbers <= self._index.mark].tolist()
+        of, vectors = nearest.vectors(self._reader, self._index, older, self._model.dimension)
+        of = np.concatenate([of, recent.number])
+        every = np.concatenate([vectors, recent.vectors])
+        out: Floats = np.zeros((len(rows), self._model.dimension), dtype=np.float32)
+        if len(of):
+            at = np.minimum(np.searchsorted(of, numbers), len(of) - 1)
+            is_there = of[at] == numbers
+            out[is_there] = every[at[is_there]]
+        return out
 
     def _of_index(self, vector: Floats, limit: int) -> tuple[Codes, Floats]:
         """The nearest of the index, and all that is not in it yet, with their cosines."""
