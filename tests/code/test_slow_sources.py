@@ -13,6 +13,8 @@ from tests.conftest import Open
 from treering import Memory
 from treering.records import Skipped
 from treering.views.code.index.indexing import TOO_DEEP
+from treering.views.code.parse.pieces import pieces
+from treering.views.code.parse.source_files import MAX_BYTES
 
 
 def lines(piece: str, count: int) -> str:
@@ -119,3 +121,9 @@ def test_a_file_whose_definitions_nest_too_deeply_is_left_out_and_the_others_are
     assert (receipt.changed, receipt.removed, receipt.unchanged) == ((), ("deep.js",), 1)
     assert {hit.path for hit in memory.code.search("f")} == {"m.py"}
     assert memory.code.index(root).skipped == receipt.skipped
+
+
+def test_what_nobody_wrote_is_no_part_of_a_change_that_is_checked() -> None:
+    assert pieces("shop.js", "function f() { return 1; }\n")
+    assert pieces("bundle.js", f"var a = [{'1,' * 400}];\nfunction f() {{ return 1; }}") == {}
+    assert pieces("large.js", "function f() { return 1; }\n" * (MAX_BYTES // 20)) == {}

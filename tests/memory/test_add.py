@@ -445,6 +445,13 @@ def test_replace_keeps_id_place_and_metadata_and_forgets_the_old_text(memory: Me
     assert memory.search("Lisbon", k=1)[0].entry_id == ids[0]
 
 
+def test_metadata_that_are_no_keys_and_values_are_refused_in_words(memory: Memory) -> None:
+    metadata: Any = "colour"
+    with pytest.raises(InputError, match="metadata is a str; give keys and values"):
+        memory.add("one", metadata=metadata)
+    assert memory.stats().entries == 0
+
+
 def test_replace_may_give_an_entry_the_text_of_another(memory: Memory) -> None:
     one, other = (memory.add(text, source="notes").ids[0] for text in ("one", "other"))
     assert memory.replace(one, "other").text == "other"

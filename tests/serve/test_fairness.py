@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -20,13 +21,15 @@ from tests.serve.conftest import Serve
 from tests.serve.live import serving
 from treering.journal import entries
 from treering.llm.scripted import Line, Request, ScriptedLLM
-from treering.serve.threads import THREADS, Threads
+from treering.serve.problems import StopMiddleware
+from treering.serve.threads import THREADS, Kind, Threads
 from treering.serve.traces import Traces
 
 WAIT_S = 30
 
 
-def test_a_model_that_hangs_does_not_keep_the_server_from_stopping() -> None:
+@pytest.mark.parametrize("kind", ["write", "wait"])
+def test_a_model_that_hangs_does_not_keep_the_server_from_stopping(kind: Kind) -> None:
     go, begun = threading.Event(), threading.Event()
 
     def hang() -> str:
@@ -37,7 +40,7 @@ def test_a_model_that_hangs_does_not_keep_the_server_from_stopping() -> None:
     async def test() -> None:
         threads = Threads(Traces(None))
         written = asyncio.create_task(threads.run("write", partial(lambda: "written")))
-        hanging = asyncio.create_task(threads.run("wait", partial(hang)))
+        hanging = asyncio.create_task(threads.run(kind, partial(hang)))
         assert await asyncio.to_thread(begun.wait, WAIT_S)
         assert await written == "written"
         assert await asyncio.to_thread(threads.close, 0.05) == 1
@@ -46,6 +49,33 @@ def test_a_model_that_hangs_does_not_keep_the_server_from_stopping() -> None:
         assert threads.close() == 0
 
     asyncio.run(test())
+
+
+def test_a_request_that_is_given_up_is_answered_with_what_may_have_become_of_it() -> None:
+    sent: list[Any] = []
+
+    async def hang(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def receive() -> Any:
+        raise AssertionError("nobody reads the request")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def test() -> None:
+        request = asyncio.ensure_future(StopMiddleware(hang)({"type": "http"}, receive, send))
+        await asyncio.sleep(0)
+        request.cancel()
+        await request
+
+    asyncio.run(test())
+    start, body = sent
+    assert start["status"] == 503
+    assert b"retry-after" in dict(start["headers"])
+    problem = json.loads(body["body"])
+    assert problem["type"].endswith(":ServerUnavailable")
+    assert "may be done or not" in problem["detail"]
 
 
 def test_a_space_whose_model_hangs_leaves_threads_to_the_others(serve: Serve) -> None:

@@ -130,7 +130,8 @@ def _file(run: Run) -> Iterator[Checkup]:
         problems = check.problems(database, progress)
         size = database.size()
     for problem in problems:
-        yield Checkup("file", "fail", f"{problem}; restore a copy or import an export")
+        hint = "" if "restore a copy" in problem.lower() else "; restore a copy or import an export"
+        yield Checkup("file", "fail", f"{problem}{hint}")
     if not problems:
         yield Checkup("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:

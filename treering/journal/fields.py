@@ -65,6 +65,8 @@ def checked_name(value: object, what: str) -> str | None:
 
 def metadata_json(metadata: Mapping[str, JSON]) -> str:
     """Metadata in canonical JSON. Raises InputError when JSON cannot hold it."""
+    if not isinstance(metadata, Mapping):
+        raise InputError(f"metadata is a {type(metadata).__name__}; give keys and values")
     try:
         for key in metadata:
             if not isinstance(key, str):

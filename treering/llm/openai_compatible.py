@@ -230,9 +230,9 @@ class OpenAICompatible:
 
     def _reply(self, text: object, finish: object, last: Any, messages: Sequence[Message]) -> Reply:
         if not isinstance(text, str) or not text.strip():
+            hint = "allow more max_tokens" if finish == "length" else "ask again, or another model"
             raise LLMReplyError(
-                f"{self._model} replied with no text (finish reason {finish!r}); "
-                "if the reason is 'length', allow more max_tokens"
+                f"{self._model} replied with no text (finish reason {finish!r}); {hint}"
             )
         self._check(text)
         usage = _usage(last.usage, messages, text)

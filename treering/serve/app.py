@@ -96,6 +96,7 @@ def _add_middleware(
         most=-(-settings.max_requests // SHARE),
     )
     app.add_middleware(AccessMiddleware, access=access)
+    app.add_middleware(problems.StopMiddleware)
     app.add_middleware(
         CrowdMiddleware,
         most=settings.max_requests,

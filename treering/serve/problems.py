@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treering import errors
 from treering.errors import TreeringError
@@ -108,6 +110,36 @@ def of_error(error: TreeringError) -> Response:
     detail = str(type(error).__doc__) if isinstance(error, errors.JournalError) else str(error)
     headers = _HEADERS.get(status)
     return problem(status, detail, kind=type(error).__name__, headers=headers)
+
+
+class StopMiddleware:
+    """Answers requests that are given up because the server stops."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on; if it is cancelled before it is answered, say that it may be done."""
+        is_answered = False
+
+        async def noting(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except asyncio.CancelledError:
+            if scope["type"] != "http" or is_answered:
+                raise
+            # Only the server cancels a whole request, and nothing of it comes after this.
+            answer = problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "the server stopped before this was done, and it may be done or not; send it again",
+                kind=errors.ServerUnavailable.__name__,
+                headers=_HEADERS[HTTPStatus.SERVICE_UNAVAILABLE],
+            )
+            await answer(scope, receive, send)
 
 
 def register(app: FastAPI) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -38,7 +40,15 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
         app = create_app(settings, traces.from_environment())
         host, port = listening.getsockname()[:2]
         ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-        uvicorn.Server(configuration(app, settings)).run(sockets=[listening])
+        try:
+            uvicorn.Server(configuration(app, settings)).run(sockets=[listening])
+        except KeyboardInterrupt:
+            if app.state.spaces.calls_left:
+                # Python would wait for their threads, which may take minutes to embed a long text.
+                # They can store nothing any more: the file is closed, and nobody was told they did.
+                logging.shutdown()
+                os._exit(128 + signal.SIGINT)
+            raise
 
 
 def configuration(app: FastAPI, settings: ServerSettings, **options: Any) -> uvicorn.Config:

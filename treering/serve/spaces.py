@@ -51,6 +51,8 @@ class Spaces:
         self._embedders_lock = threading.Lock()
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._threads = Threads(traces)
+        self.calls_left = 0
+        """Calls that were still under way when the spaces were closed."""
 
     async def tenant(self, space: str) -> Tenant:
         """The tenant of a space. Raises ModelMismatch, UnknownName, JournalError."""
@@ -92,9 +94,9 @@ class Spaces:
 
     def close(self) -> None:
         """Wait for calls that have begun, then close the models and the file."""
-        left = self._threads.close()
-        if left:
-            log.warning("stopped without waiting longer for %d calls, such as of a model", left)
+        self.calls_left = self._threads.close()
+        if self.calls_left:
+            log.warning("stopped without waiting longer for %d calls", self.calls_left)
         elif self._closes_llm and self._llm is not None and not isinstance(self._llm, str):
             self._llm.close()
         self.database.close()

@@ -25,7 +25,7 @@ SHARE = 2
 
 
 PATIENCE_S = 10.0
-"""How long calls that wait may take once the server stops; requests have had their time by then."""
+"""How long calls may take once the server stops; requests have had their time by then."""
 
 
 class Threads:
@@ -50,12 +50,13 @@ class Threads:
     def close(self, patience_s: float = PATIENCE_S) -> int:
         """Wait for calls that have begun; those that have not are cancelled.
 
-        Returns how many still wait for a model, or go over everything, after ``patience_s``: none
-        of them has been acknowledged, and a model may hang for long.
+        Returns how many are not done after ``patience_s``: they wait for a model, take in a long
+        text or go over everything. None of them has been acknowledged.
         """
-        for kind, pool in self._pools.items():
-            pool.shutdown(wait=kind != "wait", cancel_futures=True)
-        return len(wait([*self._under_way["wait"]], patience_s).not_done)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        under_way = [call for calls in self._under_way.values() for call in list(calls)]
+        return len(wait(under_way, patience_s).not_done)
 
 
 class Share:

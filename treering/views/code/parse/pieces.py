@@ -11,6 +11,7 @@ from treering.views.code.parse.language import LANGUAGES, language_of
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
 from treering.views.code.parse.parser import parse
 from treering.views.code.parse.parts import CodeReading, Parts, overlap, read_definition
+from treering.views.code.parse.source_files import MAX_BYTES, is_minified
 
 MOVED = 0.5
 """Share of parts that definitions of one name in two files must have in common to be one."""
@@ -98,13 +99,15 @@ def changes(
 
 
 def pieces(path: str, text: str) -> dict[str, CodePiece]:
-    """The pieces of a file by key; none where its language is not known.
+    """The pieces of a file by key; none where its language is not known, or nobody wrote it.
+
+    To parse and compare a bundle of some megabytes would take minutes.
 
     Functions inside functions belong to these. Definitions of one name (overloads, a property's
     accessors) are one piece.
     """
     language = language_of(path)
-    if language is None:
+    if language is None or len(text) > MAX_BYTES or is_minified(text):
         return {}
     parsed = parse(text, language)
     by_key: dict[str, CodePiece] = {}

@@ -121,6 +121,11 @@ def _read(file: Path, path: str) -> SourceFile | Skipped:
         return Skipped(path, "not text")
     if _GENERATED.search(content[:_HEAD_CHARS].decode(errors="replace")):
         return Skipped(path, "generated, by its first lines")
-    if len(content) > MAX_MEAN_LINE * (content.count(b"\n") + 1):
+    if is_minified(content.decode(errors="replace")):
         return Skipped(path, "minified")
     return SourceFile(path, content)
+
+
+def is_minified(text: str) -> bool:
+    """Whether the lines of a file are so long that nobody wrote them."""
+    return len(text) > MAX_MEAN_LINE * (text.count("\n") + 1)
