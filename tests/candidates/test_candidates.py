@@ -24,6 +24,7 @@ from treering import Memory
 from treering.arrays import Codes, Floats
 from treering.errors import InputError, JournalError
 from treering.journal import blocks
+from treering.journal.blocks import POSTING
 from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
@@ -36,8 +37,8 @@ from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
 from treering.search.terms import terms
-from treering.views.candidates import outside, sample, source
-from treering.views.candidates.heads import PieceHeads
+from treering.views.candidates import outside, postings, sample, source
+from treering.views.candidates.heads import PieceHeads, PieceRanges
 from treering.views.candidates.held_terms import A_TERM, HeldTerms
 from treering.views.candidates.held_vectors import FilteredVectors
 from treering.views.fragments import store
@@ -284,6 +285,39 @@ def test_the_pieces_of_a_range_are_those_that_may_have_a_term(data: st.DataObjec
     for number, block in enumerate(every):
         for at, piece in enumerate(block):
             assert (number, at) in read or not set(piece) & set(asked)
+
+
+@given(st.data(), st.sampled_from([0, 1_000]))
+def test_postings_that_are_read_are_those_of_the_terms_however_many_were_erased(
+    data: st.DataObject, most_erased: int
+) -> None:
+    of_range = st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=8)
+    ranges = [
+        np.array([(0, 0, 0) if gone else (term, slot, 1) for slot, (term, gone) in each], POSTING)
+        for each in (enumerate(sorted(drawn)) for drawn in data.draw(st.lists(of_range)))
+    ]
+    block = np.arange(len(ranges))
+    asked = np.array(sorted(data.draw(st.sets(st.integers(1, 5), min_size=1))), dtype=np.uint32)
+    pieces = PieceRanges(block, block, block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_MOST_ERASED", most_erased)
+        read, runs = postings._decoded([part.tobytes() for part in ranges], pieces, asked)
+    held = [
+        (int(asked[term]), of_block, int(posting["slot"]))
+        for term, of_block, first, stop in zip(
+            *(runs.term, runs.block.tolist(), runs.first, runs.stop), strict=True
+        )
+        for posting in read[first:stop]
+        if posting["count"]
+    ]
+    assert held == sorted(
+        (int(posting["term"]), of_block, int(posting["slot"]))
+        for of_block, part in enumerate(ranges)
+        for posting in part
+        if posting["term"] in asked and posting["count"]
+    )
+    sizes = np.bincount(runs.term, runs.stop - runs.first, len(asked))
+    assert runs.stops(len(asked)).tolist() == np.cumsum(sizes).tolist()
 
 
 def _rows(count: int) -> RowCounts:
