@@ -21,22 +21,26 @@ from tests.candidates import corpus
 from tests.embedders import HashingEmbedder
 from tests.postgres_server import new_schema, server_url
 from treering import Memory
+from treering.arrays import Codes, Floats
 from treering.errors import InputError, JournalError
 from treering.journal import blocks
+from treering.journal.blocks import POSTING
 from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
 from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import Space
 from treering.records import Hit
+from treering.search import rank
 from treering.search.lexical import RowCounts
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
 from treering.search.terms import terms
-from treering.views.candidates import outside, sample, source
-from treering.views.candidates.heads import PieceHeads
+from treering.views.candidates import outside, postings, sample, source
+from treering.views.candidates.heads import PieceHeads, PieceRanges
 from treering.views.candidates.held_terms import A_TERM, HeldTerms
+from treering.views.candidates.held_vectors import FilteredVectors
 from treering.views.fragments import store
 
 LIMIT = 100
@@ -137,6 +141,69 @@ def test_of_the_ten_best_97_in_100_are_found_where_a_question_names_a_time(
     assert_97_in_100_are_found(same, questions, mode="dense")
 
 
+def test_all_that_tie_with_the_last_of_the_best_by_words_are_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outside, "BY_WORDS", 2)
+    monkeypatch.setattr(outside, "MOST_TIED", 4)
+    bm25 = np.array([0, 1, 3, 2, 2, 0, 2], dtype=np.float32)
+    assert outside._best_by_words(bm25, None).tolist() == [2, 3, 4, 6]
+    assert outside._best_by_words(np.minimum(bm25, 1), None).tolist() == [1, 2, 3, 4]
+    allowed = np.array([True, True, False, True, True, True, False])
+    assert outside._best_by_words(bm25, allowed).tolist() == [3, 4]
+    assert outside._best_by_words(bm25[:2], allowed[:2]).tolist() == [1]
+    assert not len(outside._best_by_words(bm25, np.zeros(7, dtype=np.bool_)))
+
+
+def test_what_the_best_hits_bring_to_the_front_is_looked_up(
+    same: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NEAREST", "BY_WORDS", "MOST_TIED"):
+        monkeypatch.setattr(outside, name, 4)
+    monkeypatch.setattr(rank, "BEST", 4)
+    corpus_source = same.found._views.searcher._corpus
+    monkeypatch.setattr(corpus_source, "_drawn", 4)  # else the sample is the whole space
+    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    assert_97_in_100_are_found(same, corpus.questions(np.random.default_rng(5), 30))
+
+
+def test_vectors_that_a_filter_keeps_are_held_from_the_second_time_on_until_some_are_erased(
+    changing: Pair,
+) -> None:
+    fragments = changing.found._views.searcher._corpus
+    assert isinstance(fragments, source.CandidateSource)
+    held = fragments._held.filtered
+    questions = corpus.questions(np.random.default_rng(5), 3)
+    sizes: list[int] = []
+    for question in questions:
+        exact = changing.exact.search(question, k=10, speaker="Ana")
+        assert places(changing.found.search(question, k=10, speaker="Ana")) == places(exact)
+        sizes.append(held.size)
+    assert not sizes[0]
+    assert sizes[1] == sizes[2] > 0
+    gone = changing.found.search(questions[0], k=1, speaker="Ana")[0].entry_id
+    changing.found.forget(gone)
+    found = changing.found.search(questions[0], k=10, speaker="Ana")
+    assert not held.size
+    assert gone not in {hit.entry_id for hit in found}
+    assert places(found) == places(changing.exact.search(questions[0], k=10, speaker="Ana"))
+
+
+def test_vectors_that_a_filter_keeps_take_no_more_room_than_they_may(same: Pair) -> None:
+    def exact(rows: Codes) -> Floats:
+        return np.zeros((len(rows), 8), dtype=np.float32)
+
+    snapshot = same.exact._views.searcher.snapshot()
+    assert snapshot is not None
+    held = FilteredVectors(room=8 * 4 * 10)
+    for rows in (np.arange(6), np.arange(6, 10), np.arange(20, 24)):
+        assert held.of(snapshot, rows, 8, exact) is None
+        assert held.of(snapshot, rows, 8, exact) is not None
+    assert held.size == 8 * 4 * 8  # the first made room
+    assert held.of(snapshot, np.arange(11), 8, exact) is None
+    assert held.of(snapshot, np.arange(11), 8, exact) is None
+
+
 def test_a_filter_that_keeps_many_is_asked_of_the_index(
     same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +285,39 @@ def test_the_pieces_of_a_range_are_those_that_may_have_a_term(data: st.DataObjec
     for number, block in enumerate(every):
         for at, piece in enumerate(block):
             assert (number, at) in read or not set(piece) & set(asked)
+
+
+@given(st.data(), st.sampled_from([0, 1_000]))
+def test_postings_that_are_read_are_those_of_the_terms_however_many_were_erased(
+    data: st.DataObject, most_erased: int
+) -> None:
+    of_range = st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=8)
+    ranges = [
+        np.array([(0, 0, 0) if gone else (term, slot, 1) for slot, (term, gone) in each], POSTING)
+        for each in (enumerate(sorted(drawn)) for drawn in data.draw(st.lists(of_range)))
+    ]
+    block = np.arange(len(ranges))
+    asked = np.array(sorted(data.draw(st.sets(st.integers(1, 5), min_size=1))), dtype=np.uint32)
+    pieces = PieceRanges(block, block, block)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_MOST_ERASED", most_erased)
+        read, runs = postings._decoded([part.tobytes() for part in ranges], pieces, asked)
+    held = [
+        (int(asked[term]), of_block, int(posting["slot"]))
+        for term, of_block, first, stop in zip(
+            *(runs.term, runs.block.tolist(), runs.first, runs.stop), strict=True
+        )
+        for posting in read[first:stop]
+        if posting["count"]
+    ]
+    assert held == sorted(
+        (int(posting["term"]), of_block, int(posting["slot"]))
+        for of_block, part in enumerate(ranges)
+        for posting in part
+        if posting["term"] in asked and posting["count"]
+    )
+    sizes = np.bincount(runs.term, runs.stop - runs.first, len(asked))
+    assert runs.stops(len(asked)).tolist() == np.cumsum(sizes).tolist()
 
 
 def _rows(count: int) -> RowCounts:

@@ -51,7 +51,7 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, 
 EXTRA = 24
 """Rows behind the k best that are scored exactly as well where they may belong before them."""
 
-BEST = 256
+BEST = 128
 """Of vectors that stay in the database, those of the best by what is known at first are looked up,
 and of what is near them."""
 
@@ -206,10 +206,14 @@ class Ranking:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
         if self.refinement is None:
             return top_rows(self.scores[:, query], k, allowed)
-        depth = max(k, min(k + EXTRA, MOST_REFINED))
+        # Where vectors stay in the database, terms that came since have brought rows to the front
+        # whose cosines nobody has looked up yet.
+        is_partial = self.refinement.is_partial
+        depth = max(k, MOST_REFINED if is_partial else min(k + EXTRA, MOST_REFINED))
         rows = top_rows(self.scores[:, query], depth, allowed)
-        scores = self.scores[rows, query]
-        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
+        if not is_partial:
+            scores = self.scores[rows, query]
+            rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
         self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
         rows = np.sort(rows)  # an exact score may also fall below one that is not
         order = np.argsort(-self.scores[rows, query], kind="stable")
@@ -294,7 +298,15 @@ def rank(
         alpha = max(_alphas(plan, plain.related))
         dense, parts = plain.own.terms["dense"], plain.parts
         refinement = Refinement(
-            snapshot, raw.cosine, dense, vectors, parts, alpha, plain.share, exact
+            snapshot,
+            raw.cosine,
+            dense,
+            vectors,
+            parts,
+            alpha,
+            plain.share,
+            _exact_cosines(snapshot, vectors, exact),
+            is_partial=raw.found is not None,
         )
         if raw.found is not None:  # what was looked up is as good as exact: it is in halves
             refinement.refined.update(enumerate(raw.found.rows))
@@ -308,6 +320,18 @@ def rank(
         plain.share,
         refinement,
     )
+
+
+def _exact_cosines(
+    snapshot: Snapshot, vectors: Floats, exact: Callable[[Codes], Floats]
+) -> Callable[[Codes, int], Floats]:
+    """What gives the cosines of rows with a query: the database, or the vectors as ``exact`` reads
+    them.
+    """
+    outside = snapshot.outside
+    if outside is not None:
+        return lambda rows, query: outside.looked_up(rows, vectors[query])
+    return lambda rows, query: np.asarray(exact(rows) @ vectors[query])
 
 
 @dataclass(frozen=True, slots=True)

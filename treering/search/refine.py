@@ -40,6 +40,9 @@ class Refinement:
 
     A relation that mixes many rows is left as it is: the errors of many cancel out. One that mixes
     a few neighbours gets the exact scores of those. ``alpha`` is what relations count together.
+
+    ``exact`` gives the cosines of rows, ascending, with a query. Where ``is_partial`` most rows are
+    at the mean of all until it has: nothing is known of how far off they are.
     """
 
     snapshot: Snapshot
@@ -49,7 +52,8 @@ class Refinement:
     related: Sequence[WeightedScores]
     alpha: float
     share: Floats | None
-    exact: Callable[[Codes], Floats]
+    exact: Callable[[Codes, int], Floats]
+    is_partial: bool = False
     refined: dict[int, Codes] = field(default_factory=dict)
     """The rows whose cosines are exact already, by query, ascending."""
 
@@ -67,7 +71,7 @@ class Refinement:
         if not is_new.any():
             return
         new = near[is_new]
-        cosines = self.exact(new) @ self.vectors[query]
+        cosines = self.exact(new, query)
         own[is_new] = (cosines - self.cosine[new, query]) * self.dense.scale[query]
         self.cosine[new, query] = cosines
         self.refined[query] = union(self.refined.get(query, new), new)

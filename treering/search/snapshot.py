@@ -66,6 +66,10 @@ class Outside(Protocol):
         """Look up the cosines of more rows, given ascending, with the vector of a query."""
         ...
 
+    def looked_up(self, rows: Codes, vector: Floats) -> Floats:
+        """The cosines of some embedded rows with the vector of a query."""
+        ...
+
 
 @dataclass(slots=True)
 class Snapshot:

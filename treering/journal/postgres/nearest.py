@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import psycopg
@@ -119,6 +119,30 @@ def cosines(
     stored, column = _columns(row)
     order = np.argsort(stored)
     return stored[order], column[order]
+
+
+def vectors(
+    reader: Reader, index: VectorIndex, numbers: Sequence[int], dimension: int
+) -> tuple[Codes, Floats]:
+    """Of the vectors that are in the table: their numbers, ascending, and themselves, (n, d)."""
+    schema = index.kind.rpartition(".")[0]
+    row = reader.row(
+        f"SELECT string_agg(int8send(number) || {schema}.halfvec_send(half), '')"
+        " FROM nearest WHERE number IN (SELECT value FROM json_each(?))",
+        ("[" + ",".join(map(str, numbers)) + "]",),
+    )
+    data = b"" if row is None or row[0] is None else row[0]
+    stored = np.frombuffer(data, dtype=[("number", ">i8"), *_half_fields(dimension)])
+    order = np.argsort(stored["number"])
+    halves = stored["half"][order].astype(np.float32)
+    return stored["number"][order].astype(np.int64), halves
+
+
+def _half_fields(dimension: int) -> list[tuple[Any, ...]]:
+    """A vector in halves as the server sends and takes it: its dimension, two bytes for later use,
+    and its halves, all big-endian.
+    """
+    return [("dimension", ">i2"), ("unused", ">i2"), ("half", ">f2", (dimension,))]
 
 
 def _columns(row: Row | None) -> tuple[Codes, Floats]:
@@ -279,14 +303,14 @@ def _binary_rows(numbers: Sequence[int], fragments: Sequence[int], vectors: Floa
     As texts, vectors would take ten times as long, here and in the server.
     """
     count, dimension = vectors.shape
-    size = 4 + 2 * dimension  # of a halfvec: its dimension, two bytes for later use, its halves
+    size = 4 + 2 * dimension
     rows = np.zeros(
         count,
         dtype=[
             *(("fields", ">i2"), ("number_size", ">i4"), ("number", ">i8")),
             *(("fragment_size", ">i4"), ("fragment", ">i8")),
-            *(("half_size", ">i4"), ("dimension", ">i2"), ("unused", ">i2")),
-            ("half", ">f2", (dimension,)),
+            ("half_size", ">i4"),
+            *_half_fields(dimension),
         ],
     )
     rows["fields"] = 3

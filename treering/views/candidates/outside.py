@@ -20,6 +20,7 @@ from treering.journal.space import EmbeddingModel, SpaceReader
 from treering.search.rank import top_rows
 from treering.search.relations.contract import Matrix
 from treering.search.snapshot import FoundChange, FoundCosines, Snapshot
+from treering.views.candidates.held_vectors import FilteredVectors
 from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 
@@ -27,10 +28,15 @@ NEAREST: Final = 128
 """Fragments that are taken of the nearest for each query."""
 
 BY_WORDS: Final = 512
-"""Fragments that are taken of the best by words. These tie where texts say nearly the same."""
+"""Fragments that are taken of the best by words, and all that tie with the last of them."""
+
+MOST_TIED: Final = 2_048
+"""Fragments that are taken of the best by words, at most. Many tie where texts repeat a sentence:
+which of them is best is told by their cosines, and by what stands beside them."""
 
 FEW: Final = 20_000
-"""If a filter keeps no more, the cosines of all of these are looked up, without the index."""
+"""If a filter keeps no more, the cosines of all of these are looked up, without the index. Where
+the same rows are asked for again, their vectors are held."""
 
 MOST_NEAREST: Final = 4_000
 """Fragments that the index is asked for, at most, where a filter leaves out many of them."""
@@ -54,6 +60,7 @@ class Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
     sample: Sample | None = None
     recent: Recent = field(default_factory=Recent)
+    filtered: FilteredVectors = field(default_factory=FilteredVectors)
 
 
 def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
@@ -98,6 +105,7 @@ class OutsideVectors:
         self._model: EmbeddingModel = model
         self._index = index
         self._later = later
+        self._filtered = held.filtered
         with held.lock:
             self._recent = self._read_recent(held)
             sample = held.sample
@@ -149,6 +157,10 @@ class OutsideVectors:
         found.rows[query] = union(rows, found.rows[query])
         return FoundChange(more, change)
 
+    def looked_up(self, rows: Codes, vector: Floats) -> Floats:
+        """See ``Outside``."""
+        return self._cosines(self._numbers[rows], vector)
+
     def _candidates(
         self, vector: Floats, bm25: Floats | None, allowed: Mask | None
     ) -> tuple[Codes, Floats]:
@@ -167,13 +179,41 @@ class OutsideVectors:
         else:
             kept = np.flatnonzero(allowed & (self._numbers > 0))
             if len(kept) <= FEW:
-                rows, column = kept, self._cosines(self._numbers[kept], vector)
+                rows, column = kept, self._of_filter(kept, vector)
             else:
                 limit = min(NEAREST * len(allowed) // len(kept) + 1, MOST_NEAREST)
                 rows, column = self._of_index(vector, limit)
                 rows, column = rows[allowed[rows]], column[allowed[rows]]
         order = np.argsort(-column, kind="stable")[:NEAREST]
         return rows[order], column[order]
+
+    def _of_filter(self, rows: Codes, vector: Floats) -> Floats:
+        """The cosines of all rows that a filter keeps."""
+        dimension = self._model.dimension
+        vectors = self._filtered.of(self._snapshot, rows, dimension, self._in_halves)
+        if vectors is None:
+            return self._cosines(self._numbers[rows], vector)
+        # Threads that share a product, as those of ``@`` do, would stay on the database's cores.
+        cosines: Floats = np.einsum("nd,d->n", vectors, vector)
+        return cosines
+
+    def _in_halves(self, rows: Codes) -> Floats:
+        """The vectors of some rows, (n, d), zeros for one that is not found.
+
+        They are from the table of the index, whose pages a search has just read. Those as they were
+        embedded are elsewhere, and take twice the bytes.
+        """
+        numbers, recent = self._numbers[rows], self._recent
+        older = numbers[numbers <= self._index.mark].tolist()
+        of, vectors = nearest.vectors(self._reader, self._index, older, self._model.dimension)
+        of = np.concatenate([of, recent.number])
+        every = np.concatenate([vectors, recent.vectors])
+        out: Floats = np.zeros((len(rows), self._model.dimension), dtype=np.float32)
+        if len(of):
+            at = np.minimum(np.searchsorted(of, numbers), len(of) - 1)
+            is_there = of[at] == numbers
+            out[is_there] = every[at[is_there]]
+        return out
 
     def _of_index(self, vector: Floats, limit: int) -> tuple[Codes, Floats]:
         """The nearest of the index, and all that is not in it yet, with their cosines."""
@@ -224,12 +264,14 @@ class OutsideVectors:
 
 
 def _best_by_words(bm25: Floats, allowed: Mask | None) -> Codes:
-    """The rows that are best by words and ``allowed``."""
-    if allowed is not None:
-        return top_rows(bm25, BY_WORDS, allowed & (bm25 > 0))
-    if np.count_nonzero(bm25) <= BY_WORDS:
+    """The rows that are best by words and ``allowed``, and those that tie with the last."""
+    if allowed is None and np.count_nonzero(bm25) <= BY_WORDS:
         return np.flatnonzero(bm25)
-    return top_rows(bm25, BY_WORDS, None)
+    best = top_rows(bm25, MOST_TIED, allowed)
+    scores = bm25[best]
+    least = scores[min(BY_WORDS, len(best)) - 1] if len(best) else 0
+    chosen: Codes = best[(scores >= least) & (scores > 0)]
+    return chosen
 
 
 def _are_in(rows: Codes, others: Codes) -> Mask:

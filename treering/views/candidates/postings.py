@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes
+from treering.arrays import Codes, union
 from treering.journal import blocks, damage
 from treering.journal.blocks import POSTING, FragmentBlock, Postings
 from treering.journal.postgres.pieces import PIECE
@@ -25,12 +25,9 @@ from treering.journal.space import SpaceReader, SpaceState
 from treering.search.lexical import RowCounts
 from treering.views.candidates.columns import SLOT_BITS
 from treering.views.candidates.heads import (
-    Keys,
     PieceHeads,
     PieceRanges,
     TermCodes,
-    block_keys,
-    keys_in,
 )
 from treering.views.candidates.held_terms import HeldTerms
 
@@ -39,6 +36,11 @@ ROOM: Final = 64 << 20
 of all."""
 
 _MOST_SLOTS: Final = 1 << SLOT_BITS
+
+_MOST_ERASED: Final = 1_000
+"""Stretches of what was erased that may stay between postings that are read: each parts a run."""
+
+_NOTHING: Final = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
 
 _Stand = tuple[int, int]
 """Where the postings of a full block stand, and how many: a rebuild, before it ends, may give it
@@ -173,23 +175,23 @@ class TermReader:
         columns = (identity[ranges.block], ranges.low, ranges.stop)
         parts = [row[0] for row in reader.rows(_PIECES, [_array(of) for of in columns])]
         with damage.decoding("the search index"):
-            postings, of_block = _decoded(parts, ranges)
-        low, stop = _stretches(postings, of_block, keys_in(len(full), terms))
-        chosen = np.repeat(stop - np.cumsum(stop - low), stop - low) + np.arange((stop - low).sum())
-        rows = _rows(full, of_block[chosen], postings["slot"][chosen].astype(np.int64), places)
-        counts = postings["count"][chosen]
-        sizes = (stop - low).reshape(len(terms), len(full)).sum(axis=1)
+            postings, runs = _decoded(parts, ranges, terms)
+        if not len(runs):
+            return {term: RowCounts(*_NOTHING) for term in terms.tolist()}
+        stretches = list(map(slice, runs.first.tolist(), runs.stop.tolist()))
+        slots = np.concatenate([postings["slot"][stretch] for stretch in stretches])
+        counts = np.concatenate([postings["count"][stretch] for stretch in stretches])
+        rows = _rows(full, runs.block, runs.stop - runs.first, slots, places)
         there = (rows >= 0) & (counts > 0)
+        stops = runs.stops(len(terms))
         if not there.all():
-            of_term = np.repeat(np.arange(len(terms)), sizes)[there]
-            sizes = np.bincount(of_term, minlength=len(terms))
+            stops = np.concatenate([[0], np.cumsum(there)])[stops]
             rows, counts = rows[there], counts[there]
-        narrow, stops = rows.astype(np.int32), np.cumsum(sizes)
         # Copies: else each would hold the memory of all.
         return {
-            term: RowCounts(narrow[first:last].copy(), counts[first:last].copy())
-            for term, first, last in zip(
-                terms.tolist(), (stops - sizes).tolist(), stops.tolist(), strict=True
+            term: RowCounts(rows[low:stop].copy(), counts[low:stop].copy())
+            for term, low, stop in zip(
+                terms.tolist(), (0, *stops.tolist()), stops.tolist(), strict=False
             )
         }
 
@@ -255,27 +257,66 @@ def _first_terms(block: FragmentBlock, stored: dict[int, bytes]) -> TermCodes:
     return heads
 
 
-def _decoded(parts: Sequence[bytes | None], ranges: PieceRanges) -> tuple[Postings, Codes]:
-    """The postings of ranges of pieces, and the place of the block of each. Raises ValueError."""
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Where postings of a term of a block stand together, from ``first`` to ``stop``.
+
+    ``block`` is the place of the block, ``term`` that of the term among those asked for. Runs
+    ascend by term, and those of a term by block.
+    """
+
+    first: Codes
+    stop: Codes
+    block: Codes
+    term: Codes
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def stops(self, terms: int) -> Codes:
+        """Where each of so many terms ends if all runs stand one after the other."""
+        sizes = np.bincount(self.term, weights=self.stop - self.first, minlength=terms)
+        stops: Codes = np.cumsum(sizes).astype(np.int64)
+        return stops
+
+
+def _decoded(
+    parts: Sequence[bytes | None], ranges: PieceRanges, terms: TermCodes
+) -> tuple[Postings, _Runs]:
+    """The postings of ranges of pieces, and the runs of some terms in them. Raises ValueError."""
     if len(parts) < len(ranges) or any(part is None for part in parts):
         raise ValueError("pieces are missing")
     data = [part or b"" for part in parts]
     sizes = np.array([len(part) for part in data], dtype=np.int64) // POSTING.itemsize
     postings = np.frombuffer(b"".join(data), dtype=POSTING)
-    return postings, np.repeat(ranges.block, sizes)
+    term = np.ascontiguousarray(postings["term"])
+    starts = np.cumsum(sizes) - sizes
+    first = _run_starts(term, starts)
+    if np.count_nonzero(term[first] == 0) > _MOST_ERASED:
+        term = _filled(term)
+        first = _run_starts(term, starts)
+    stop = np.append(first[1:], len(term))[: len(first)]
+    place = np.searchsorted(terms, term[first])
+    chosen = np.flatnonzero(terms.take(place, mode="clip") == term[first])
+    chosen = chosen[np.argsort(place[chosen], kind="stable")]
+    block = ranges.block[np.searchsorted(np.cumsum(sizes), first[chosen], "right")]
+    return postings, _Runs(first[chosen], stop[chosen], block, place[chosen])
 
 
-def _stretches(postings: Postings, of_block: Codes, asked: Keys) -> tuple[Codes, Codes]:
-    """Where the postings of terms begin and end, term by term and then block by block.
+def _run_starts(term: TermCodes, starts: Codes) -> Codes:
+    """Where terms begin to be others than those before, or of another range, ascending."""
+    first = union(np.flatnonzero(term[1:] != term[:-1]) + 1, starts)
+    return first[first < len(term)]
 
-    Blocks ascend, and terms do in each of them but for what was erased, which is zero: it counts as
-    the term before it, of which it takes nothing away, as its count is zero.
+
+def _filled(term: TermCodes) -> TermCodes:
+    """Terms, of which what was erased, which is zero, counts as the one before it: it takes nothing
+    away from that, as its count is zero, and few runs are left.
     """
-    keys = block_keys(of_block, postings["term"])
-    if not postings["term"].all():
-        np.maximum.accumulate(keys, out=keys)
-    low, stop = (np.searchsorted(keys, asked.T.ravel(), side) for side in ("left", "right"))
-    return low, stop
+    places = np.arange(len(term))
+    places[term == 0] = 0
+    filled: TermCodes = term[np.maximum.accumulate(places)]
+    return filled
 
 
 def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -> Postings:
@@ -289,28 +330,37 @@ def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -
 
 
 def _newest(block: FragmentBlock, state: SpaceState, stored: Postings, places: Codes) -> _Newest:
-    rows = _rows([block], np.zeros(len(stored), np.int64), stored["slot"].astype(np.int64), places)
+    rows = _rows([block], np.zeros(1, np.int64), [len(stored)], stored["slot"], places)
     there = np.flatnonzero((rows >= 0) & (stored["count"] > 0) & (stored["term"] > 0))
     order = there[np.argsort(stored["term"][there], kind="stable")]
     term, counts = stored["term"][order], stored["count"][order]
-    narrow = rows[order].astype(np.int32)
-    return _Newest(block, state.edition, state.revision, stored, term, narrow, counts)
+    return _Newest(block, state.edition, state.revision, stored, term, rows[order], counts)
 
 
-def _rows(every: Sequence[FragmentBlock], of_block: Codes, slots: Codes, places: Codes) -> Codes:
-    """The rows of the fragments in slots of blocks; -1 where none is any more."""
+def _rows(
+    every: Sequence[FragmentBlock],
+    of_run: Codes,
+    sizes: Codes | Sequence[int],
+    slots: NDArray[np.uint16],
+    places: Codes,
+) -> NDArray[np.int32]:
+    """The rows of the fragments in slots of blocks; -1 where none is any more.
+
+    Slots come in runs of some ``sizes``, each of the block at a place in ``every``.
+    """
     first = np.array([block.id << SLOT_BITS for block in every], dtype=np.int64)
-    low, stop = np.searchsorted(places, [first, first + _MOST_SLOTS])
-    rows: Codes = low[of_block] + slots
-    rows[slots >= (stop - low)[of_block]] = -1
+    low, stop = np.searchsorted(places, [first, first + _MOST_SLOTS]).astype(np.int32)
+    rows = np.repeat(low[of_run], sizes)
+    rows += slots
+    rows[rows >= np.repeat(stop[of_run], sizes)] = -1
     # Of a block without gaps the rows are known. In others they are looked for.
     has_gaps = np.ones(len(every), dtype=np.bool_)
     some = np.flatnonzero(stop > low)
     has_gaps[some] = places[stop[some] - 1] - first[some] >= (stop - low)[some]
     if not has_gaps.any():
         return rows
-    looked_for = np.flatnonzero(has_gaps[of_block])
-    keys = first[of_block[looked_for]] + slots[looked_for]
+    looked_for = np.flatnonzero(np.repeat(has_gaps[of_run], sizes))
+    keys = np.repeat(first[of_run], sizes)[looked_for] + slots[looked_for]
     at = np.minimum(np.searchsorted(places, keys), max(len(places) - 1, 0))
     rows[looked_for] = np.where(places[at] == keys, at, -1) if len(places) else -1
     return rows

@@ -48,6 +48,7 @@ class CandidateSource:
         self._columns = SlimTable(space)
         self._terms = TermReader()
         self._held = Held()
+        self._later: tuple[tuple[int, int], Codes] = ((-1, -1), np.zeros(0, dtype=np.int64))
         self._was_ready = False  # at the last search; whether it is, is then seen on the way
         self._has_warned = False
 
@@ -120,10 +121,19 @@ class CandidateSource:
         index = _index(reader)
         if index is None or snapshot is None or len(snapshot) <= self._limit:
             return None
-        numbers = snapshot.vector_number
-        assert numbers is not None  # the columns of a space have them
-        later = np.flatnonzero(numbers > index.mark)
+        later = self._later_than(index, snapshot)
         return (index, later) if len(later) <= MOST_RECENT else None
+
+    def _later_than(self, index: VectorIndex, snapshot: Snapshot) -> Codes:
+        """The rows that are not in the index; found once for each state of both."""
+        state = snapshot.version, index.mark
+        before, later = self._later
+        if state != before:
+            numbers = snapshot.vector_number
+            assert numbers is not None  # the columns of a space have them
+            later = np.flatnonzero(numbers > index.mark)
+            self._later = state, later
+        return later
 
     def _found(
         self,
