@@ -38,6 +38,10 @@ class Dialect(Protocol):
         """
         ...
 
+    def joined(self, numbers: str) -> str:
+        """The whole numbers of a group as one text, with commas between them."""
+        ...
+
     def is_array(self, alias: str) -> str:
         """The condition that a value is an array."""
         ...
@@ -75,6 +79,10 @@ class SqliteDialect:
     def kind_and_value(self, alias: str) -> str:
         """See ``Dialect``."""
         return f"{alias}.type, {alias}.value"
+
+    def joined(self, numbers: str) -> str:
+        """See ``Dialect``."""
+        return f"group_concat({numbers})"
 
     def is_array(self, alias: str) -> str:
         """See ``Dialect``."""

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Self
 
+import numpy as np
+
+from treering.arrays import Codes
 from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
 from treering.journal import damage, labels, stored, supersession
 from treering.journal.conditions import metadata_clause
@@ -288,18 +291,21 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
 
 def metadata_values(
     reader: Reader, space: int, key: str, first: int, last: int
-) -> Iterator[tuple[int, str, Value]]:
-    """Sequence number, kind and value of the entries that have a key in their metadata, ascending.
+) -> Iterator[tuple[str, Value, Codes]]:
+    """Kind and value of the entries that have a key in their metadata, and which have each, (n,).
 
-    They are those from one number to another. The database says what a value is, as in a filter.
+    They are those from one sequence number to another. The database says what a value is, as in a
+    filter, and sorts entries by it: many have one value, mostly.
     """
     rows = reader.rows(
-        f"SELECT e.seq, {reader.dialect.kind_and_value('m')} FROM entry e"
-        f" JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
-        " WHERE e.space = ? AND m.key = ? AND e.seq BETWEEN ? AND ? ORDER BY e.seq",
+        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.joined('e.seq')}"
+        f" FROM entry e JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
+        " WHERE e.space = ? AND m.key = ? AND e.seq BETWEEN ? AND ? GROUP BY 1, 2",
         (space, key, first, last),
     )
-    return ((int(row[0]), str(row[1]), row[2]) for row in rows)
+    return (
+        (str(kind), value, np.fromstring(seqs, np.int64, sep=",")) for kind, value, seqs in rows
+    )
 
 
 def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:

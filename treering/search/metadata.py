@@ -26,8 +26,8 @@ searches chooses the keys."""
 LEAST_READ: Final = 2_048
 """Rows whose values are read at once without anybody noticing."""
 
-SHARE_READ: Final = 5
-"""Of a larger space one row in 2⁵ is read at once: that takes about as long as a search."""
+SHARE_READ: Final = 4
+"""Of a larger space one row in 2⁴ is read at once: that takes about as long as a search."""
 
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
@@ -118,18 +118,20 @@ def _read(
     codes = {} if before is None else dict(before.codes)
     first = 0 if before is None else len(before.rows)
     rows = entry[first:stop]
-    seqs: list[int] = []
-    held: list[int] = []
+    holders = [np.zeros(0, dtype=np.int64)]
+    held = [np.zeros(0, dtype=np.int32)]
     # Rows stand about as their entries came: a stretch of these is read faster than a list.
     between = (int(rows.min()), int(rows.max())) if len(rows) else (0, 0)
-    for seq, kind, value in entries.metadata_values(reader, space, key, *between):
+    for kind, value, seqs in entries.metadata_values(reader, space, key, *between):
         literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
-        seqs.append(seq)
-        held.append(codes.setdefault(literal, len(codes)))
+        holders.append(seqs)
+        held.append(np.full(len(seqs), codes.setdefault(literal, len(codes)), dtype=np.int32))
     more = np.full(stop - first, NONE, dtype=np.int32)
-    if seqs:
-        holders = np.array(seqs, dtype=np.int64)
-        places = np.minimum(np.searchsorted(holders, rows), len(holders) - 1)
-        there = holders[places] == rows
-        more[there] = np.array(held, dtype=np.int32)[places[there]]
+    every = np.concatenate(holders)
+    if len(every):
+        order = np.argsort(every)
+        every, code = every[order], np.concatenate(held)[order]
+        places = np.minimum(np.searchsorted(every, rows), len(every) - 1)
+        there = every[places] == rows
+        more[there] = code[places[there]]
     return _Values(codes, more if before is None else np.concatenate([before.rows, more]))

@@ -123,6 +123,10 @@ class PostgresDialect:
             f" CASE WHEN {kind} IN ('string', 'number') THEN {alias}.value END"
         )
 
+    def joined(self, numbers: str) -> str:
+        """See ``Dialect``."""
+        return f"string_agg(CAST({numbers} AS TEXT), ',')"
+
     def is_array(self, alias: str) -> str:
         """See ``Dialect``."""
         return f"jsonb_typeof({alias}.value) = 'array'"
