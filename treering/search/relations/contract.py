@@ -124,7 +124,10 @@ def cosines(vectors: Matrix, queries: Floats) -> Floats:
     """
     if isinstance(vectors, SearchedMatrix):
         return vectors.cosines(queries)
-    likeness: Floats = (queries @ np.asarray(vectors).T).T
+    # All are finite, as what is stored is checked. But BLAS may compute with what lies behind a short
+    # row, too, and then its flags tell of that: once in some million products of a test.
+    with np.errstate(invalid="ignore"):
+        likeness: Floats = (queries @ np.asarray(vectors).T).T
     return likeness
 
 
