@@ -124,8 +124,8 @@ def cosines(vectors: Matrix, queries: Floats) -> Floats:
     """
     if isinstance(vectors, SearchedMatrix):
         return vectors.cosines(queries)
-    # All are finite, as what is stored is checked. But BLAS may compute with what lies behind a short
-    # row, too, and then its flags tell of that: once in some million products of a test.
+    # All are finite, as what is stored is checked. What a product is warned of is then what BLAS
+    # found behind a short row, of which it keeps nothing.
     with np.errstate(invalid="ignore"):
         likeness: Floats = (queries @ np.asarray(vectors).T).T
     return likeness
