@@ -87,8 +87,10 @@ _ALONE: Final = rf"\b(?:{_SINCE}|{_AFTER}|{_BEFORE}|{_UNTIL}|{_BETWEEN}|{_WITHIN
 _PLANET: Final = r"(?<!\ben )(?<!\bdepuis )(?<!\bavant )(?<!\baprès )\bmars(?!\w)"
 """A month in French, and in English a planet, also behind "of", "from" and "in"."""
 
-_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|bis)\s+(?:the\s+)?|\s*[-\u2013]\s*")
-_AND: Final = re.compile(r"\s*(?:and|und|y|et)\s+(?:the\s+)?")
+_TO: Final = "to|until|till|through|bis"
+_BOTH: Final = "and|und|y|et"
+_RANGE: Final = re.compile(rf"\s*(?:{_TO})\s+(?:the\s+)?|\s*[-\u2013]\s*")
+_AND: Final = re.compile(rf"\s*(?:{_BOTH})\s+(?:the\s+)?")
 """What stands between the two dates of one period; "and" does behind "between"."""
 
 _SIGNS: Final = frozenset(
@@ -106,7 +108,8 @@ _YEARS_BACK: Final = 8  # in which there is a 29 February
 
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"
 _MONTH: Final = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
-_DAY: Final = r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
+_LAST_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
+_DAY: Final = rf"(?<![\w.]){_LAST_DAY}"
 _RELATIVE: Final = r"(?P<relative>last|this) year(?!\w)"
 _OF_YEAR: Final = rf"(?:,? (?:(?:of |de |в )?{_YEAR}|(?:of )?{_RELATIVE}))?"
 
@@ -233,18 +236,18 @@ def _forms() -> list[tuple[re.Pattern[str], _Read]]:
 
 def _days_forms() -> dict[str, _Read]:
     """Several days of one month: "3-7 May"; and of a week: "from Friday to Sunday"."""
-    first, day = r"(?<![\w.])(?P<first>\d{1,2})(?:st|nd|rd|th|\.)?", _DAY.replace(r"(?<![\w.])", "")
-    until = r"(?: (?:to|until|till|through|bis) (?:the )?| ?[-\u2013] ?)"
+    first = r"(?<![\w.])(?P<first>\d{1,2})(?:st|nd|rd|th|\.)?"
+    until = rf"(?: (?:{_TO}) (?:the )?| ?[-\u2013] ?)"
     weekday = "|".join(_WEEKDAYS)
     forms: dict[str, _Read] = {}
     # "Between" joins with "and", which is no period elsewhere: "on 3 and 7 May".
     for before, to in (
         (r"(?:\b(?:from|vom|von) (?:the )?)?", until),
-        (rf"\b(?:{_BETWEEN}) (?:the )?", r" (?:and|und|y|et) (?:the )?"),
+        (rf"\b(?:{_BETWEEN}) (?:the )?", rf" (?:{_BOTH}) (?:the )?"),
     ):
-        days = rf"{before}{first}{to}{day}"
+        days = rf"{before}{first}{to}{_LAST_DAY}"
         forms[rf"(?P<date>{days} (?:of |de )?{_MONTH}{_OF_YEAR})"] = _days
-        forms[rf"(?P<date>{before}(?<!\w){_MONTH} {first}{to}{day}{_OF_YEAR})"] = _days
+        forms[rf"(?P<date>{before}(?<!\w){_MONTH} {first}{to}{_LAST_DAY}{_OF_YEAR})"] = _days
     for before, to in (("from", until), ("between", " and ")):
         week = rf"\b{before} (?:last )?(?P<first>{weekday}){to}(?:last )?(?P<unit>{weekday})\b"
         forms[rf"(?P<date>{week})"] = _weekdays
