@@ -22,10 +22,11 @@ from treering.search.terms import terms
 HEAD_CHARS: Final = 240
 """Of a message, in which it gives a role: one that goes on for longer says more."""
 
-MOST_GIVEN: Final = (
-    64  # messages that may give a role, the best by score, whose beginnings are read
-)
-MOST_HOLDERS: Final = 20_000  # of a word, from which on it tells nothing and costs time
+MOST_GIVEN: Final = 64
+"""Messages that may give a role, of which the beginnings are read: the best of them."""
+
+MOST_HOLDERS: Final = 20_000
+"""Rows with a word, from which on it tells nothing and costs time."""
 
 _ROLE = "(?:role|persona|character)"
 _ASKS = re.compile(
