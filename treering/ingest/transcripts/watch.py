@@ -14,7 +14,7 @@ from treering.ingest.transcripts.importing import ImportOptions, TakeIn, import_
 from treering.ingest.transcripts.registry import format_of, line_format_of
 from treering.records import Receipt
 
-WAIT_MS = 5_000
+WAIT_MS = 500
 """After so long without a change the watcher looks whether it shall end."""
 
 
