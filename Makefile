@@ -23,8 +23,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
 
+# Two processes, as many as the smallest machine that we test on has cores: most of what one of them
+# does is to wait for another program. The tests of a file stay together.
 test: lint browser hermes
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 # The page is tested in a real Chromium; where none can be installed, a closing line says so.
 browser: $(STAMP)
