@@ -213,12 +213,12 @@ def test_a_part_that_is_not_there_is_read_as_nothing_and_not_written() -> None:
     with database() as file:
         with file.write() as writer:
             writer.execute("INSERT INTO block_rows (id, data) VALUES (1, x'00112233')")
-            writer.patch("block_rows", "data", 1, [(1, b"\xaa"), (3, b"\xbb")])
+            writer.patch("block_rows", "data", (1, 1), [(1, b"\xaa"), (3, b"\xbb")])
         with file.read() as reader:
-            assert reader.part("block_rows", "data", 1, 0, 9) == b"\x00\xaa\x22\xbb"
-            assert reader.part("block_rows", "data", 1, 2, 1) == b"\x22"
-            assert reader.part("block_rows", "data", 1, 9, 1) == b""
-            assert reader.part("block_rows", "data", 2, 0, 9) == b""
+            assert reader.part("block_rows", "data", (1, 1), 0, 9) == b"\x00\xaa\x22\xbb"
+            assert reader.part("block_rows", "data", (1, 1), 2, 1) == b"\x22"
+            assert reader.part("block_rows", "data", (1, 1), 9, 1) == b""
+            assert reader.part("block_rows", "data", (1, 2), 0, 9) == b""
         for row, start in ((2, 0), (1, 4)):
             with file.write() as writer, pytest.raises(JournalCorrupt):
-                writer.patch("block_rows", "data", row, [(start, b"\xcc")])
+                writer.patch("block_rows", "data", (1, row), [(start, b"\xcc")])

@@ -71,7 +71,7 @@ def tenants() -> Iterator[Tenants]:
                     "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, 1, 1, '')",
                     (space,),
                 )
-                staged.put(writer, intake, b"[]")
+                staged.put(writer, space, intake, b"[]")
     with closing(psycopg.connect(server_url(), autocommit=True)) as superuser:
         superuser.execute(f'SET search_path TO "{Location.of(url).schema}", public')
         yield Tenants(url, superuser)
@@ -193,11 +193,11 @@ def test_what_stands_in_tables_of_version_19_is_given_its_space(
             assert reader.row("SELECT text FROM label") == ("letter",)
             vectors = reader.rows("SELECT id FROM vector_data ORDER BY id")
             assert [row[0] for row in vectors] == [7, 1_000_000]
-            assert reader.part("block_rows", "data", 1, 0, 9_999) == b"\xab" * 6_800
-            assert reader.part("block_postings", "data", 3, 0, 99) == b"\xcd" * 32
-            assert reader.extent("vector_block_data", 1) == 44
+            assert reader.part("block_rows", "data", (5, 1), 0, 9_999) == b"\xab" * 6_800
+            assert reader.part("block_postings", "data", (5, 3), 0, 99) == b"\xcd" * 32
+            assert reader.extent("vector_block_data", (5, 1)) == 44
             for table in ("code_file", "code_relation", "memo_version", "memo_line", "reply_shown"):
                 assert reader.row(f"SELECT space FROM {table}") == (5,)
             assert reader.row("SELECT space FROM intake_slice") == ("ana",)
         with database.write("ana") as writer:
-            assert writer.allot("block_postings", 8) == 4
+            assert writer.allot("block_postings", 8, 5) == 4

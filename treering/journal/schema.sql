@@ -58,7 +58,7 @@ CREATE TABLE code_file (
     path       TEXT    NOT NULL,              -- relative to the root, with slashes
     digest     BLOB    NOT NULL,              -- SHA-256 of the content
     data       BLOB    NOT NULL,              -- what the index keeps of it, see code/codec.py
-    calls      BLOB    NOT NULL,              -- the possible definitions of its calls
+    calls      BLOB    NOT NULL, space INTEGER NOT NULL DEFAULT 0,              -- the possible definitions of its calls
     UNIQUE (repository, path)
 );
 
@@ -122,7 +122,7 @@ CREATE TABLE memo_version (
     change  INTEGER REFERENCES entry (seq),   -- the entry that says this, if a person did
     model   INTEGER REFERENCES model (id),    -- whose vector this is
     vector  BLOB                              -- of topic and summary, float32, little-endian
-);
+, space INTEGER NOT NULL DEFAULT 0);
 
 CREATE INDEX memo_version_by_memo ON memo_version (memo, id);
 
@@ -131,7 +131,7 @@ CREATE INDEX memo_version_by_change ON memo_version (change);
 CREATE TABLE memo_line (
     version INTEGER NOT NULL REFERENCES memo_version (id),
     entry   INTEGER NOT NULL REFERENCES entry (seq),
-    covered INTEGER NOT NULL,
+    covered INTEGER NOT NULL, space INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (version, entry)
 );
 
@@ -216,7 +216,7 @@ CREATE TABLE code_relation (
     repository INTEGER PRIMARY KEY REFERENCES code_repository (id),
     fragments  INTEGER NOT NULL,              -- of the repository; a check
     data       BLOB    NOT NULL               -- rows, columns and values, see code/codec.py
-);
+, space INTEGER NOT NULL DEFAULT 0);
 
 CREATE TABLE "unanswered" (
     entry   INTEGER PRIMARY KEY REFERENCES entry (seq),
@@ -320,8 +320,6 @@ CREATE TABLE entry (
 
 CREATE INDEX entry_by_position ON entry (source, position);
 
-CREATE INDEX entry_by_space ON entry (space);
-
 CREATE TABLE intake (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     space    TEXT    NOT NULL,                -- by name: a space that gets nothing is not made
@@ -362,7 +360,7 @@ CREATE TABLE serve_closed (
 
 CREATE TABLE reply_shown (
     shown INTEGER NOT NULL,                   -- an entry that may be gone: its number is not used again
-    reply INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+    reply INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE, space INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (shown, reply)
 ) WITHOUT ROWID;
 
@@ -429,3 +427,5 @@ CREATE TABLE vector_block_data (
     id   INTEGER PRIMARY KEY,                 -- a vector block
     data BLOB    NOT NULL
 );
+
+CREATE UNIQUE INDEX entry_by_space ON entry (space, seq);

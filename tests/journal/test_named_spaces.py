@@ -1,0 +1,134 @@
+"""Every statement names the space of the rows that it names by number: keys begin with it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import treering
+from treering.journal import storage
+from treering.journal.postgres.dialect import translated
+
+ROOT: Final = Path(treering.__file__).parent
+
+OF_THE_WHOLE: Final = {"model", "space", "storage", "serve_closed", "serve_key"}
+"""Tables of the whole memory. A key of a server is looked up before anybody knows its space."""
+
+OF_ALL_SPACES: Final = {
+    "SELECT count(*) FROM entry",  # a check of the whole memory, which goes on space by space
+    "SELECT DISTINCT space FROM entry",
+    "SELECT DISTINCT tables FROM view WHERE tables <> ''",  # what is scrubbed with the memory
+    "DELETE FROM vector_data WHERE data = zeroblob(length(data))",  # before all is written anew
+    *storage._USED.values(),
+}
+COMPOSED: Final = {"read", "_replacements", "_load", "_FILE_SOURCE"}
+"""Functions whose callers give the condition: what they send is looked at on a database."""
+
+GIVEN_BY_DEFAULT: Final = {"body", "label", "vector_data", "intake_slice"}
+"""Heaps, which have no space in a file: a server takes that of the transaction for a new row."""
+
+_LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
+_TABLE: Final = re.compile(
+    r"\b(?P<verb>FROM|JOIN|INTO|UPDATE)\s+\"?(?P<table>\w+)\"?(?:\s+(?:AS\s+)?(?P<alias>"
+    r"(?!(?:ON|WHERE|SET|JOIN|LEFT|ORDER|GROUP|UNION|LIMIT|CROSS|VALUES|SELECT|AND|FOR)\b)\w+))?"
+)
+_GROUNDED: Final = re.compile(r"\bspace(?: = (?:%s|\?|\d+|…)| IN \()|(?:%s|\?) = \w+\.space\b")
+
+
+@cache
+def keyed() -> frozenset[str]:
+    """The tables of PostgreSQL whose rows are of a space."""
+    folder = ROOT / "journal" / "postgres" / "migrations"
+    scripts = "".join(file.read_text("utf-8") for file in sorted(folder.glob("*.sql")))
+    return frozenset({*re.findall(r"CREATE TABLE (\w+)", scripts), "nearest"} - OF_THE_WHOLE)
+
+
+def without_space(sql: str) -> list[str]:
+    """The tables, by alias, of which a statement does not say the space."""
+    sql = _LITERAL.sub("''", sql)
+    missing = [] if _GROUNDED.search(sql) else ["all"]
+    bare = 0
+    tables = [match for match in _TABLE.finditer(sql) if match["table"] in keyed()]
+    for match in tables:
+        name = match["alias"] or match["table"]
+        if match["verb"] == "INTO":
+            columns = sql[match.end() :].split(")")[0]
+            if "space" not in columns and match["table"] not in GIVEN_BY_DEFAULT:
+                missing.append(name)
+            elif missing == ["all"]:
+                missing = []
+        elif match["alias"] or re.search(rf"\b{name}\.space\b", sql):
+            if not re.search(rf"\b{name}\.space (?:=|IN)|= {name}\.space\b", sql):
+                missing.append(name)
+        else:
+            bare += 1
+    if bare > len(re.findall(r"(?<![.\w])space (?:=|IN|, )", sql)):
+        missing.append("one without an alias")
+    return missing if tables else []
+
+
+@cache
+def constants() -> Mapping[str, str]:
+    """The texts that modules give names to, by name."""
+    texts: dict[str, str] = {}
+    for file in sorted(ROOT.rglob("*.py")):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            target = getattr(node, "target", None)
+            if isinstance(node, ast.Assign):
+                target = node.targets[0]
+            value = getattr(node, "value", None)
+            if isinstance(target, ast.Name) and isinstance(value, ast.Constant | ast.JoinedStr):
+                texts[f"{file.stem}.{target.id}"] = _text(value, file.stem, {})
+    return texts
+
+
+def _text(node: ast.expr, module: str, names: Mapping[str, str]) -> str:
+    """A text with what stands for values in it: the text of a name, or an ellipsis."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    assert isinstance(node, ast.JoinedStr)
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value))
+        elif isinstance(part, ast.FormattedValue):
+            name = ast.unparse(part.value)
+            if name.endswith("of_space"):  # of the dialect
+                parts.append("space = ?")
+            else:
+                parts.append(names.get(name, names.get(f"{module}.{name}", "…")))
+    return "".join(parts)
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """Every statement of the package on tables with a space, with where it stands."""
+    for file in sorted(ROOT.rglob("*.py")):
+        if "migrations" in file.parts or file.stem in ("takeover", "into_blocks", "fresh"):
+            continue  # of files alone
+        for part in ast.parse(file.read_text("utf-8")).body:
+            name = getattr(part, "name", "") or ast.unparse(part).split(" ")[0].rstrip(":")
+            if name not in COMPOSED:
+                yield from ((f"{file.stem}.{name}", text) for text in _texts(part, file.stem))
+
+
+def _texts(part: ast.stmt, module: str) -> Iterator[str]:
+    inner: set[int] = set()
+    for node in ast.walk(part):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inner:
+            inner.update(map(id, ast.walk(node)))
+            text = " ".join(_text(node, module, constants()).split())
+            if re.match(r"(SELECT|UPDATE|DELETE|INSERT|WITH)\b", text):
+                yield text.replace("%s", "?")
+
+
+def test_every_statement_says_of_which_space_its_rows_are() -> None:
+    wrong = {
+        (place, text): missing
+        for place, text in statements()
+        if text not in OF_ALL_SPACES and (missing := without_space(translated(text).sql))
+    }
+    assert not wrong
