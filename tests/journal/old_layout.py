@@ -89,7 +89,11 @@ def _stored(path: Path) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, Any
     """The rows of fragments, each with its terms, and those of vectors."""
     with closing(SqliteDatabase(path)) as database, database.read() as reader:
         rows = list(reader.rows("SELECT id, space, entry, start, stop, block, slot FROM fragment"))
-        terms = blocks.terms_at(reader, [(int(row[5]), int(row[6])) for row in rows])
+        terms = [
+            of_row
+            for row in rows
+            for of_row in blocks.terms_at(reader, int(row[1]), [(int(row[5]), int(row[6]))])
+        ]
         vectors = [
             (number, model.id, space, fragment)
             for model in all_models(reader)

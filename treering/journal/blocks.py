@@ -332,13 +332,13 @@ def postings_of(reader: Reader, block: FragmentBlock, first: int, rows: Rows) ->
     return postings if wanted.all() else postings[wanted]
 
 
-def terms_at(reader: Reader, places: Sequence[tuple[int, int]]) -> list[Counts]:
-    """The terms of fragments, given as block and slot, sorted by term."""
+def terms_at(reader: Reader, space: int, places: Sequence[tuple[int, int]]) -> list[Counts]:
+    """The terms of fragments of a space, given as block and slot, sorted by term."""
     postings: dict[int, Postings] = {}
     terms: list[Counts] = []
     for identity, slot in places:
         if identity not in postings:
-            postings[identity] = read_postings(reader, _with_id(reader, reader.space, identity))
+            postings[identity] = read_postings(reader, _with_id(reader, space, identity))
         stored = postings[identity]
         stored = stored[(stored["slot"] == slot) & (stored["count"] > 0)]
         columns = np.stack([stored["term"], stored["count"].astype(np.uint32)], axis=1)

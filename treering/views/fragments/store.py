@@ -403,7 +403,7 @@ def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, T
     )
     if [(int(row[0]), int(row[1])) for row in rows] != [span for span, _ in pieces]:
         return False
-    stored = blocks.terms_at(reader, [(int(row[2]), int(row[3])) for row in rows])
+    stored = blocks.terms_at(reader, reader.space, [(int(row[2]), int(row[3])) for row in rows])
     return all(
         np.array_equal(of_slot, np.minimum(terms, [blocks.MOST_TERM, blocks.MAX_COUNT]))
         for of_slot, (_, terms) in zip(stored, pieces, strict=True)
