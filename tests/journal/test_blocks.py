@@ -205,7 +205,7 @@ def test_a_damaged_block_is_an_error_and_is_mended_by_writing_it_anew(damage: st
         if damage.endswith("block"):
             return
         held.rewrite({1, 2})
-        with file.read() as reader:
+        with held.database.read() as reader:
             assert terms_after(reader, held.space, 0) == held.terms
 
 

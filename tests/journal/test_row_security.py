@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ import pytest
 from psycopg.rows import TupleRow
 
 from tests.embedders import HashingEmbedder
+from tests.journal.test_named_spaces import OF_ALL_SPACES, OF_THE_WHOLE, without_space
 from tests.postgres_server import new_schema, server_url
 from tests.views.conftest import fill
 from treering import Memory
 from treering.errors import JournalError
 from treering.journal import staged
-from treering.journal.postgres import schema
+from treering.journal.postgres import schema, transaction
 from treering.journal.postgres.database import PostgresDatabase
+from treering.journal.postgres.dialect import PostgresStatement, translated
 from treering.journal.postgres.location import Location
 from treering.serve import keys
 
@@ -29,10 +32,14 @@ SPACES = ("ana", "ben's")
 
 @dataclass(frozen=True)
 class Tenants:
-    """Two spaces with rows in every table, and a connection that nothing binds."""
+    """Two spaces with rows in every table, and a connection that nothing binds.
+
+    ``statements`` are what was sent within their spaces to fill them.
+    """
 
     url: str
     superuser: psycopg.Connection[TupleRow]
+    statements: frozenset[str]
 
     def tables(self) -> list[str]:
         name = Location.of(self.url).schema
@@ -59,22 +66,36 @@ class Tenants:
 @pytest.fixture(scope="module")
 def tenants() -> Iterator[Tenants]:
     url = new_schema()
-    for space in SPACES:
-        with Memory.open(f"{url}&limit=5", space=space, embedder=HashingEmbedder()) as memory:
-            fill(memory)
-            memory.code.index("tests/views/plugin")
-            memory.forget(source="talk")
-            memory.settle()
-            keys.add(memory._database, space)
-            with memory._space.write() as writer:
-                intake = writer.insert(
-                    "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, 1, 1, '')",
-                    (space,),
-                )
-                staged.put(writer, space, intake, b"[]")
+    statements: set[str] = set()
+
+    def noted(sql: str) -> PostgresStatement:
+        statement = translated(sql)
+        statements.add(" ".join(statement.sql.split()))
+        return statement
+
+    with pytest.MonkeyPatch.context() as spied:
+        spied.setattr(transaction, "translated", noted)
+        for space in SPACES:
+            _fill(url, space)
     with closing(psycopg.connect(server_url(), autocommit=True)) as superuser:
         superuser.execute(f'SET search_path TO "{Location.of(url).schema}", public')
-        yield Tenants(url, superuser)
+        yield Tenants(url, superuser, frozenset(statements))
+
+
+def _fill(url: str, space: str) -> None:
+    with Memory.open(f"{url}&limit=5", space=space, embedder=HashingEmbedder()) as memory:
+        fill(memory)
+        memory.code.index("tests/views/plugin")
+        memory.forget(source="talk")
+        memory.settle()
+        memory.search("boat", source="letters/")
+        keys.add(memory._database, space)
+        with memory._space.write() as writer:
+            intake = writer.insert(
+                "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, 1, 1, '')",
+                (space,),
+            )
+            staged.put(writer, space, intake, b"[]")
 
 
 def test_every_table_is_protected_also_from_its_owner_or_is_of_no_space(tenants: Tenants) -> None:
@@ -85,6 +106,43 @@ def test_every_table_is_protected_also_from_its_owner_or_is_of_no_space(tenants:
     assert {name for name, is_protected in rows if not is_protected} == SHARED
     assert "nearest" in dict(rows)
     assert tenants.with_a_space() == set(tenants.tables()) - SHARED
+
+
+def test_every_key_and_index_begins_with_the_space(tenants: Tenants) -> None:
+    rows = tenants.superuser.execute(
+        "SELECT CAST(c.relname AS TEXT), CAST(x.relname AS TEXT), CAST(a.attname AS TEXT),"
+        " pg_get_expr(i.indpred, i.indrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
+        " JOIN pg_class x ON x.oid = i.indexrelid"
+        " LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+        " WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind = 'r'"
+    ).fetchall()
+    others = {
+        index: (table, condition)
+        for table, index, column, condition in rows
+        if column != "space" and table not in OF_THE_WHOLE
+    }
+    assert {table for table, _ in others.values()} == {"nearest"}
+    for space, condition in others.values():  # an index of neighbours is of one space alone
+        assert re.match(r"\(\(space = '?\d+'?", condition), (space, condition)
+
+
+def test_every_reference_to_rows_of_a_space_names_it(tenants: Tenants) -> None:
+    rows = tenants.superuser.execute(
+        "SELECT CAST(conrelid AS REGCLASS)::text, pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE contype = 'f' AND connamespace = CAST(current_schema() AS regnamespace)"
+    ).fetchall()
+    assert len(rows) > 30
+    for table, definition in rows:
+        target = re.search(r"REFERENCES (?:\w+\.)?(\w+)\(", definition)
+        assert target is not None
+        if target[1] not in OF_THE_WHOLE:
+            assert re.match(r"FOREIGN KEY \(space, .*REFERENCES .*\(space, ", definition), table
+
+
+def test_every_statement_of_a_space_says_which(tenants: Tenants) -> None:
+    assert len(tenants.statements) > 150
+    of_one = tenants.statements - OF_ALL_SPACES
+    assert not {sql: missing for sql in of_one if (missing := without_space(sql))}
 
 
 def test_a_query_without_a_condition_sees_the_rows_of_its_space_alone(tenants: Tenants) -> None:

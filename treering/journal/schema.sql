@@ -443,6 +443,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('fragment', 'fragment_by_space', '1000000 10000 1'),
     ('leaf', 'leaf_by_number', '1000000 10000 2'),
     ('leaf', 'leaf_by_digest', '1000000 10000 2'),
+    ('memo', 'sqlite_autoindex_memo_1', '1000000 1000 1'),
     ('statement', 'statement_by_slot', '1000000 10000 100 10'),
     ('superseded', 'superseded_by_slot', '1000000 10000 100 10'),
     ('block', 'block_by_space', '1000000 10000 1'),
