@@ -41,7 +41,7 @@ OF_SPACE: Final = "(of the space)"
 
 NUMBER: Final = r"(?:id|seq|entry|fragment|source|version|memo|block|older|newer|shown|reply)\b"
 ELSEWHERE: Final = re.compile(
-    r"pg_|nearest|unnest|generate_series|set_config|to_regclass|treering_"
+    r"…|string_agg|pg_|nearest|unnest|generate_series|set_config|to_regclass|treering_"
 )
 """What is of PostgreSQL alone, or is put together only when it is sent."""
 
