@@ -259,3 +259,36 @@ def test_what_stands_in_tables_of_version_19_is_given_its_space(
             assert reader.row("SELECT space FROM intake_slice") == ("ana",)
         with database.write("ana") as writer:
             assert writer.allot("block_postings", 8, 5) == 4
+
+
+def test_tables_of_other_packages_refer_to_an_entry_with_its_space_after_version_24(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = new_schema()
+    scripts = {number: script for number, script in schema._migrations().items() if number < 25}
+    monkeypatch.setattr(schema, "_migrations", lambda: scripts)
+    PostgresDatabase(url).close()
+    location = Location.of(url)
+    with psycopg.connect(location.conninfo) as owner:
+        owner.execute(f'SET search_path TO "{location.schema}"')
+        owner.execute(
+            "SELECT set_config('treering.all', 'on', true);"
+            " INSERT INTO space (id, name) VALUES (5, 'ana'), (6, 'ben');"
+            " INSERT INTO source (id, space, hash, name) VALUES (1, 5, '', 1), (2, 6, '', 1);"
+            " INSERT INTO entry (seq, space, id, source, position, digest, kind, added, body)"
+            " VALUES (1, 5, 'e', 1, 0, '', 'text', 0, 1), (2, 6, 'e', 2, 0, '', 'text', 0, 2);"
+            " CREATE TABLE shout (space BIGINT NOT NULL, word TEXT,"
+            "  entry BIGINT REFERENCES entry (seq) ON DELETE CASCADE);"
+            " CREATE TABLE echo (entry BIGINT REFERENCES entry (seq) DEFERRABLE);"
+            " INSERT INTO shout VALUES (5, 'BOAT', 1); INSERT INTO echo VALUES (1), (2)"
+        )
+    monkeypatch.undo()
+    with closing(PostgresDatabase(url)) as database:
+        with database.read("ben") as reader:  # the table without a space has one, and is protected
+            assert list(reader.rows("SELECT space, entry FROM echo")) == [(6, 2)]
+        with database.write("ana") as writer:
+            with pytest.raises(JournalError, match="foreign key"), writer.attempt():
+                writer.execute("INSERT INTO shout (space, entry) VALUES (5, 2)")
+            writer.execute("DELETE FROM echo WHERE entry = 1")
+            writer.execute("DELETE FROM entry WHERE space = 5 AND seq = 1")
+            assert writer.row("SELECT 1 FROM shout") is None

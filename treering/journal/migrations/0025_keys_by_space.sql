@@ -62,6 +62,7 @@ CREATE UNIQUE INDEX entry_by_space ON entry (space, seq);
 -- to all rows of one where that by number leads to a few. Rows of the table or index, rows of a
 -- space, and so on for each further column.
 ANALYZE sqlite_schema;
+DELETE FROM sqlite_stat1;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('entry', 'entry_by_space', '1000000 10000 1'),
     ('entry', 'sqlite_autoindex_entry_1', '1000000 10000 1'),
