@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 import treering
 from treering.journal import storage
 from treering.journal.dialect import SqliteDialect
@@ -30,7 +32,7 @@ OF_ALL_SPACES: Final = {
     "DELETE FROM vector_data WHERE data = zeroblob(length(data))",  # before all is written anew
     *storage._USED.values(),
 }
-COMPOSED: Final = {"read", "_replacements", "_load", "_FILE_SOURCE"}
+COMPOSED: Final = {"stored.read", "store._replacements", "store._load", "sources._FILE_SOURCE"}
 """Functions whose callers give the condition: what they send is looked at on a database."""
 
 GIVEN_BY_DEFAULT: Final = {"body", "label", "vector_data", "intake_slice"}
@@ -133,8 +135,9 @@ def statements() -> Iterator[tuple[str, str]]:
             continue  # of files alone
         for part in ast.parse(file.read_text("utf-8")).body:
             name = getattr(part, "name", "") or ast.unparse(part).split(" ")[0].rstrip(":")
-            if name not in COMPOSED:
-                yield from ((f"{file.stem}.{name}", text) for text in _texts(part, file))
+            place = f"{file.stem}.{name}"
+            if place not in COMPOSED:
+                yield from ((place, text) for text in _texts(part, file))
 
 
 def _texts(part: ast.stmt, file: Path) -> Iterator[str]:
@@ -176,7 +179,25 @@ def _reads_a_space(step: str, sql: str, at: int) -> bool:
     return re.search(rf"{match[1]}\.{NUMBER} {given}{alone}", sql) is not None
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT text FROM body WHERE id = ?",
+        "SELECT seq FROM entry WHERE source = ? AND seq IN (SELECT entry FROM fragment"
+        " WHERE space = ?)",
+        "SELECT e.id FROM entry e JOIN source s ON s.id = e.source WHERE e.space = ?",
+        "SELECT e.id FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source",
+        "UPDATE memo SET current = ? WHERE id = ?",
+        "DELETE FROM leaf WHERE fragment = ?",
+        "INSERT INTO memo_line (version, entry, covered) VALUES (?, ?, ?)",
+    ],
+)
+def test_a_statement_that_does_not_say_the_space_is_found(sql: str) -> None:
+    assert without_space(sql)
+
+
 def test_every_statement_says_of_which_space_its_rows_are() -> None:
+    assert sum(bool(_tables(text)) for _, text in statements()) > 250
     wrong = {
         (place, text): missing
         for place, text in statements()

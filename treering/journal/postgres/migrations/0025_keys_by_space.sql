@@ -3,7 +3,7 @@
 
 -- References name the number alone: all but those to what is of the whole memory go, and come back
 -- below. Those of tables of other packages are remembered.
-CREATE TEMP TABLE foreign_reference ON COMMIT DROP AS
+CREATE TABLE foreign_reference AS
 SELECT k.conrelid AS referrer, k.confrelid AS target, a.attname AS own, b.attname AS other,
     k.confdeltype = 'c' AS cascades
 FROM pg_constraint k
@@ -163,3 +163,4 @@ BEGIN
                        CASE WHEN of.cascades THEN 'ON DELETE CASCADE' ELSE '' END);
     END LOOP;
 END $$;
+DROP TABLE foreign_reference;
