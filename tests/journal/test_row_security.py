@@ -261,7 +261,7 @@ def test_what_stands_in_tables_of_version_19_is_given_its_space(
             assert writer.allot("block_postings", 8, 5) == 4
 
 
-def test_tables_of_other_packages_refer_to_an_entry_with_its_space_after_version_24(
+def test_tables_made_later_refer_to_rows_with_their_space_after_version_24(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     url = new_schema()
@@ -280,7 +280,11 @@ def test_tables_of_other_packages_refer_to_an_entry_with_its_space_after_version
             " CREATE TABLE shout (space BIGINT NOT NULL, word TEXT,"
             "  entry BIGINT REFERENCES entry (seq) ON DELETE CASCADE);"
             " CREATE TABLE echo (entry BIGINT REFERENCES entry (seq) DEFERRABLE);"
-            " INSERT INTO shout VALUES (5, 'BOAT', 1); INSERT INTO echo VALUES (1), (2)"
+            " INSERT INTO shout VALUES (5, 'BOAT', 1); INSERT INTO echo VALUES (1), (2);"
+            " CREATE TABLE nearest (number BIGINT PRIMARY KEY"
+            "  REFERENCES vector_data (id) ON DELETE CASCADE DEFERRABLE, space BIGINT NOT NULL);"
+            " INSERT INTO vector_data (id, space, data) VALUES (7, 5, '');"
+            " INSERT INTO nearest VALUES (7, 5)"
         )
     monkeypatch.undo()
     with closing(PostgresDatabase(url)) as database:
@@ -292,3 +296,12 @@ def test_tables_of_other_packages_refer_to_an_entry_with_its_space_after_version
             writer.execute("DELETE FROM echo WHERE entry = 1")
             writer.execute("DELETE FROM entry WHERE space = 5 AND seq = 1")
             assert writer.row("SELECT 1 FROM shout") is None
+            writer.execute("DELETE FROM vector_data WHERE space = 5 AND id = 7")
+            assert writer.row("SELECT 1 FROM nearest") is None
+    with psycopg.connect(location.conninfo) as owner:
+        keys_of_nearest = owner.execute(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype IN ('p', 'f')"
+            " AND conrelid = CAST(%s AS regclass) ORDER BY contype",
+            (f"{location.schema}.nearest",),
+        ).fetchall()
+    assert [str(key).count("(space, ") for (key,) in keys_of_nearest] == [2, 1]
