@@ -132,4 +132,5 @@ def test_what_nobody_wrote_is_no_part_of_a_change_that_is_checked() -> None:
 
 def test_a_long_word_of_digits_takes_as_long_as_its_length_to_have_its_terms() -> None:
     assert len(code_terms("parseHTTPHeader")) == 4  # the identifier and its words
-    assert seconds(lambda: code_terms("0123456789" * 2_000)) < 1.0  # it took five seconds, and 100,000 of them two minutes
+    # It took five seconds, and 100,000 digits two minutes.
+    assert seconds(lambda: code_terms("0123456789" * 2_000)) < 1.0
