@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.parallel import WORTHWHILE, for_each, for_each_piece
+from treering.scratch import lent
 from treering.search.terms import Terms
 
 K1 = 1.2
@@ -314,7 +315,7 @@ class Lexical:
         Or as much as ``shares`` say, one for each term of the query.
         """
         size = self._lengths.size
-        scores = np.zeros(size, dtype=np.float32)
+        scores: Floats = lent((size,))
         norms = self._norms()
         looked_up = self._looked_up(query[:, 0])
         idfs = [of_term.idf for of_term in looked_up]
@@ -325,6 +326,7 @@ class Lexical:
 
         def add(at: int) -> None:
             between = size * at // parts, size * (at + 1) // parts
+            scores[slice(*between)] = 0
             for idf, postings in zip(idfs, looked_up, strict=True):
                 for slots, counts in _in_pieces(postings, *between):
                     weights = counts.astype(np.float32)
