@@ -499,7 +499,8 @@ def test_relations_of_other_views_go_on_where_summaries_stand_among_the_texts(
     ]
     assert supported[0] == supported[1] == {message["content"] for message in messages(4, 1)}
     of_nodes = [hit.why.terms["topic"] for hit in both if hit.node is not None]
-    assert of_nodes and not any(of_nodes)
+    assert of_nodes
+    assert not any(of_nodes)
 
 
 def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memory) -> None:
