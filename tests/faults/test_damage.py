@@ -20,7 +20,6 @@ from treering import Memory
 from treering.errors import JournalCorrupt, JournalError, UnknownName
 from treering.journal.check import PAGE
 from treering.journal.damage import digest
-from treering.journal.open import open_database
 from treering.records import Entry
 from treering.views.memos import store as memos
 from treering.views.memos.record import Claim
@@ -288,9 +287,9 @@ def test_what_is_derived_and_damaged_is_an_error_that_says_what_to_do(
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "a.py").write_text("def spin():\n    return spin()\n")
     with open_memory() as memory:
-        with closing(open_database(path)) as database, database.write() as writer:
+        with memory._space.write() as writer:
             said = NewVersion("Ana", (Claim("Ana moved.", True),), "written", 0, (1,))
-            memos.add_version(writer, memos.create(writer, 1, "ana"), said)
+            memos.add_version(writer, memos.create(writer, writer.id, "ana"), said)
         memory.code.index(tmp_path / "code")
         use(memory)
     with closing(sqlite3.connect(path)) as connection:

@@ -33,6 +33,7 @@ from treering.search.relations.asked import (
     FollowUp,
     NamedSource,
     Parts,
+    Persona,
     ReplyTo,
     Role,
     When,
@@ -60,7 +61,7 @@ PASSED_ON = 0.001
 
 UNSURE = tuple(
     relation().name
-    for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo, FollowUp)
+    for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo, Persona, FollowUp)
 )
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 

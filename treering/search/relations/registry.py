@@ -11,6 +11,7 @@ from treering.search.relations.asked import (
     FollowUp,
     NamedSource,
     Parts,
+    Persona,
     ReplyTo,
     Role,
     When,
@@ -43,6 +44,7 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "parts": Parts,
     "source": NamedSource,
     "reply": ReplyTo,
+    "persona": Persona,
     "follow-up": FollowUp,
 }
 
