@@ -124,6 +124,33 @@ def test_an_entry_that_was_changed_in_the_file_is_named_and_not_given_out(
         assert len(list(memory.entries())) == others
 
 
+@pytest.mark.parametrize(("column", "value"), [("text", "Altered."), ("text", b"\xff\xfe")])
+def test_a_search_finds_all_but_what_is_damaged_and_says_so(
+    stored: dict[str, Entry],
+    column: str,
+    value: Any,
+    open_memory: Open,
+    path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with open_memory() as memory:
+        before = memory.search("Lisbon newt", k=6)
+        bad = {before[0].entry_id, before[2].entry_id}
+    for entry_id in bad:
+        alter(path, column, value, entry_id)
+
+    with open_memory() as memory:
+        after = [hit.entry_id for hit in memory.search("Lisbon newt", k=4)]
+        assert after == [hit.entry_id for hit in before if hit.entry_id not in bad]
+        assert any(entry_id in caplog.text for entry_id in bad)
+        assert "treering doctor" in caplog.text
+        passages = memory.context("Lisbon newt", budget=200).passages
+        shown = {hit.entry_id for passage in passages for hit in passage.hits}
+    assert shown
+    assert not shown & bad
+    assert "Altered" not in str(passages)
+
+
 USES: list[Callable[[Memory, str], object]] = [
     lambda memory, entry_id: memory.get(entry_id),
     lambda memory, _: list(memory.entries()),

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from treering.arrays import Codes
-from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
+from treering.errors import EntryCorrupt, FilterError, InputError, UnknownName
 from treering.journal import damage, labels, stored, supersession
 from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
@@ -412,10 +412,10 @@ def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
 
 
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
-    """Entries by sequence number that other rows refer to. Raises JournalCorrupt if one is gone."""
+    """Entries by sequence number that other rows refer to. Raises EntryCorrupt if one is gone."""
     entry_by_seq = by_seq(reader, seqs)
     if missing := set(seqs) - entry_by_seq.keys():
-        raise JournalCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}")
+        raise EntryCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}", missing)
     return entry_by_seq
 
 
