@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -54,6 +55,7 @@ def pytest_configure() -> None:
     """
     if "TMPDIR" not in os.environ and _room(IN_MEMORY) >= ROOM_IN_MEMORY:
         os.environ["TMPDIR"] = str(IN_MEMORY)
+        tempfile.tempdir = None  # an import may have asked for the folder before
     # Tests start hundreds of processes. Where compiled modules may not be kept, each compiles
     # treering anew, which costs as much as the rest of its start, and each run all tests.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
