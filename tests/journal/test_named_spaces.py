@@ -166,6 +166,19 @@ def test_a_file_finds_rows_by_their_number_although_statements_name_the_space(
     assert not wrong
 
 
+def test_a_file_finds_entries_of_a_family_of_sources_by_these(tmp_path: Path) -> None:
+    """Not by all entries of a space, though these come in the order that is asked for."""
+    plans: dict[str, str] = {}
+    with closing(SqliteDatabase(tmp_path / "life.db")) as database, database.read() as reader:
+        for _, text in statements():
+            if re.search(r"\bFROM entry e JOIN source s\b.*\bs\.family = ", text):
+                marks = ["[1]"] * text.count("?")
+                first = next(iter(reader.rows(f"EXPLAIN QUERY PLAN {text}", marks)))
+                plans[text] = str(first[3])
+    assert plans
+    assert all(" source_by_family (" in step for step in plans.values()), plans
+
+
 def _reads_a_space(step: str, sql: str, at: int) -> bool:
     """Whether a step of a plan reads all of a space of what the statement names by number.
 
