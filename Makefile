@@ -23,8 +23,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
 
+# Two processes, as many as the smallest machine that we test on has cores: most of what one of them
+# does is to wait for another program. The tests of a file stay together.
 test: lint browser hermes
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 # The page is tested in a real Chromium; where none can be installed, a closing line says so.
 browser: $(STAMP)
@@ -40,6 +42,10 @@ test-ray: $(STAMP)
 # a minute: there they are checked of the files that are not committed.
 CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments views memory facts \
 	test_public.py test_structure.py test_map.py)
+# Of these each test starts processes, reads the whole package, or takes an old file over.
+SLOW_TESTS := $(addprefix --ignore=tests/,journal/test_named_spaces.py journal/test_opened.py \
+	journal/test_row_security.py journal/test_sqlite_faults.py journal/test_takeover.py \
+	memory/test_copying.py memory/test_minilm.py memory/test_scrubbing.py views/test_rebuild_killed.py)
 
 quick: $(STAMP)
 	$(VENV)/bin/ruff check .
@@ -47,7 +53,8 @@ quick: $(STAMP)
 	@if [ -d .mypy_cache ]; then $(VENV)/bin/mypy; else \
 		git ls-files --modified --others --exclude-standard -- 'treering/*.py' 'tests/*.py' 'tools/*.py' \
 			| xargs -r $(VENV)/bin/mypy --cache-dir=/dev/null; fi
-	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick -k "not postgres" $(CORE_TESTS)
+	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick -k "not postgres" $(SLOW_TESTS) \
+		$(CORE_TESTS)
 
 # Hermes Agent needs exactly other versions of what treering needs, too. So it lies beside the rest,
 # where its tests look for it, and without all that it needs to run.

@@ -95,6 +95,7 @@ class {name}:
 '''
 _OWN_IMPORTS: Final[Mapping[str, set[str]]] = {
     "collections.abc": {"AsyncIterator"},
+    "treering.aio.opening": {"opened"},
     "treering.aio.paging": {"paged"},
     "treering.aio.chat_stream": {"AsyncChatStream"},
     "types": {"TracebackType"},
@@ -162,16 +163,17 @@ def _body(method: ast.FunctionDef, this: str) -> tuple[str, str]:
     passed = ", ".join(_passed_on(method.args))
     twin = _BY_SOURCE[returns].name if returns in _BY_SOURCE else ""
     if name == "open":
-        return f"return cls(await asyncio.to_thread(lambda: Memory.open({passed})))", returns
+        return f"return cls(await opened(lambda: Memory.open({passed})))", returns
     if _is_property(method) and twin:  # a view
         return f"return {twin}(lambda: {this}.{name})", twin
     if _is_property(method):  # a value that needs no work
         return f"return {this}.{name}", returns
     if returns.startswith("Iterator["):
         return f"return paged({this}.{name}({passed}))", f"Async{returns}"
-    call = f"await asyncio.to_thread(lambda: {this}.{name}({passed}))"
     if returns == "ChatStream":
+        call = f"await opened(lambda: {this}.{name}({passed}))"
         return f"return AsyncChatStream({call})", "AsyncChatStream"
+    call = f"await asyncio.to_thread(lambda: {this}.{name}({passed}))"
     if twin:
         return f"view = {call}\nreturn {twin}(lambda: view)", twin
     return f"return {call}", returns

@@ -40,13 +40,21 @@ def migrate(connection: sqlite3.Connection, newest: int) -> None:
 
 
 def statements(path: Path) -> Iterator[str]:
-    """What makes the tables and indexes of a file, in the order in which they were made."""
+    """What makes the tables and indexes of a file, in the order in which they were made, and tells
+    SQLite of their sizes."""
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute(
             "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
             " ORDER BY rowid"
         ).fetchall()
+        statistics = connection.execute("SELECT tbl, idx, stat FROM sqlite_stat1").fetchall()
     yield from (f"{sql};\n" for (sql,) in rows)
+    values = ",\n    ".join(
+        f"('{table}', '{index}', '{stat}')" for table, index, stat in statistics
+    )
+    yield "ANALYZE sqlite_schema;\n"
+    yield f"INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES\n    {values};\n"
+    yield "ANALYZE sqlite_schema;\n"
 
 
 def generate() -> str:

@@ -61,7 +61,18 @@ def zeros_in_large_pages(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     size = prod(shape) * np.dtype(dtype).itemsize
     if sys.platform != "linux" or size < LARGE_PAGE:
         return np.zeros(shape, dtype=dtype)
+    return np.frombuffer(room_of(size), dtype=dtype, count=prod(shape)).reshape(shape)
+
+
+def room_of(size: int) -> mmap.mmap:
+    """Memory for so many bytes, all 0, in large pages where the system has them.
+
+    A forked process has its own copy of it.
+    """
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
     room = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with suppress(OSError):  # a kernel without them
-        room.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(room, dtype=dtype, count=prod(shape)).reshape(shape)
+    if sys.platform == "linux":
+        with suppress(OSError):  # a kernel without them
+            room.madvise(mmap.MADV_HUGEPAGE)
+    return room

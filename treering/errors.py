@@ -8,6 +8,7 @@
     │   └── FilterError
     ├── JournalError          the database file
     │   ├── JournalCorrupt
+    │   │   └── EntryCorrupt      entries are not what was stored; the others can be read
     │   ├── JournalBusy
     │   │   └── JournalConflict   the server ended a change in favour of another one
     │   ├── JournalFull
@@ -35,6 +36,8 @@ A message names the bad value, what is allowed and the next step.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 class TreeringError(Exception):
@@ -67,6 +70,17 @@ class JournalError(TreeringError):
 
 class JournalCorrupt(JournalError):
     """The file is not a treering database, or is damaged."""
+
+
+class EntryCorrupt(JournalCorrupt):
+    """Entries are not what was stored; all others can be read.
+
+    ``rows`` are their sequence numbers.
+    """
+
+    def __init__(self, message: str, rows: Iterable[int] = ()) -> None:
+        super().__init__(message)
+        self.rows = frozenset(rows)
 
 
 class JournalBusy(JournalError):

@@ -18,6 +18,7 @@ from typing import BinaryIO
 from treering.errors import InputError
 from treering.journal import opened
 
+_SHOWN_CHARS = 200  # of a path in a message
 REASON = "the memory itself"
 """Why a file was left out."""
 
@@ -31,6 +32,18 @@ def refuse_memory(path: Path) -> None:
     """Raise InputError if a path leads to a database that is open here, or its log."""
     if is_memory(path):
         raise InputError(f"{path} is {REASON}; give another file")
+
+
+@contextmanager
+def looking_at(path: Path) -> Iterator[None]:
+    """Turn what the system says of a path that cannot be looked at into InputError."""
+    try:
+        yield
+    except OSError as error:
+        name = f"{str(path)[:_SHOWN_CHARS]}…" if len(str(path)) > _SHOWN_CHARS else str(path)
+        raise InputError(
+            f"{name!r} cannot be read ({error.strerror}); give a file or folder that can be"
+        ) from error
 
 
 @contextmanager

@@ -57,6 +57,7 @@ from treering.records import (
     Receipt,
     Stats,
 )
+from treering.scratch import POOL
 from treering.search.brief import Brief, compose
 from treering.search.compression.contexts import compressed
 from treering.search.compression.contract import Compressor, CompressorName, check_rate
@@ -194,6 +195,7 @@ class Memory:
         """Close the file; a second call does nothing."""
         self._account.close()
         self._database.close()
+        POOL.clear()
 
     def __enter__(self) -> Self:
         return self

@@ -3,7 +3,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from tools.generate_async import FOLDER, TWINS, Twin, generate
-from treering import AsyncMemory
+from treering import AsyncMemory, Memory
 from treering.aio.paging import PAGE
+from treering.arrays import Floats
 from treering.errors import InputError, JournalError
+from treering.llm.scripted import ScriptedLLM
 
 Test = Callable[[AsyncMemory], Coroutine[Any, Any, None]]
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -44,7 +47,7 @@ def test_the_generated_modules_are_up_to_date() -> None:
     generated = generate()
     for path, source in generated.items():
         assert path.read_text("utf-8") == source, "run: python -m tools.generate_async"
-    by_hand = {FOLDER / f"{name}.py" for name in ("__init__", "chat_stream", "paging")}
+    by_hand = {FOLDER / f"{name}.py" for name in ("__init__", "chat_stream", "opening", "paging")}
     assert set(FOLDER.glob("*.py")) == generated.keys() | by_hand
 
 
@@ -183,6 +186,96 @@ def test_a_cancelled_add_is_added_as_a_whole(run: Callable[[Test], None]) -> Non
         assert [hit.text for hit in await memory.search("otter")] == ["The otter sleeps."]
 
     run(test)
+
+
+class Gate:
+    """Holds up the threads that come to it until it is opened."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+
+    def wait(self, *_: object) -> None:
+        self.reached.set()
+        assert self.opened.wait(60)
+
+
+def test_a_chat_that_is_cancelled_before_it_streams_keeps_its_message_once(tmp_path: Path) -> None:
+    gate, llm = Gate(), ScriptedLLM(["In the river."])
+
+    async def test() -> None:
+        loop, reached = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_default_executor(ThreadPoolExecutor(1))  # a call begins when the last one is over
+
+        def held_up(texts: Sequence[str], vectors: Floats) -> Floats:
+            if texts == ["Where is the otter?"]:
+                loop.call_soon_threadsafe(reached.set)
+                gate.wait()
+            return vectors
+
+        embedder = HashingEmbedder(tamper=held_up)
+        async with await AsyncMemory.open(tmp_path / "a.db", embedder=embedder, llm=llm) as memory:
+            await memory.add("The otter sleeps in the river.")
+            asked = asyncio.create_task(memory.chat_stream("Where is the otter?"))
+            await reached.wait()
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+            gate.opened.set()
+            async with await memory.chat_stream("Where is the otter?") as stream:
+                assert [piece async for piece in stream]
+            roles = [entry.role async for entry in memory.entries(source="chat")]
+            assert roles == ["user", "assistant"]
+
+    asyncio.run(test())
+
+
+def test_a_memory_whose_opening_is_cancelled_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, closed = Gate(), threading.Event()
+
+    class Opened:
+        def close(self) -> None:
+            closed.set()
+
+    def slow(*_: object, **__: object) -> Opened:
+        gate.wait()
+        return Opened()
+
+    async def test() -> None:
+        monkeypatch.setattr(Memory, "open", slow)
+        opening = asyncio.create_task(AsyncMemory.open("life.db"))
+        assert await asyncio.to_thread(gate.reached.wait, 60)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        gate.opened.set()
+        assert await asyncio.to_thread(closed.wait, 60)
+
+    asyncio.run(test())
+
+
+def test_a_piece_of_a_reply_that_was_waited_for_in_vain_comes_with_the_next_wait(
+    tmp_path: Path,
+) -> None:
+    gate = Gate()
+    llm = ScriptedLLM(["In the river."], before_reply=gate.wait)
+
+    async def test() -> None:
+        async with (
+            await AsyncMemory.open(
+                tmp_path / "a.db", embedder=HashingEmbedder(), llm=llm
+            ) as memory,
+            await memory.chat_stream("Where is the otter?") as stream,
+        ):
+            first = asyncio.create_task(anext(stream))
+            assert await asyncio.to_thread(gate.reached.wait, 60)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            gate.opened.set()
+            assert "".join([piece async for piece in stream]) == "In the river."
+
+    asyncio.run(test())
 
 
 def test_errors_are_those_of_memory(run: Callable[[Test], None]) -> None:

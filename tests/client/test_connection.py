@@ -7,6 +7,7 @@ import pytest
 
 from treering import errors
 from treering.client.connection import ATTEMPTS, Connection, error_of
+from treering.client.memory import RemoteMemory
 from treering.errors import InputError, ServerError, ServerUnavailable, TreeringError
 from treering.records import Receipt
 from treering.serve import problems
@@ -44,6 +45,19 @@ def test_a_busy_server_is_asked_again() -> None:
     assert server.pauses == [3.0, 1.0]
     assert {one.content for one in server.requests} == {b'{"text":"x"}'}
     assert {one.headers["authorization"] for one in server.requests} == {"Bearer tr_key"}
+
+
+def test_a_chat_that_is_sent_again_is_marked_as_the_same_one() -> None:
+    answer = (
+        b'{"text": "Hello.", "usage": {"prompt_tokens": 1, "completion_tokens": 1}, "model": ""}'
+    )
+    responses = [busy(), httpx2.Response(200, content=answer)]
+    server = Server([*responses, *responses])
+    memory = RemoteMemory(server.connection)
+    memory.chat("I am Ana.")
+    memory.chat("I am Ana.")
+    first, again, second, _ = (one.headers["idempotency-key"] for one in server.requests)
+    assert first == again != second
 
 
 def test_one_that_stays_busy_is_given_up_on() -> None:

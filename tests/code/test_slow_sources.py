@@ -12,6 +12,7 @@ from tests.code.working import commit, repository
 from tests.conftest import Open
 from treering import Memory
 from treering.records import Skipped
+from treering.views.code.index.code_index import code_terms
 from treering.views.code.index.indexing import TOO_DEEP
 from treering.views.code.parse.pieces import pieces
 from treering.views.code.parse.source_files import MAX_BYTES
@@ -127,3 +128,9 @@ def test_what_nobody_wrote_is_no_part_of_a_change_that_is_checked() -> None:
     assert pieces("shop.js", "function f() { return 1; }\n")
     assert pieces("bundle.js", f"var a = [{'1,' * 400}];\nfunction f() {{ return 1; }}") == {}
     assert pieces("large.js", "function f() { return 1; }\n" * (MAX_BYTES // 20)) == {}
+
+
+def test_a_long_word_of_digits_takes_as_long_as_its_length_to_have_its_terms() -> None:
+    assert len(code_terms("parseHTTPHeader")) == 4  # the identifier and its words
+    # It took five seconds, and 100,000 digits two minutes.
+    assert seconds(lambda: code_terms("0123456789" * 2_000)) < 1.0

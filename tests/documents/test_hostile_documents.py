@@ -199,3 +199,20 @@ def test_nothing_of_the_folder_that_is_added_is_run(
     monkeypatch.chdir(folder)
     assert memory.add(folder).added == 4
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX ends a process by a timer")
+def test_the_process_that_reads_is_not_ended_while_it_waits_for_the_next_document() -> None:
+    code = (
+        "import io, signal\n"
+        "from treering.ingest.documents import formats, worker\n"
+        'requests = io.BytesIO(b\'{"format": "none", "bytes": 0}\\n\')\n'
+        "answers = io.StringIO()\n"
+        "worker.answer_all(requests, answers, formats.Limits())\n"
+        "print(answers.getvalue(), signal.getitimer(signal.ITIMER_REAL)[0])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert '"end"' in done.stdout
+    assert done.stdout.split()[-1] == "0.0"

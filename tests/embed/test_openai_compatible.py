@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.llm import chat_server as server
@@ -18,3 +20,13 @@ def test_a_redirect_is_not_followed_and_the_texts_go_nowhere_else(
         with server.playing(sends_on) as played, pytest.raises(EmbeddingError, match="gave no"):
             OpenAIEmbedder(f"model@{played.url}").embed(["a secret"])
         assert elsewhere.requests == []
+
+
+def test_openai_settings_of_the_environment_do_not_reach_another_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "not-for-you")
+    with server.playing(server.fails(400)) as played, pytest.raises(EmbeddingError):
+        OpenAIEmbedder(f"model@{played.url}").embed(["a text"])
+    assert "not-for-you" not in json.dumps(played.requests[0].headers)

@@ -20,7 +20,6 @@ from treering import Memory
 from treering.errors import JournalCorrupt, JournalError, UnknownName
 from treering.journal.check import PAGE
 from treering.journal.damage import digest
-from treering.journal.open import open_database
 from treering.records import Entry
 from treering.views.memos import store as memos
 from treering.views.memos.record import Claim
@@ -123,6 +122,33 @@ def test_an_entry_that_was_changed_in_the_file_is_named_and_not_given_out(
         memory.forget(entry_id)
         assert memory.check() == []
         assert len(list(memory.entries())) == others
+
+
+@pytest.mark.parametrize(("column", "value"), [("text", "Altered."), ("text", b"\xff\xfe")])
+def test_a_search_finds_all_but_what_is_damaged_and_says_so(
+    stored: dict[str, Entry],
+    column: str,
+    value: Any,
+    open_memory: Open,
+    path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with open_memory() as memory:
+        before = memory.search("Lisbon newt", k=6)
+        bad = {before[0].entry_id, before[2].entry_id}
+    for entry_id in bad:
+        alter(path, column, value, entry_id)
+
+    with open_memory() as memory:
+        after = [hit.entry_id for hit in memory.search("Lisbon newt", k=4)]
+        assert after == [hit.entry_id for hit in before if hit.entry_id not in bad]
+        assert any(entry_id in caplog.text for entry_id in bad)
+        assert "treering doctor" in caplog.text
+        passages = memory.context("Lisbon newt", budget=200).passages
+        shown = {hit.entry_id for passage in passages for hit in passage.hits}
+    assert shown
+    assert not shown & bad
+    assert "Altered" not in str(passages)
 
 
 USES: list[Callable[[Memory, str], object]] = [
@@ -261,9 +287,9 @@ def test_what_is_derived_and_damaged_is_an_error_that_says_what_to_do(
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "a.py").write_text("def spin():\n    return spin()\n")
     with open_memory() as memory:
-        with closing(open_database(path)) as database, database.write() as writer:
+        with memory._space.write() as writer:
             said = NewVersion("Ana", (Claim("Ana moved.", True),), "written", 0, (1,))
-            memos.add_version(writer, memos.create(writer, 1, "ana"), said)
+            memos.add_version(writer, memos.create(writer, writer.id, "ana"), said)
         memory.code.index(tmp_path / "code")
         use(memory)
     with closing(sqlite3.connect(path)) as connection:

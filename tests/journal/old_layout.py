@@ -21,6 +21,7 @@ VERSION = 13
 LISTED_VERSION = 18
 LISTED = ("fragment", "vector", "term_list")
 BLOCKS = ("block", "block_rows", "block_postings", "vector_block", "vector_block_data")
+WITHOUT_SPACE = ("memo_line", "reply_shown", "code_relation")
 OLD = ("source", "entry", "fragment", "vector")
 NEW = ("body", "label", "term_list", "vector_data", "work_error", "storage")
 LATER = ("serve_closed", "reply_shown", "supersession", "intake_slice", "intake")
@@ -72,6 +73,8 @@ def write_back_to_lists(path: Path) -> None:
         connection.execute("BEGIN")
         for table in ("fragment", *BLOCKS):
             connection.execute(f"DROP TABLE {table}")
+        for table in WITHOUT_SPACE:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN space")
         for statement in _statements("0014_heap.sql", LISTED):
             connection.execute(statement)
         for *columns, data in fragments:
@@ -89,7 +92,11 @@ def _stored(path: Path) -> tuple[list[tuple[Any, ...]], list[tuple[int, int, Any
     """The rows of fragments, each with its terms, and those of vectors."""
     with closing(SqliteDatabase(path)) as database, database.read() as reader:
         rows = list(reader.rows("SELECT id, space, entry, start, stop, block, slot FROM fragment"))
-        terms = blocks.terms_at(reader, [(int(row[5]), int(row[6])) for row in rows])
+        terms = [
+            of_row
+            for row in rows
+            for of_row in blocks.terms_at(reader, int(row[1]), [(int(row[5]), int(row[6]))])
+        ]
         vectors = [
             (number, model.id, space, fragment)
             for model in all_models(reader)

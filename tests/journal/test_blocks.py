@@ -17,7 +17,7 @@ from treering.embed.quantised import quantised
 from treering.errors import JournalCorrupt
 from treering.journal import blocks, vector_blocks
 from treering.journal.contract import Reader, Writer
-from treering.journal.space import EmbeddingModel, register_model
+from treering.journal.space import EmbeddingModel, Space, register_model
 from treering.journal.sqlite import SqliteDatabase
 
 WIDTH = 8
@@ -33,15 +33,15 @@ class Blocks:
     """Fragments of one space in blocks, and beside them what is expected of each."""
 
     def __init__(self, database: SqliteDatabase) -> None:
-        self.database = database
+        self.database = Space(database, "here")
         self.terms: dict[int, list[tuple[int, int]]] = {}
         self.vectors: dict[int, bytes] = {}
         self.places: dict[int, tuple[int, int]] = {}
         self.gone: list[bytes] = []
         self._last = 0
         self._rng = np.random.default_rng(0)
-        with database.write() as writer:
-            self.space = writer.insert("INSERT INTO space (name) VALUES (?)", ("here",))
+        with self.database.write() as writer:
+            self.space = writer.id
             self.model = register_model(writer, "hashing", WIDTH)
 
     def add(self, sizes: list[int]) -> None:
@@ -149,7 +149,7 @@ def test_what_blocks_hold_is_what_came_and_did_not_go(
         held = Blocks(file)
         for name, what in steps:
             getattr(held, name)(what)
-        with file.read() as reader:
+        with held.database.read() as reader:
             later = {f: of for f, of in held.terms.items() if f > mark}
             assert terms_after(reader, held.space, 0) == held.terms
             assert terms_after(reader, held.space, mark) == later
@@ -196,16 +196,16 @@ def test_a_damaged_block_is_an_error_and_is_mended_by_writing_it_anew(damage: st
             writer.execute(damage)
 
         def read(reader: Reader | Writer) -> None:
-            assert blocks.terms_at(reader, list(held.places.values()))
+            assert blocks.terms_at(reader, held.space, list(held.places.values()))
             for block in blocks.after(reader, held.space, 0):
                 blocks.read_rows(reader, block)
 
-        with file.read() as reader, pytest.raises(JournalCorrupt):
+        with held.database.read() as reader, pytest.raises(JournalCorrupt):
             read(reader)
         if damage.endswith("block"):
             return
         held.rewrite({1, 2})
-        with file.read() as reader:
+        with held.database.read() as reader:
             assert terms_after(reader, held.space, 0) == held.terms
 
 
@@ -213,12 +213,12 @@ def test_a_part_that_is_not_there_is_read_as_nothing_and_not_written() -> None:
     with database() as file:
         with file.write() as writer:
             writer.execute("INSERT INTO block_rows (id, data) VALUES (1, x'00112233')")
-            writer.patch("block_rows", "data", 1, [(1, b"\xaa"), (3, b"\xbb")])
+            writer.patch("block_rows", "data", (1, 1), [(1, b"\xaa"), (3, b"\xbb")])
         with file.read() as reader:
-            assert reader.part("block_rows", "data", 1, 0, 9) == b"\x00\xaa\x22\xbb"
-            assert reader.part("block_rows", "data", 1, 2, 1) == b"\x22"
-            assert reader.part("block_rows", "data", 1, 9, 1) == b""
-            assert reader.part("block_rows", "data", 2, 0, 9) == b""
+            assert reader.part("block_rows", "data", (1, 1), 0, 9) == b"\x00\xaa\x22\xbb"
+            assert reader.part("block_rows", "data", (1, 1), 2, 1) == b"\x22"
+            assert reader.part("block_rows", "data", (1, 1), 9, 1) == b""
+            assert reader.part("block_rows", "data", (1, 2), 0, 9) == b""
         for row, start in ((2, 0), (1, 4)):
             with file.write() as writer, pytest.raises(JournalCorrupt):
-                writer.patch("block_rows", "data", row, [(start, b"\xcc")])
+                writer.patch("block_rows", "data", (1, row), [(start, b"\xcc")])

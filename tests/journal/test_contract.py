@@ -213,7 +213,7 @@ def test_scrub_removes_what_was_blanked_and_what_was_deleted_from_its_tables(
         with database.write() as writer:
             writer.many("DELETE FROM word WHERE text = ?", ((word,) for word in gone[start:][:100]))
             places = [words.index(word) + 1 for word in gone[start:][:100]]
-            writer.blank("label", ["text"], places)
+            writer.blank("label", ["text"], 1, places)
     assert database.scrub(["word", "no table"])
     stored_bytes = b"".join(file.read_bytes() for file in path.parent.iterdir())
     for word in gone:
@@ -276,51 +276,52 @@ def test_large_values_are_read_and_overwritten_in_part(database: Database) -> No
     rng = np.random.default_rng(7)
     expected: dict[int, bytearray] = {}
     put(database, "life")
+    space = 1
     with database.write("life") as writer:
         for size in (0, 1, 1_999, 2_000, 2_001, 9_000):
-            expected[writer.allot("block_postings", size)] = bytearray(size)
+            expected[writer.allot("block_postings", size, space)] = bytearray(size)
     with database.write("life") as writer:
         for identity, value in expected.items():
             places = rng.integers(0, max(len(value), 1), 30).tolist()
             patches = [(place, rng.bytes(min(900, len(value) - place))) for place in places]
             for place, data in patches:
                 value[place : place + len(data)] = data
-            writer.patch("block_postings", "data", identity, patches)
+            writer.patch("block_postings", "data", (space, identity), patches)
     with database.read() as reader:
         for identity, value in expected.items():
-            assert reader.extent("block_postings", identity) == len(value)
+            assert reader.extent("block_postings", (space, identity)) == len(value)
             for start, size in ((0, 9_999), (1_990, 20), (2_000, 1), (8_999, 5), (9_000, 5)):
-                part = reader.part("block_postings", "data", identity, start, size)
+                part = reader.part("block_postings", "data", (space, identity), start, size)
                 assert part == bytes(value[start : start + size])
-        assert reader.extent("block_postings", 99) is None
-        assert reader.part("block_postings", "data", 99, 0, 5) == b""
+        assert reader.extent("block_postings", (space, 99)) is None
+        assert reader.part("block_postings", "data", (space, 99), 0, 5) == b""
     for where, start in ((identity, 8_999), (99, 0)):
         with pytest.raises(JournalCorrupt), database.write() as writer:
-            writer.patch("block_postings", "data", where, [(0, b"lost"), (start, b"xx")])
+            writer.patch("block_postings", "data", (space, where), [(0, b"lost"), (start, b"xx")])
     with database.write("life") as writer:
-        assert writer.allot("block_rows", 5, 77) == 77
-        writer.blank("block_postings", ("data",), [identity])
+        assert writer.allot("block_rows", 5, space, 77) == 77
+        writer.blank("block_postings", ("data",), space, [identity])
     with database.read() as reader:
-        assert not any(reader.part("block_postings", "data", identity, 0, 9_000))
+        assert not any(reader.part("block_postings", "data", (space, identity), 0, 9_000))
 
 
 def test_parts_of_a_value_are_read_and_overwritten(database: Database) -> None:
     many = [(place, b"-") for place in range(100, 300, 2)]
     with database.write() as writer:
-        writer.execute("CREATE TABLE word (id INTEGER PRIMARY KEY, data BLOB)")
-        identity = writer.insert("INSERT INTO word (data) VALUES (?)", (bytes(300),))
-        writer.patch("word", "data", identity, [(2, b"abc"), (4, b"yz"), (299, b"!"), *many])
-        writer.patch("word", "data", identity, [])
+        writer.execute("CREATE TABLE word (id INTEGER PRIMARY KEY, space INTEGER, data BLOB)")
+        identity = writer.insert("INSERT INTO word (space, data) VALUES (1, ?)", (bytes(300),))
+        writer.patch("word", "data", (1, identity), [(2, b"abc"), (4, b"yz"), (299, b"!"), *many])
+        writer.patch("word", "data", (1, identity), [])
     with database.read() as reader:
-        assert reader.part("word", "data", identity, 0, 8) == b"\0\0abyz\0\0"
-        assert reader.part("word", "data", identity, 296, 99) == b"-\0-!"
-        assert reader.part("word", "data", identity, 300, 1) == b""
-        assert reader.part("word", "data", identity + 1, 0, 1) == b""
+        assert reader.part("word", "data", (1, identity), 0, 8) == b"\0\0abyz\0\0"
+        assert reader.part("word", "data", (1, identity), 296, 99) == b"-\0-!"
+        assert reader.part("word", "data", (1, identity), 300, 1) == b""
+        assert reader.part("word", "data", (1, identity + 1), 0, 1) == b""
     for where, start in ((identity, 300), (identity + 1, 0)):
         with pytest.raises(JournalCorrupt), database.write() as writer:
-            writer.patch("word", "data", where, [(0, b"lost"), (start, b"x")])
+            writer.patch("word", "data", (1, where), [(0, b"lost"), (start, b"x")])
     with database.read() as reader:
-        assert reader.part("word", "data", identity, 0, 4) == b"\0\0ab"
+        assert reader.part("word", "data", (1, identity), 0, 4) == b"\0\0ab"
 
 
 def test_a_sound_database_has_no_findings_and_a_size(database: Database) -> None:

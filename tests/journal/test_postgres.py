@@ -28,6 +28,7 @@ from treering.errors import (
 from treering.journal import open as opening
 from treering.journal import schema as sqlite_schema
 from treering.journal import storage
+from treering.journal.contract import ForeignKey, StoredTable
 from treering.journal.open import open_database
 from treering.journal.postgres import database as postgres_database
 from treering.journal.postgres import schema
@@ -220,6 +221,11 @@ def test_both_engines_have_migrations_up_to_the_same_number() -> None:
     assert max(schema._migrations()) == sqlite_schema.newest()
 
 
+def _by_number(table: StoredTable) -> set[ForeignKey]:
+    """What a table refers to, but for the space that a server's references name, too."""
+    return {link for link in table.references if link.column != "space" or link.target == "space"}
+
+
 def test_both_engines_make_the_same_tables(opened: PostgresDatabase, tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "life.db")) as file, file.read() as reader:
         in_file = {table.name: table for table in reader.tables()}
@@ -234,7 +240,7 @@ def test_both_engines_make_the_same_tables(opened: PostgresDatabase, tmp_path: P
     for name, table in there.items():
         assert sorted(table.columns) == sorted(in_file[name].columns), name
         assert table.texts == in_file[name].texts, name
-        assert set(table.references) == set(in_file[name].references), name
+        assert _by_number(table) == _by_number(in_file[name]), name
 
 
 # ---------------------------------------------------------------------- schemas

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,13 +12,15 @@ import pytest
 from psycopg.rows import TupleRow
 
 from tests.embedders import HashingEmbedder
+from tests.journal.test_named_spaces import OF_ALL_SPACES, OF_THE_WHOLE, without_space
 from tests.postgres_server import new_schema, server_url
 from tests.views.conftest import fill
 from treering import Memory
 from treering.errors import JournalError
 from treering.journal import staged
-from treering.journal.postgres import schema
+from treering.journal.postgres import schema, transaction
 from treering.journal.postgres.database import PostgresDatabase
+from treering.journal.postgres.dialect import PostgresStatement, translated
 from treering.journal.postgres.location import Location
 from treering.serve import keys
 
@@ -29,10 +32,14 @@ SPACES = ("ana", "ben's")
 
 @dataclass(frozen=True)
 class Tenants:
-    """Two spaces with rows in every table, and a connection that nothing binds."""
+    """Two spaces with rows in every table, and a connection that nothing binds.
+
+    ``statements`` are what was sent within their spaces to fill them.
+    """
 
     url: str
     superuser: psycopg.Connection[TupleRow]
+    statements: frozenset[str]
 
     def tables(self) -> list[str]:
         name = Location.of(self.url).schema
@@ -59,22 +66,36 @@ class Tenants:
 @pytest.fixture(scope="module")
 def tenants() -> Iterator[Tenants]:
     url = new_schema()
-    for space in SPACES:
-        with Memory.open(f"{url}&limit=5", space=space, embedder=HashingEmbedder()) as memory:
-            fill(memory)
-            memory.code.index("tests/views/plugin")
-            memory.forget(source="talk")
-            memory.settle()
-            keys.add(memory._database, space)
-            with memory._space.write() as writer:
-                intake = writer.insert(
-                    "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, 1, 1, '')",
-                    (space,),
-                )
-                staged.put(writer, intake, b"[]")
+    statements: set[str] = set()
+
+    def noted(sql: str) -> PostgresStatement:
+        statement = translated(sql)
+        statements.add(" ".join(statement.sql.split()))
+        return statement
+
+    with pytest.MonkeyPatch.context() as spied:
+        spied.setattr(transaction, "translated", noted)
+        for space in SPACES:
+            _fill(url, space)
     with closing(psycopg.connect(server_url(), autocommit=True)) as superuser:
         superuser.execute(f'SET search_path TO "{Location.of(url).schema}", public')
-        yield Tenants(url, superuser)
+        yield Tenants(url, superuser, frozenset(statements))
+
+
+def _fill(url: str, space: str) -> None:
+    with Memory.open(f"{url}&limit=5", space=space, embedder=HashingEmbedder()) as memory:
+        fill(memory)
+        memory.code.index("tests/views/plugin")
+        memory.forget(source="talk")
+        memory.settle()
+        memory.search("boat", source="letters/")
+        keys.add(memory._database, space)
+        with memory._space.write() as writer:
+            intake = writer.insert(
+                "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, 1, 1, '')",
+                (space,),
+            )
+            staged.put(writer, space, intake, b"[]")
 
 
 def test_every_table_is_protected_also_from_its_owner_or_is_of_no_space(tenants: Tenants) -> None:
@@ -85,6 +106,43 @@ def test_every_table_is_protected_also_from_its_owner_or_is_of_no_space(tenants:
     assert {name for name, is_protected in rows if not is_protected} == SHARED
     assert "nearest" in dict(rows)
     assert tenants.with_a_space() == set(tenants.tables()) - SHARED
+
+
+def test_every_key_and_index_begins_with_the_space(tenants: Tenants) -> None:
+    rows = tenants.superuser.execute(
+        "SELECT CAST(c.relname AS TEXT), CAST(x.relname AS TEXT), CAST(a.attname AS TEXT),"
+        " pg_get_expr(i.indpred, i.indrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
+        " JOIN pg_class x ON x.oid = i.indexrelid"
+        " LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+        " WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind = 'r'"
+    ).fetchall()
+    others = {
+        index: (table, condition)
+        for table, index, column, condition in rows
+        if column != "space" and table not in OF_THE_WHOLE
+    }
+    assert {table for table, _ in others.values()} == {"nearest"}
+    for space, condition in others.values():  # an index of neighbours is of one space alone
+        assert re.match(r"\(\(space = '?\d+'?", condition), (space, condition)
+
+
+def test_every_reference_to_rows_of_a_space_names_it(tenants: Tenants) -> None:
+    rows = tenants.superuser.execute(
+        "SELECT CAST(conrelid AS REGCLASS)::text, pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE contype = 'f' AND connamespace = CAST(current_schema() AS regnamespace)"
+    ).fetchall()
+    assert len(rows) > 30
+    for table, definition in rows:
+        target = re.search(r"REFERENCES (?:\w+\.)?(\w+)\(", definition)
+        assert target is not None
+        if target[1] not in OF_THE_WHOLE:
+            assert re.match(r"FOREIGN KEY \(space, .*REFERENCES .*\(space, ", definition), table
+
+
+def test_every_statement_of_a_space_says_which(tenants: Tenants) -> None:
+    assert len(tenants.statements) > 150
+    of_one = tenants.statements - OF_ALL_SPACES
+    assert not {sql: missing for sql in of_one if (missing := without_space(sql))}
 
 
 def test_a_query_without_a_condition_sees_the_rows_of_its_space_alone(tenants: Tenants) -> None:
@@ -193,11 +251,57 @@ def test_what_stands_in_tables_of_version_19_is_given_its_space(
             assert reader.row("SELECT text FROM label") == ("letter",)
             vectors = reader.rows("SELECT id FROM vector_data ORDER BY id")
             assert [row[0] for row in vectors] == [7, 1_000_000]
-            assert reader.part("block_rows", "data", 1, 0, 9_999) == b"\xab" * 6_800
-            assert reader.part("block_postings", "data", 3, 0, 99) == b"\xcd" * 32
-            assert reader.extent("vector_block_data", 1) == 44
+            assert reader.part("block_rows", "data", (5, 1), 0, 9_999) == b"\xab" * 6_800
+            assert reader.part("block_postings", "data", (5, 3), 0, 99) == b"\xcd" * 32
+            assert reader.extent("vector_block_data", (5, 1)) == 44
             for table in ("code_file", "code_relation", "memo_version", "memo_line", "reply_shown"):
                 assert reader.row(f"SELECT space FROM {table}") == (5,)
             assert reader.row("SELECT space FROM intake_slice") == ("ana",)
         with database.write("ana") as writer:
-            assert writer.allot("block_postings", 8) == 4
+            assert writer.allot("block_postings", 8, 5) == 4
+
+
+def test_tables_made_later_refer_to_rows_with_their_space_after_version_24(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = new_schema()
+    scripts = {number: script for number, script in schema._migrations().items() if number < 25}
+    monkeypatch.setattr(schema, "_migrations", lambda: scripts)
+    PostgresDatabase(url).close()
+    location = Location.of(url)
+    with psycopg.connect(location.conninfo) as owner:
+        owner.execute(f'SET search_path TO "{location.schema}"')
+        owner.execute(
+            "SELECT set_config('treering.all', 'on', true);"
+            " INSERT INTO space (id, name) VALUES (5, 'ana'), (6, 'ben');"
+            " INSERT INTO source (id, space, hash, name) VALUES (1, 5, '', 1), (2, 6, '', 1);"
+            " INSERT INTO entry (seq, space, id, source, position, digest, kind, added, body)"
+            " VALUES (1, 5, 'e', 1, 0, '', 'text', 0, 1), (2, 6, 'e', 2, 0, '', 'text', 0, 2);"
+            " CREATE TABLE shout (space BIGINT NOT NULL, word TEXT,"
+            "  entry BIGINT REFERENCES entry (seq) ON DELETE CASCADE);"
+            " CREATE TABLE echo (entry BIGINT REFERENCES entry (seq) DEFERRABLE);"
+            " INSERT INTO shout VALUES (5, 'BOAT', 1); INSERT INTO echo VALUES (1), (2);"
+            " CREATE TABLE nearest (number BIGINT PRIMARY KEY"
+            "  REFERENCES vector_data (id) ON DELETE CASCADE DEFERRABLE, space BIGINT NOT NULL);"
+            " INSERT INTO vector_data (id, space, data) VALUES (7, 5, '');"
+            " INSERT INTO nearest VALUES (7, 5)"
+        )
+    monkeypatch.undo()
+    with closing(PostgresDatabase(url)) as database:
+        with database.read("ben") as reader:  # the table without a space has one, and is protected
+            assert list(reader.rows("SELECT space, entry FROM echo")) == [(6, 2)]
+        with database.write("ana") as writer:
+            with pytest.raises(JournalError, match="foreign key"), writer.attempt():
+                writer.execute("INSERT INTO shout (space, entry) VALUES (5, 2)")
+            writer.execute("DELETE FROM echo WHERE entry = 1")
+            writer.execute("DELETE FROM entry WHERE space = 5 AND seq = 1")
+            assert writer.row("SELECT 1 FROM shout") is None
+            writer.execute("DELETE FROM vector_data WHERE space = 5 AND id = 7")
+            assert writer.row("SELECT 1 FROM nearest") is None
+    with psycopg.connect(location.conninfo) as owner:
+        keys_of_nearest = owner.execute(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype IN ('p', 'f')"
+            " AND conrelid = CAST(%s AS regclass) ORDER BY contype",
+            (f"{location.schema}.nearest",),
+        ).fetchall()
+    assert [str(key).count("(space, ") for (key,) in keys_of_nearest] == [2, 1]

@@ -133,6 +133,8 @@ def test_a_question_names_a_period(text: str, start: str, end: str) -> None:
     [
         "May I come, and may she?",
         "this may be the reason",
+        "of these 3 may be wrong",
+        "the other 12 may not work",
         "what does the film 1984 tell",
         "the march of the penguins",
         "order 20231305",

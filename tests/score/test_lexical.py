@@ -12,7 +12,7 @@ from rank_bm25 import BM25Okapi
 
 from treering import parallel
 from treering.arrays import Floats
-from treering.search.lexical import K1, B, Lexical
+from treering.search.lexical import K1, MOST_COLUMNS, B, Lexical
 from treering.search.terms import Terms
 
 VOCABULARY = 12
@@ -176,3 +176,23 @@ def test_a_large_index_is_scored_in_two_parts_as_the_formula_says() -> None:
     share = ((counts[rows] > 0) * idf).sum(axis=1) / idf.sum()
     np.testing.assert_allclose(index.coverage(query, rows), share, rtol=1e-5)
     np.testing.assert_allclose(index.coverage(query, rows[:1]), share[:1], rtol=1e-5)
+
+
+def test_what_wide_terms_give_is_kept_and_changes_no_score() -> None:
+    size, terms = parallel.WORTHWHILE + 1_000, MOST_COLUMNS + 3
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, (size, terms)) * (rng.random((size, terms)) < [0.4] * 6 + [0.01])
+    places, held = np.nonzero(counts)
+    flat = np.stack([held, counts[places, held]], axis=1).astype(np.uint32)
+    made = Lexical().extended(flat, np.count_nonzero(counts, axis=1))
+    gone = np.arange(0, size, 700)
+    longer = np.array([[0, 9], [6, 1]], dtype=np.uint32)
+    for index in (made, made.shrunk(gone), made.extended(longer, np.array([2]))):
+        asked = [rng.permutation(terms)[: 1 + at % terms] for at in range(12)]
+        for columns in [*asked, np.arange(MOST_COLUMNS), np.arange(MOST_COLUMNS)]:
+            query = np.array([[term, 1] for term in columns], dtype=np.uint32)
+            # Shares are in a query only after its best hits are known: nothing is kept for them.
+            plain = index.score(query, np.ones(len(query), dtype=np.float32))
+            np.testing.assert_array_equal(index.score(query), plain)
+            assert len(index._columns) <= MOST_COLUMNS
+        assert set(index._columns) == set(range(MOST_COLUMNS))

@@ -86,6 +86,33 @@ def test_a_large_matrix_is_not_held_twice() -> None:
     assert not any(block in vectors._transposed for block in matrix.blocks)
 
 
+def test_a_sum_over_many_rows_is_told_by_a_sample_and_the_scores_that_stand_out() -> None:
+    width, size = 16, 40_000
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(size, width)).astype(np.float32) + np.float32(0.5)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    every = blocks([rows], width, exact=False)
+    scores = (rows @ rows[0] + rng.normal(3, 1, size)).astype(np.float32)
+    scores[rng.integers(0, size, 50)] += 100  # rare words
+    scores = np.stack([scores, np.ones(size, dtype=np.float32)]).T
+    plain = np.asarray(every).T @ scores
+    drawn = VectorBlocks(every.blocks, width, transposed_bytes=0, sampled_rows=size // 4)
+    assert not np.array_equal(drawn.projected(scores)[:, 0], plain[:, 0])
+    spread = scores.std(axis=0) / np.sqrt(size // 4)
+    off = np.abs(drawn.projected(scores) - plain) / size
+    assert (off[:, 0] < 4 * spread[0]).all()
+    assert (off[:, 1] < 1e-6).all(), "the sum of all rows is no sample"
+    np.testing.assert_array_equal(drawn.projected(scores), drawn.projected(scores))
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 1_000])
+def test_one_row_is_drawn_of_each_group_and_stands_for_it(size: int) -> None:
+    rows, lengths = vectors._drawn(size, 8)
+    assert lengths.sum() == size
+    assert (rows // 8 == np.arange(len(rows))).all()
+    assert len(set((rows % 8).tolist())) > 1 or size < 20, "who speaks in turns is heard, too"
+
+
 @pytest.mark.parametrize("exact", [True, False])
 @given(sizes=sizes.filter(any), seed=st.integers(0, 99))
 def test_rows_are_read_one_by_one_and_together(exact: bool, sizes: list[int], seed: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
+from tests.memo.talk import messages, place
 from tests.tree.talking import SENTENCES, DownEmbedder, WordEmbedder, echo
 from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, UnknownName, ViewError
 from treering.llm.scripted import Line, Request, ScriptedLLM
@@ -482,6 +483,24 @@ def test_a_mixed_context_holds_what_stands_in_no_tree(memory: Memory) -> None:
     memory.tree.settle()
     context = memory.context("def harbour boat", budget=500, altitude="mixed")
     assert "harbour.py" in {passage.source for passage in context.passages}
+
+
+def test_relations_of_other_views_go_on_where_summaries_stand_among_the_texts(
+    memory: Memory,
+) -> None:
+    memory.add(messages(), source="chat")
+    place(memory, "Moving", "Ines moved to Porto.", 1, 4)
+    memory.tree.settle()
+    texts = memory.search("Porto", relations=["topic", "tree"], k=50)
+    both = memory.search("Porto", relations=["topic", "tree"], level="all", k=50)
+    supported = [
+        {hit.text for hit in hits if hit.node is None and hit.why.terms["topic"]}
+        for hits in (texts, both)
+    ]
+    assert supported[0] == supported[1] == {message["content"] for message in messages(4, 1)}
+    of_nodes = [hit.why.terms["topic"] for hit in both if hit.node is not None]
+    assert of_nodes
+    assert not any(of_nodes)
 
 
 def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memory) -> None:

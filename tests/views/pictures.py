@@ -46,7 +46,7 @@ def terms(memory: Memory) -> list[tuple[int, bytes]]:
     """The terms of every fragment."""
     with memory._space.read() as reader:
         places = places_of_fragments(reader)
-        stored = blocks.terms_at(reader, list(places.values()))
+        stored = blocks.terms_at(reader, reader.space, list(places.values()))
         return [(f, of.tobytes()) for f, of in zip(places, stored, strict=True)]
 
 

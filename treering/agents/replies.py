@@ -58,11 +58,16 @@ def framed(lines: str, what: str) -> str:
 
 
 def without_frames(text: str) -> str:
-    """A text without what was recalled into it, which is no news."""
-    while (start := text.find(_OPENING)) >= 0:
-        end = text.find(_CLOSING, start)
-        text = (text[:start] + (text[end + len(_CLOSING) :] if end >= 0 else "")).strip()
-    return text
+    """A text without what was recalled into it, which is no news.
+
+    A mark without its other half is what somebody wrote, and stays.
+    """
+    before, *after = text.split(_CLOSING)
+    for part in after:
+        # No frame holds another opening: what is put in one is escaped. So the last one counts.
+        start = before.rfind(_OPENING)
+        before = before + _CLOSING + part if start < 0 else (before[:start] + part).strip()
+    return before
 
 
 def session_of(payload: Mapping[str, Any]) -> str | None:

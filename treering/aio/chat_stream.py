@@ -12,13 +12,24 @@ from treering.chat.stream import ChatStream
 
 
 class AsyncChatStream(AsyncIterator[str]):
-    """A ``ChatStream`` for asyncio: each piece is waited for in a worker thread."""
+    """A ``ChatStream`` for asyncio: each piece is waited for in a worker thread.
+
+    A wait that is cancelled, as by a time-out, loses no piece: the next one gets it.
+    """
 
     def __init__(self, stream: ChatStream) -> None:
         self._stream = stream
+        self._reading: asyncio.Task[str | None] | None = None
 
     async def __anext__(self) -> str:
-        piece = await asyncio.to_thread(next, self._stream, None)
+        if self._reading is None:
+            self._reading = asyncio.create_task(asyncio.to_thread(next, self._stream, None))
+        try:
+            piece = await asyncio.shield(self._reading)
+        except Exception:
+            self._reading = None
+            raise
+        self._reading = None
         if piece is None:
             raise StopAsyncIteration
         return piece

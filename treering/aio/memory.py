@@ -12,6 +12,7 @@ from treering.aio.chat_stream import AsyncChatStream
 from treering.aio.code import AsyncCode
 from treering.aio.facts import AsyncFacts
 from treering.aio.memos import AsyncMemos
+from treering.aio.opening import opened
 from treering.aio.paging import paged
 from treering.aio.tree import AsyncTree
 from treering.chat.answer import Answer
@@ -110,7 +111,7 @@ class AsyncMemory:
         Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
         return cls(
-            await asyncio.to_thread(
+            await opened(
                 lambda: Memory.open(
                     url,
                     space=space,
@@ -431,7 +432,7 @@ class AsyncMemory:
     ) -> AsyncChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
         return AsyncChatStream(
-            await asyncio.to_thread(
+            await opened(
                 lambda: self._memory.chat_stream(
                     message, policy=policy, source=source, budget=budget, speaker=speaker
                 )

@@ -163,7 +163,7 @@ class _Asker:
     def __init__(self, memory: Memory, embedder: Embedder, mode: Mode) -> None:
         base = memory._views.searcher.snapshot()
         assert base is not None  # a task was just remembered
-        with memory._database.read() as reader:
+        with memory._space.read() as reader:
             held = entries.by_seq(reader, base.entry.tolist())
         fragments = [held[seq] for seq in base.entry.tolist()]
         self._base = base

@@ -58,11 +58,15 @@ def post(
     *,
     method: str = "POST",
     body_of: Callable[[Fields], Fields] = dict,
+    once: bool = False,
 ) -> Callable[P, T]:
-    """A method whose arguments are the body; ``body_of`` makes it where the two differ."""
+    """A method whose arguments are the body; ``body_of`` makes it where the two differ.
+
+    ``once``: what the server has done already is not done again where the request is sent again.
+    """
 
     def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
-        return connection.send(kind, method, at, body_of(sent) or None)
+        return connection.send(kind, method, at, body_of(sent) or None, once=once)
 
     return _method(operation, method, path, call)
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from treering import errors
 from treering.errors import MissingExtra, ServerError, ServerUnavailable, TreeringError
@@ -32,6 +33,7 @@ API_KEY = "TREERING_API_KEY"
 """The environment variable that holds the key if none is given."""
 
 JSON = {"Content-Type": "application/json"}
+IDEMPOTENCY_KEY = "Idempotency-Key"
 
 ATTEMPTS = 4
 FIRST_WAIT_S = 0.5  # before the second attempt, then twice as long each time
@@ -83,12 +85,24 @@ class Connection:
         """Ask a route, and return its answer as a ``kind``."""
         return self._read(kind, self._send("GET", path, params=_given(params)))
 
-    def send(self, kind: type[T], method: str, path: str, body: Fields | None = None) -> T:
+    def send(
+        self,
+        kind: type[T],
+        method: str,
+        path: str,
+        body: Fields | None = None,
+        *,
+        once: bool = False,
+    ) -> T:
         """Send a body to a route, and return its answer as a ``kind``.
+
+        ``once``: with an idempotency key, which all attempts share. A server that stops answers
+        that it is busy, and may do the request all the same.
 
         Raises InputError for a body that is not valid JSON.
         """
-        return self._read(kind, self._send(method, path, content=_encoded(body)))
+        headers = JSON | {IDEMPOTENCY_KEY: uuid4().hex} if once else JSON
+        return self._read(kind, self._send(method, path, content=_encoded(body), headers=headers))
 
     def post(self, kind: type[T], path: str, body: Fields) -> T:
         """As ``send`` with POST."""
@@ -118,12 +132,13 @@ class Connection:
         """Close the connections; a second call does nothing."""
         self._client.close()
 
-    def _send(self, method: str, path: str, **options: Any) -> httpx2.Response:
+    def _send(
+        self, method: str, path: str, *, headers: Mapping[str, str] = JSON, **options: Any
+    ) -> httpx2.Response:
         self._ensure_open()
-        options["headers"] = JSON
         for attempt in range(ATTEMPTS):
             with _translated(self.url):
-                response = self._client.request(method, path, **options)
+                response = self._client.request(method, path, headers=headers, **options)
             wait = _wait(response, attempt)
             if response.status_code not in _BUSY or wait is None:
                 break

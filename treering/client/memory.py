@@ -155,7 +155,7 @@ class RemoteMemory(Memory):
     context = calls.post(Memory.context, "/context")
     brief = calls.get(Memory.brief, "/brief")
     ask = calls.post(Memory.ask, "/ask")
-    chat = calls.post(Memory.chat, "/chat")
+    chat = calls.post(Memory.chat, "/chat", once=True)
     chat_prompt = calls.post(Memory.chat_prompt, "/chat/prompt")
     page = calls.get(Memory.page, "/entries")
     get = calls.get(Memory.get, "/entries/{entry_id}")

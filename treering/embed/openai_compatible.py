@@ -46,6 +46,9 @@ class OpenAIEmbedder:
             # A redirect could send texts to another host than the one that was configured.
             http_client=openai.DefaultHttpx2Client(timeout=TIMEOUT_S, follow_redirects=False),
         )
+        if self._url != OPENAI_URL:
+            # Taken from OPENAI_ORG_ID and OPENAI_PROJECT_ID; nobody else's business.
+            self._client.organization = self._client.project = None
         self._probing = threading.Lock()
         self._dimension: int | None = None
         self.name = f"openai:{argument}"

@@ -67,15 +67,21 @@ def walk(folder: Path) -> Iterator[Path | Skipped]:
 
     Symbolic links are not followed: they may lead out of the folder or in a circle.
     """
-    for path in sorted(folder.iterdir()):
-        if is_left_out(path.name):
-            continue
-        if path.is_symlink():
-            yield Skipped(str(path), "a symbolic link")
-        elif path.is_dir():
-            yield from walk(path)
-        elif path.is_file():
-            yield _readable(path)
+    # A stack, not a recursion: folders may be nested deeper than functions.
+    ahead = [folder]
+    while ahead:
+        path = ahead.pop()
+        try:
+            if path.is_symlink() and path != folder:
+                yield Skipped(str(path), "a symbolic link")
+            elif path.is_dir():
+                ahead += sorted(
+                    (p for p in path.iterdir() if not is_left_out(p.name)), reverse=True
+                )
+            elif path.is_file():
+                yield _readable(path)
+        except OSError as error:
+            yield Skipped(str(path), str(error))
 
 
 def _readable(path: Path) -> Path | Skipped:

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from treering import files as user_files
 from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
@@ -164,7 +165,9 @@ class Intake:
 
     def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
         self.recover_if_possible()  # an older version must not be finished after this one
-        if path.is_dir():
+        with user_files.looking_at(path):
+            is_folder = path.is_dir()
+        if is_folder:
             with DocumentReader() as documents:
                 each = self._each_of_folder(path, source, envelope, documents, sync)
                 return Receipt.total([receipt for _, receipt in each])
@@ -176,11 +179,12 @@ class Intake:
         self, path: Path, source: str | None, envelope: Envelope, place: str | None = None
     ) -> Iterator[Receipt]:
         """Take in a file that was named itself."""
-        if not path.is_file():
-            raise InputError(f"{path} is neither a file nor a folder")
+        with user_files.looking_at(path):
+            if not path.is_file():
+                raise InputError(f"{path} is neither a file nor a folder")
+            digest = files.digest(path, envelope)
         with DocumentReader() as documents:
             name = source or self._name_of(path.resolve())
-            digest = files.digest(path, envelope)
             yield from self._file(path, name, digest, envelope, documents, place)
 
     def _name_of(self, path: Path) -> str:

@@ -106,7 +106,7 @@ class Staging:
                 self._refuse(items)
             began = time.monotonic()
             with self._space.write() as writer:
-                if not staged.put(writer, intake, slices.to_json(items)):
+                if not staged.put(writer, self._space.name, intake, slices.to_json(items)):
                     raise self._removed()
             _give_way(began)
         if not keeps:
@@ -117,7 +117,7 @@ class Staging:
             if ids.superseded:
                 _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
         with self._space.write() as writer:
-            if not staged.set_whole(writer, intake):
+            if not staged.set_whole(writer, self._space.name, intake):
                 raise self._removed()
 
     def _refuse(self, items: Sequence[Item]) -> None:
@@ -140,16 +140,16 @@ class Staging:
         while True:
             began = time.monotonic()
             with self._space.write() as writer:
-                waiting = staged.next_slice(writer, intake, last)
+                waiting = staged.next_slice(writer, self._space.name, intake, last)
                 if waiting is None:
-                    if not staged.end(writer, intake):
+                    if not staged.end(writer, self._space.name, intake):
                         raise self._removed()
                     plan.finish(writer)
                     break
                 last, content = waiting
                 items = slices.from_json(content)
                 receipt = slices.store(writer, items, replace(plan, keeps=True), same)
-                staged.blank(writer, [last])
+                staged.blank(writer, self._space.name, [last])
             _give_way(began)
             yield receipt
         self._sweep()
@@ -164,14 +164,14 @@ class Staging:
         """Remove what was staged. An error leaves it to whoever opens the space next."""
         try:
             with self._space.read() as reader:
-                waiting = staged.waiting(reader, intake)
+                waiting = staged.waiting(reader, self._space.name, intake)
             for slice_ in waiting:
                 began = time.monotonic()
                 with self._space.write() as writer:
-                    staged.blank(writer, [slice_])
+                    staged.blank(writer, self._space.name, [slice_])
                 _give_way(began)
             with self._space.write() as writer:
-                staged.end(writer, intake)
+                staged.end(writer, self._space.name, intake)
         except JournalError as error:  # what stopped the taking in is what the caller must hear of
             log.warning("what was not taken in is removed later: %s", error)
         self._sweep()
@@ -182,14 +182,14 @@ class Staging:
             while self._has_blank():
                 began = time.monotonic()
                 with self._space.write() as writer:
-                    staged.drop_blank(writer)
+                    staged.drop_blank(writer, self._space.name)
                 _give_way(began)
         except JournalError as error:  # all was taken in, or was not wanted
             log.warning("the place of what was staged is given back later: %s", error)
 
     def _has_blank(self) -> bool:
         with self._space.read() as reader:
-            return staged.has_blank(reader)
+            return staged.has_blank(reader, self._space.name)
 
     def _left(self) -> list[_Left]:
         """The takings in of this space that nobody works on."""
@@ -213,8 +213,9 @@ class Staging:
         presence = self._space.database.presence()
         with self._space.write() as writer:
             changed = writer.execute(
-                "UPDATE intake SET attempt = ?, presence = ? WHERE id = ? AND attempt = ?",
-                (mine, presence, left.intake, left.attempt),
+                "UPDATE intake SET attempt = ?, presence = ?"
+                " WHERE space = ? AND id = ? AND attempt = ?",
+                (mine, presence, self._space.name, left.intake, left.attempt),
             )
         return changed > 0
 

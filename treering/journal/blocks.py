@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.journal import damage, labels, storage
-from treering.journal.contract import Patch, Reader, Row, Writer
+from treering.journal.contract import Patch, Reader, Row, RowKey, Writer
 from treering.records import KINDS
 
 K = TypeVar("K", bound=Hashable)
@@ -61,7 +61,7 @@ Counts = NDArray[np.uint32]
 
 _OF_ENTRY: Final = ("source", "position", "at", "kind", "speaker", "session")
 _KIND_CODES: Final = {name: code for code, name in enumerate(KINDS)}
-_COLUMNS: Final = "id, slots, used, living, last, postings, room, posted, sorted"
+_COLUMNS: Final = "space, id, slots, used, living, last, postings, room, posted, sorted"
 
 
 class Place(NamedTuple):
@@ -76,6 +76,7 @@ class Place(NamedTuple):
 class FragmentBlock:
     """A block as its row says; see the migration that makes the table."""
 
+    space: int
     id: int
     slots: int
     used: int
@@ -123,15 +124,18 @@ def _newest(reader: Reader, space: int) -> FragmentBlock | None:
 
 def _block(row: Row) -> FragmentBlock:
     with damage.decoding("the search index"):
-        identity, slots, used, living, last, postings, room, posted, is_sorted = map(int, row)
+        space, identity, slots, used, living, last, postings, room, posted, is_sorted = map(
+            int, row
+        )
     return FragmentBlock(
-        identity, slots, used, living, last, postings, room, posted, bool(is_sorted)
+        space, identity, slots, used, living, last, postings, room, posted, bool(is_sorted)
     )
 
 
 def _save(writer: Writer, block: FragmentBlock) -> None:
     writer.execute(
-        "UPDATE block SET used = ?, posted = ? WHERE id = ?", (block.used, block.posted, block.id)
+        "UPDATE block SET used = ?, posted = ? WHERE space = ? AND id = ?",
+        (block.used, block.posted, block.space, block.id),
     )
 
 
@@ -149,18 +153,18 @@ def _create(writer: Writer, space: int, sizes: Sequence[int]) -> FragmentBlock:
     mean = known / len(sizes[:slots])
     room = known + int(SPARE * mean * (slots - len(sizes[:slots])))
     room = max(min(room, MOST_POSTINGS), sizes[0])
-    postings = _put_postings(writer, room)
+    postings = _put_postings(writer, space, room)
     identity = writer.insert(
         "INSERT INTO block (space, slots, used, living, last, postings, room, posted)"
         " VALUES (?, ?, 0, 0, 0, ?, ?, 0)",
         (space, slots, postings, room),
     )
-    writer.allot("block_rows", slots * ROW.itemsize, identity)
-    return FragmentBlock(identity, slots, 0, 0, 0, postings, room, 0, is_sorted=False)
+    writer.allot("block_rows", slots * ROW.itemsize, space, identity)
+    return FragmentBlock(space, identity, slots, 0, 0, 0, postings, room, 0, is_sorted=False)
 
 
-def _put_postings(writer: Writer, room: int) -> int:
-    return writer.allot("block_postings", room * POSTING.itemsize)
+def _put_postings(writer: Writer, space: int, room: int) -> int:
+    return writer.allot("block_postings", room * POSTING.itemsize, space)
 
 
 def fill(
@@ -172,14 +176,14 @@ def fill(
     bounds = [at for at, (a, b) in enumerate(pairwise(places), start=1) if a.block != b.block]
     for low, high in pairwise([0, *bounds, len(places)]):
         first = places[low]
-        block = _with_id(writer, first.block)
+        block = _with_id(writer, space, first.block)
         slots = range(first.slot, first.slot + high - low)
         postings = _postings(slots, terms[low:high])
-        _patch(writer, "block_rows", block.id, first.slot, rows[low:high])
-        _patch(writer, "block_postings", block.postings, first.offset, postings)
+        _patch(writer, "block_rows", (space, block.id), first.slot, rows[low:high])
+        _patch(writer, "block_postings", (space, block.postings), first.offset, postings)
         writer.execute(
-            "UPDATE block SET living = living + ?, last = ? WHERE id = ?",
-            (high - low, int(rows["fragment"][high - 1]), block.id),
+            "UPDATE block SET living = living + ?, last = ? WHERE space = ? AND id = ?",
+            (high - low, int(rows["fragment"][high - 1]), space, block.id),
         )
     _sort_full(writer, space)
 
@@ -198,8 +202,8 @@ def _postings(slots: Sequence[int], terms: Sequence[Counts]) -> Postings:
     return postings
 
 
-def _patch(writer: Writer, table: str, identity: int, first: int, items: NDArray[Any]) -> None:
-    writer.patch(table, "data", identity, [(first * items.dtype.itemsize, items.tobytes())])
+def _patch(writer: Writer, table: str, key: RowKey, first: int, items: NDArray[Any]) -> None:
+    writer.patch(table, "data", key, [(first * items.dtype.itemsize, items.tobytes())])
 
 
 def _sort_full(writer: Writer, space: int) -> None:
@@ -210,25 +214,29 @@ def _sort_full(writer: Writer, space: int) -> None:
     for block in [_block(row) for row in unsorted][1:]:
         postings = read_postings(writer, block)
         postings = postings[np.argsort(postings["term"], kind="stable")]
-        _patch(writer, "block_postings", block.postings, 0, postings)
-        writer.execute("UPDATE block SET sorted = 1 WHERE id = ?", (block.id,))
+        _patch(writer, "block_postings", (space, block.postings), 0, postings)
+        writer.execute("UPDATE block SET sorted = 1 WHERE space = ? AND id = ?", (space, block.id))
 
 
 def rows_of(
-    reader: Reader, fragments: Sequence[int], entries: Sequence[int], starts: Sequence[int]
+    reader: Reader,
+    space: int,
+    fragments: Sequence[int],
+    entries: Sequence[int],
+    starts: Sequence[int],
 ) -> Rows:
-    """Rows for fragments, with what their entries say of them."""
+    """Rows for fragments of a space, with what their entries say of them."""
     rows = np.zeros(len(fragments), dtype=ROW)
     rows["fragment"], rows["entry"], rows["start"] = fragments, entries, starts
     with damage.decoding("an entry", damage.HELP):
-        said = _of_entries(reader, sorted(set(entries)))
+        said = _of_entries(reader, space, sorted(set(entries)))
         columns = zip(*(said[entry] for entry in entries), strict=True)
         for name, column in zip(_OF_ENTRY, columns, strict=True):
             rows[name] = column
     return rows
 
 
-def _of_entries(reader: Reader, seqs: Sequence[int]) -> dict[int, tuple[int, ...]]:
+def _of_entries(reader: Reader, space: int, seqs: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """Of each entry what a row has of it, in the order of ``_OF_ENTRY``."""
     described: dict[int, tuple[int, ...]] = {}
     codes: dict[str | None, int] = {None: 0}  # most entries have the speaker and session of another
@@ -236,8 +244,9 @@ def _of_entries(reader: Reader, seqs: Sequence[int]) -> dict[int, tuple[int, ...
         chunk = seqs[start : start + _PAGE]
         rows = reader.rows(
             "SELECT e.seq, e.source, e.position, e.at, e.kind, b.speaker, b.session FROM entry e"
-            f" LEFT JOIN body b ON b.id = e.body WHERE e.seq IN ({', '.join('?' * len(chunk))})",
-            chunk,
+            " LEFT JOIN body b ON b.id = e.body"
+            f" WHERE e.space = ? AND e.seq IN ({', '.join('?' * len(chunk))})",
+            (space, *chunk),
         )
         for seq, source, position, at, kind, *names in rows:
             for name in names:
@@ -266,8 +275,8 @@ def after(reader: Reader, space: int, fragment: int) -> list[FragmentBlock]:
     return blocks[::-1]
 
 
-def _with_id(reader: Reader, identity: int) -> FragmentBlock:
-    row = reader.row(f"SELECT {_COLUMNS} FROM block WHERE id = ?", (identity,))
+def _with_id(reader: Reader, space: int, identity: int) -> FragmentBlock:
+    row = reader.row(f"SELECT {_COLUMNS} FROM block WHERE space = ? AND id = ?", (space, identity))
     with damage.decoding("the search index"):
         if row is None:
             raise ValueError("a block is missing")
@@ -276,19 +285,20 @@ def _with_id(reader: Reader, identity: int) -> FragmentBlock:
 
 def read_rows(reader: Reader, block: FragmentBlock, first: int = 0) -> Rows:
     """The rows of a block's used slots from ``first`` on. Raises JournalCorrupt."""
-    return _read(reader, "block_rows", block.id, ROW, first, block.used)
+    return _read(reader, "block_rows", (block.space, block.id), ROW, first, block.used)
 
 
 def read_postings(reader: Reader, block: FragmentBlock, first: int = 0) -> Postings:
     """The postings of a block from ``first`` on, erased ones among them. Raises JournalCorrupt."""
-    return _read(reader, "block_postings", block.postings, POSTING, first, block.posted)
+    key = (block.space, block.postings)
+    return _read(reader, "block_postings", key, POSTING, first, block.posted)
 
 
 def _read(
-    reader: Reader, table: str, identity: int, dtype: np.dtype[Any], first: int, stop: int
+    reader: Reader, table: str, key: RowKey, dtype: np.dtype[Any], first: int, stop: int
 ) -> NDArray[Any]:
     size = (stop - first) * dtype.itemsize
-    data = reader.part(table, "data", identity, first * dtype.itemsize, size)
+    data = reader.part(table, "data", key, first * dtype.itemsize, size)
     with damage.decoding("the search index"):
         if len(data) != size:
             raise ValueError("a block is too short")
@@ -322,13 +332,13 @@ def postings_of(reader: Reader, block: FragmentBlock, first: int, rows: Rows) ->
     return postings if wanted.all() else postings[wanted]
 
 
-def terms_at(reader: Reader, places: Sequence[tuple[int, int]]) -> list[Counts]:
-    """The terms of fragments, given as block and slot, sorted by term."""
+def terms_at(reader: Reader, space: int, places: Sequence[tuple[int, int]]) -> list[Counts]:
+    """The terms of fragments of a space, given as block and slot, sorted by term."""
     postings: dict[int, Postings] = {}
     terms: list[Counts] = []
     for identity, slot in places:
         if identity not in postings:
-            postings[identity] = read_postings(reader, _with_id(reader, identity))
+            postings[identity] = read_postings(reader, _with_id(reader, space, identity))
         stored = postings[identity]
         stored = stored[(stored["slot"] == slot) & (stored["count"] > 0)]
         columns = np.stack([stored["term"], stored["count"].astype(np.uint32)], axis=1)
@@ -361,16 +371,19 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
     newest = _newest(writer, space)
     emptied: list[int] = []
     for identity, slots in by_block(places).items():
-        block = _with_id(writer, identity)
+        block = _with_id(writer, space, identity)
         postings = read_postings(writer, block)
         hit = np.isin(postings["slot"], slots) & (postings["count"] > 0)
-        writer.patch("block_rows", "data", block.id, zeros(slots, ROW.itemsize))
+        writer.patch("block_rows", "data", (space, block.id), zeros(slots, ROW.itemsize))
         pieces = zeros(np.flatnonzero(hit).tolist(), POSTING.itemsize)
-        writer.patch("block_postings", "data", block.postings, pieces)
-        writer.execute("UPDATE block SET living = living - ? WHERE id = ?", (len(slots), block.id))
+        writer.patch("block_postings", "data", (space, block.postings), pieces)
+        writer.execute(
+            "UPDATE block SET living = living - ? WHERE space = ? AND id = ?",
+            (len(slots), space, block.id),
+        )
         if block.living == len(slots) and newest is not None and newest.id != block.id:
             storage.add_blanked(writer, block.slots * ROW.itemsize + block.room * POSTING.itemsize)
-            writer.execute("DELETE FROM block WHERE id = ?", (block.id,))
+            writer.execute("DELETE FROM block WHERE space = ? AND id = ?", (space, block.id))
             emptied.append(block.id)
     return emptied
 
@@ -386,7 +399,7 @@ def rewrite(
     writer: Writer, identity: int, slots: Sequence[int], rows: Rows, terms: Sequence[Counts]
 ) -> None:
     """Give slots of a block, ascending, other rows and terms; a damaged block is mended."""
-    block = _with_id(writer, identity)
+    block = _with_id(writer, writer.space, identity)
     old_rows, old = _mended(writer, block)
     new_rows = old_rows.copy()
     rows["offset"] = old_rows["offset"][slots]
@@ -402,23 +415,24 @@ def rewrite(
         block = _with_room(writer, block, len(new))
     rest = np.zeros(max(len(old) - len(new), 0), dtype=POSTING)
     if new_rows.tobytes() != old_rows.tobytes():
-        _patch(writer, "block_rows", block.id, 0, new_rows)
+        _patch(writer, "block_rows", (block.space, block.id), 0, new_rows)
     if new.tobytes() != old.tobytes():
-        _patch(writer, "block_postings", block.postings, 0, np.concatenate([new, rest]))
+        key = (block.space, block.postings)
+        _patch(writer, "block_postings", key, 0, np.concatenate([new, rest]))
     writer.execute(
-        "UPDATE block SET posted = ?, living = ? WHERE id = ?",
-        (len(new), int((new_rows["fragment"] > 0).sum()), block.id),
+        "UPDATE block SET posted = ?, living = ? WHERE space = ? AND id = ?",
+        (len(new), int((new_rows["fragment"] > 0).sum()), block.space, block.id),
     )
 
 
 def _with_room(writer: Writer, block: FragmentBlock, size: int) -> FragmentBlock:
     """The block with a larger row for its postings; the other one is blanked."""
-    writer.blank("block_postings", ("data",), [block.postings])
+    writer.blank("block_postings", ("data",), block.space, [block.postings])
     room = max(int(size * SPARE), size)
-    larger = replace(block, postings=_put_postings(writer, room), room=room)
+    larger = replace(block, postings=_put_postings(writer, block.space, room), room=room)
     writer.execute(
-        "UPDATE block SET postings = ?, room = ? WHERE id = ?",
-        (larger.postings, room, block.id),
+        "UPDATE block SET postings = ?, room = ? WHERE space = ? AND id = ?",
+        (larger.postings, room, block.space, block.id),
     )
     return larger
 
@@ -429,8 +443,10 @@ def _mended(writer: Writer, block: FragmentBlock) -> tuple[Rows, Postings]:
         ("block_rows", block.id, block.slots * ROW.itemsize),
         ("block_postings", block.postings, block.room * POSTING.itemsize),
     ):
-        if writer.extent(table, identity) != size:
+        if writer.extent(table, (block.space, identity)) != size:
             storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
-            writer.execute(f"DELETE FROM {table} WHERE id = ?", (identity,))
-            writer.allot(table, size, identity)
+            of_space = writer.dialect.in_heap_of_space
+            key = (block.space, identity)
+            writer.execute(f"DELETE FROM {table} WHERE {of_space} AND id = ?", key)
+            writer.allot(table, size, *key)
     return read_rows(writer, block), read_postings(writer, block)

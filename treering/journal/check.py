@@ -34,7 +34,7 @@ def readable(database: Database, space: int, errors: list[JournalCorrupt]) -> It
     """
     for seqs in _pages(database, space):
         with database.read() as reader:
-            entries, wrong = _separate_damaged(reader, seqs)
+            entries, wrong = _separate_damaged(reader, space, seqs)
         errors += wrong.values()
         yield from entries
 
@@ -43,25 +43,33 @@ def _damaged_entries(database: Database, progress: Progress | None) -> list[str]
     with database.read() as reader:
         row = reader.row("SELECT count(*) FROM entry")
     total, done, findings = int(row[0]) if row else 0, 0, []
-    for seqs in _pages(database, None):
+    for space, seqs in _pages_of_all(database):
         with database.read() as reader:
-            wrong = _separate_damaged(reader, seqs)[1]
-            findings += [f"{_space_of(reader, seq)}{error}" for seq, error in wrong.items()]
+            wrong = _separate_damaged(reader, space, seqs)[1]
+            findings += [f"{_named(reader, space)}{error}" for error in wrong.values()]
         done += len(seqs)
         if progress is not None:
             progress(done, max(total, done))
     return findings
 
 
-def _pages(database: Database, space: int | None) -> Iterator[list[int]]:
-    """The sequence numbers of the entries of a space, or of all spaces."""
-    condition, params = ("", ()) if space is None else ("space = ? AND ", (space,))
+def _pages_of_all(database: Database) -> Iterator[tuple[int, list[int]]]:
+    """The sequence numbers of the entries of all spaces, space by space."""
+    with database.read() as reader:
+        spaces = [int(row[0]) for row in reader.rows("SELECT DISTINCT space FROM entry")]
+    for space in spaces:
+        for seqs in _pages(database, space):
+            yield space, seqs
+
+
+def _pages(database: Database, space: int) -> Iterator[list[int]]:
+    """The sequence numbers of the entries of a space."""
     after = -1
     while True:
         with database.read() as reader:
             rows = reader.rows(
-                f"SELECT seq FROM entry WHERE {condition}seq > ? ORDER BY seq LIMIT ?",
-                (*params, after, PAGE),
+                "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+                (space, after, PAGE),
             )
             seqs = [int(row[0]) for row in rows]
         if not seqs:
@@ -71,11 +79,15 @@ def _pages(database: Database, space: int | None) -> Iterator[list[int]]:
 
 
 def _separate_damaged(
-    reader: Reader, seqs: list[int]
+    reader: Reader, space: int, seqs: list[int]
 ) -> tuple[list[Entry], dict[int, JournalCorrupt]]:
     """The entries that are as they were stored, and what is wrong with the others."""
     try:
-        rows = stored.read(reader, "e.seq BETWEEN ? AND ? ORDER BY e.seq", (seqs[0], seqs[-1]))
+        rows = stored.read(
+            reader,
+            "e.space = ? AND e.seq BETWEEN ? AND ? ORDER BY e.seq",
+            (space, seqs[0], seqs[-1]),
+        )
         within = set(seqs)
         return [entry for seq, entry in rows if seq in within], {}
     except JournalCorrupt:
@@ -84,18 +96,17 @@ def _separate_damaged(
     wrong: dict[int, JournalCorrupt] = {}
     for seq in seqs:
         try:
-            entries += [entry for _, entry in stored.read(reader, "e.seq = ?", (seq,))]
+            rows = stored.read(reader, "e.space = ? AND e.seq = ?", (space, seq))
+            entries += [entry for _, entry in rows]
         except JournalCorrupt as error:
             wrong[seq] = error
     return entries, wrong
 
 
-def _space_of(reader: Reader, seq: int) -> str:
+def _named(reader: Reader, space: int) -> str:
     """The name of an entry's space, if that can be read: ids are those of one space."""
     try:
-        row = reader.row(
-            "SELECT p.name FROM entry e JOIN space p ON p.id = e.space WHERE e.seq = ?", (seq,)
-        )
+        row = reader.row("SELECT name FROM space WHERE id = ?", (space,))
     except JournalCorrupt:
         return ""
     return f"space {row[0]!r}: " if row else ""

@@ -30,6 +30,8 @@ UNDER_WAY: Final = (
 
 
 _EXPIRING: Final = ("reply", "claim")
+# Space by space, as an index finds them that begins with it.
+_PAST: Final = "space IN (SELECT id FROM space) AND at < ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,11 @@ def complete(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply, *, qu
 def note_message(writer: SpaceWriter, claim: RequestClaim, message: Collection[str]) -> None:
     """Note the entries of the request's message; they stop being those of any other request."""
     space = writer.id
+    seqs = entries.seqs_of(writer, space, message)
+    erase(writer, seqs)
     writer.many(
-        "INSERT INTO claim_entry (entry, space, key) VALUES (?, ?, ?)"
-        " ON CONFLICT (entry) DO UPDATE SET space = excluded.space, key = excluded.key",
-        ((seq, space, claim.key) for seq in entries.seqs_of(writer, space, message)),
+        "INSERT INTO claim_entry (space, entry, key) VALUES (?, ?, ?)",
+        ((space, seq, claim.key) for seq in seqs),
     )
 
 
@@ -96,7 +99,10 @@ def message(reader: SpaceReader, claim: RequestClaim) -> list[int]:
 
 def erase(writer: Writer, erased: Collection[int]) -> None:
     """Forget that entries that are about to go or to change were messages of requests."""
-    writer.many("DELETE FROM claim_entry WHERE entry = ?", ((seq,) for seq in erased))
+    space = writer.space
+    writer.many(
+        "DELETE FROM claim_entry WHERE space = ? AND entry = ?", ((space, seq) for seq in erased)
+    )
 
 
 def expire(database: Database) -> None:
@@ -106,13 +112,13 @@ def expire(database: Database) -> None:
     """
     before = (entries.micros(datetime.now(UTC) - KEPT),)
     with database.read() as reader:
-        tables = [t for t in _EXPIRING if reader.row(f"SELECT 1 FROM {t} WHERE at < ?", before)]
+        tables = [t for t in _EXPIRING if reader.row(f"SELECT 1 FROM {t} WHERE {_PAST}", before)]
     if not tables:
         return
     # Of no space, and in nobody's way: what a writer of a space holds goes with that one.
     with database.write(UNNAMED) as writer:
         for table in tables:
-            rows = f"SELECT space, key FROM {table} WHERE at < ?{writer.dialect.unlocked}"
+            rows = f"SELECT space, key FROM {table} WHERE {_PAST}{writer.dialect.unlocked}"
             writer.execute(f"DELETE FROM {table} WHERE (space, key) IN ({rows})", before)
 
 
@@ -168,12 +174,14 @@ def _give_up(space: Space, claim: RequestClaim) -> None:
         with space.write() as writer:
             if not writer.is_there:  # removed with the claim
                 return
-            mine = "space = ? AND key = ? AND attempt = ?"
             values = (writer.id, claim.key, claim.attempt)
-            writer.execute(f"UPDATE claim SET claimer = NULL WHERE {mine}", values)
             writer.execute(
-                f"DELETE FROM claim WHERE {mine} AND NOT EXISTS (SELECT 1 FROM claim_entry e"
-                " WHERE e.space = claim.space AND e.key = claim.key)",
+                "UPDATE claim SET claimer = NULL WHERE space = ? AND key = ? AND attempt = ?",
+                values,
+            )
+            writer.execute(
+                "DELETE FROM claim WHERE space = ? AND key = ? AND attempt = ? AND NOT EXISTS"
+                " (SELECT 1 FROM claim_entry e WHERE e.space = claim.space AND e.key = claim.key)",
                 values,
             )
     except JournalError as error:  # what stopped the request is what the caller must hear of

@@ -5,6 +5,11 @@ numbers or texts is one parameter, as JSON, in ``IN (SELECT value FROM json_each
 ``zeroblob`` and ``CAST(… AS BLOB)`` are understood everywhere, too, and so are SQLite's types in
 ``CREATE TABLE``. What goes beyond is asked of the reader's ``dialect``. Views keep their tables in
 the same database: an entry and the work it causes become durable in one transaction.
+
+A statement names the space beside each number: on a server every key begins with it. Heaps are the
+tables whose rows a file overwrites in place; they have no column of it there. So an engine that
+has one adds it to ``body b ON b.id = e.body`` and the like, of ``body`` and ``label``; statements
+on other heaps ask the dialect.
 """
 
 from __future__ import annotations
@@ -12,14 +17,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from treering.journal.dialect import Dialect
 
 T = TypeVar("T")
 
+NO_SPACE: Final = "a transaction of the whole database was asked for the number of its space"
+
 Row = Sequence[Any]
 Value = None | int | float | str | bytes
+
+RowKey = tuple[int | str, int]
+"""The space of a row and its number. What waits to be taken in has the name of its space."""
 
 Patch = tuple[int, bytes]
 """Bytes of a value that are overwritten: where they begin in it, and what stands there then."""
@@ -52,6 +62,14 @@ class Reader(Protocol):
         """What the engine of this database writes differently."""
         ...
 
+    @property
+    def space(self) -> int:
+        """The number of the space that the transaction is of; 0 while that has no row.
+
+        Raises JournalError in one of the whole database.
+        """
+        ...
+
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """The rows of a query, fetched as they are consumed."""
         ...
@@ -60,11 +78,11 @@ class Reader(Protocol):
         """The first row of a query, or None."""
         ...
 
-    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
         """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
         ...
 
-    def extent(self, table: str, identity: int) -> int | None:
+    def extent(self, table: str, key: RowKey) -> int | None:
         """How many bytes a large value has; None if it is missing."""
         ...
 
@@ -92,14 +110,14 @@ class Writer(Reader, Protocol):
         """Run a statement once per parameter row."""
         ...
 
-    def allot(self, table: str, size: int, identity: int | None = None) -> int:
-        """Make a large value of so many zeros, as column ``data``; return its id.
+    def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
+        """Make a large value of so many zeros, as column ``data``, in a space; return its id.
 
         Without an ``identity`` it is given the next one of its table.
         """
         ...
 
-    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
         """Overwrite parts of a large value where it stands; it keeps its size.
 
         Raises JournalCorrupt if it is missing or too short.
@@ -118,7 +136,9 @@ class Writer(Reader, Protocol):
         """
         ...
 
-    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
+    def blank(
+        self, table: str, columns: Sequence[str], space: int | str, ids: Sequence[int]
+    ) -> None:
         """Overwrite columns of rows where they stand, with as many bytes that say nothing.
 
         For tables whose rows are appended and never deleted or resized: of what stood in such a

@@ -19,6 +19,15 @@ class Dialect(Protocol):
     """
 
     @property
+    def in_heap_of_space(self) -> str:
+        """The condition, with one parameter, that a row of a heap is of the space of that number.
+
+        A heap is a table whose rows a file overwrites in place. Its rows have no space there: the
+        number alone tells them apart, and the condition always holds.
+        """
+        ...
+
+    @property
     def unlocked(self) -> str:
         """What ends a SELECT of rows to be deleted, if those that others hold are left out."""
         ...
@@ -59,6 +68,7 @@ class SqliteDialect:
     """The JSON functions of SQLite, in which nobody else holds rows."""
 
     unlocked = ""
+    in_heap_of_space = "? IS NOT NULL"
 
     # Equality is that of JSON texts: type and value must agree, since 1 is not true.
     _EQUALS: Final = (

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from treering.arrays import Codes
-from treering.errors import FilterError, InputError, JournalCorrupt, UnknownName
+from treering.errors import EntryCorrupt, FilterError, InputError, UnknownName
 from treering.journal import damage, labels, stored, supersession
 from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value, Writer
@@ -68,7 +68,8 @@ class AppendResult:
 def size(reader: Reader, space: int, name: str) -> int:
     """How many entries a source holds."""
     row = reader.row(
-        "SELECT count(*) FROM entry e JOIN source s ON s.id = e.source"
+        "SELECT count(*) FROM entry e JOIN source s"
+        " ON s.space = e.space AND s.id = e.source"
         " WHERE s.space = ? AND s.hash = ?",
         named(space, name),
     )
@@ -78,7 +79,8 @@ def size(reader: Reader, space: int, name: str) -> int:
 def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int]:
     """The sequence numbers of a source's entries by position and digest."""
     rows = reader.rows(
-        "SELECT e.position, e.digest, e.seq FROM entry e JOIN source s ON s.id = e.source"
+        "SELECT e.position, e.digest, e.seq FROM entry e JOIN source s"
+        " ON s.space = e.space AND s.id = e.source"
         " WHERE s.space = ? AND s.hash = ?",
         named(space, name),
     )
@@ -89,7 +91,8 @@ def of_source(reader: Reader, space: int, name: str) -> list[int]:
     """The sequence numbers of the entries of a source, or of a document's parts."""
     identity = labels.hash_of(name)
     rows = reader.rows(
-        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
+        "SELECT e.seq FROM entry e JOIN source s"
+        " ON s.space = e.space AND s.id = e.source"
         " WHERE s.space = ? AND (s.hash = ? OR s.whole = ?) ORDER BY e.seq",
         (space, identity, identity),
     )
@@ -104,7 +107,10 @@ def append(
     A draft whose content the source already holds is skipped and counted as unchanged.
     """
     now = micros(datetime.now(UTC))
-    row = writer.row("SELECT coalesce(max(position) + 1, 0) FROM entry WHERE source = ?", (source,))
+    row = writer.row(
+        "SELECT coalesce(max(position) + 1, 0) FROM entry WHERE space = ? AND source = ?",
+        (space, source),
+    )
     assert row is not None  # an aggregate always has a row
     position = int(row[0])
     drafts = list(drafts)
@@ -154,9 +160,9 @@ class _There:
         for start in range(0, len(drafted), PAGE):
             chunk = drafted[start : start + PAGE]
             rows = reader.rows(
-                "SELECT digest FROM entry WHERE source = ?"
+                "SELECT digest FROM entry WHERE space = ? AND source = ?"
                 f" AND digest IN ({', '.join('?' * len(chunk))})",
-                (source, *chunk),
+                (space, source, *chunk),
             )
             digests.update(bytes(row[0]) for row in rows)
         identities = [draft.id for draft in drafts if draft.id is not None]
@@ -234,9 +240,11 @@ def _body(draft: Draft) -> tuple[Value, ...]:
 
 
 def _blank_bodies(writer: Writer, seqs: Iterable[int]) -> None:
-    rows = (writer.row("SELECT body FROM entry WHERE seq = ?", (seq,)) for seq in seqs)
+    space = writer.space
+    sql = "SELECT body FROM entry WHERE space = ? AND seq = ?"
+    rows = (writer.row(sql, (space, seq)) for seq in seqs)
     bodies = [int(row[0]) for row in rows if row is not None]
-    writer.blank("body", ("text", "speaker", "role", "session", "metadata"), bodies)
+    writer.blank("body", ("text", "speaker", "role", "session", "metadata"), space, bodies)
 
 
 def page(
@@ -333,8 +341,8 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
     A round is a user's message and what follows until the next one; at most ``limit`` messages.
     """
     rows = reader.rows(
-        "SELECT e.seq, b.role, e.position FROM source s JOIN entry e ON e.source = s.id"
-        " JOIN body b ON b.id = e.body"
+        "SELECT e.seq, b.role, e.position FROM source s"
+        " JOIN entry e ON e.space = s.space AND e.source = s.id JOIN body b ON b.id = e.body"
         " WHERE s.space = ? AND s.hash = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
         (*named(space, source), position - limit, position + limit),
     )
@@ -351,7 +359,8 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
 
 def identities(reader: Reader, seqs: Sequence[int]) -> list[str]:
     """The ids of entries."""
-    rows = (reader.row("SELECT id FROM entry WHERE seq = ?", (seq,)) for seq in seqs)
+    sql, space = "SELECT id FROM entry WHERE space = ? AND seq = ?", reader.space
+    rows = (reader.row(sql, (space, seq)) for seq in seqs)
     return [str(row[0]) for row in rows if row is not None]
 
 
@@ -362,7 +371,9 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     for start in range(0, len(unique), PAGE):
         chunk = unique[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
-        entry_by_seq.update(read(reader, f"e.seq IN ({marks})", chunk))
+        entry_by_seq.update(
+            read(reader, f"e.space = ? AND e.seq IN ({marks})", (reader.space, *chunk))
+        )
     return entry_by_seq
 
 
@@ -370,8 +381,9 @@ def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]
     """The first characters of entries, ``size`` of each, by sequence number."""
     rows = reader.rows(
         "SELECT e.seq, substr(b.text, 1, CAST(? AS INTEGER)) FROM entry e"
-        " JOIN body b ON b.id = e.body WHERE e.seq IN (SELECT value FROM json_each(?))",
-        (size, json.dumps(sorted(set(seqs)))),
+        " JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
+        (size, reader.space, json.dumps(sorted(set(seqs)))),
     )
     return {int(row[0]): str(row[1]) for row in rows}
 
@@ -382,8 +394,8 @@ def endings(reader: Reader, seqs: Collection[int], size: int) -> dict[int, str]:
         "SELECT e.seq, CASE WHEN length(b.text) > CAST(? AS INTEGER)"
         " THEN substr(b.text, length(b.text) - CAST(? AS INTEGER) + 1) ELSE b.text END"
         " FROM entry e JOIN body b ON b.id = e.body"
-        " WHERE e.seq IN (SELECT value FROM json_each(?))",
-        (size, size, json.dumps(sorted(set(seqs)))),
+        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
+        (size, size, reader.space, json.dumps(sorted(set(seqs)))),
     )
     return {int(row[0]): str(row[1]) for row in rows}
 
@@ -393,17 +405,17 @@ def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
     have gone are left out. A digest changes when its entry is rewritten.
     """
     rows = reader.rows(
-        "SELECT seq, digest FROM entry WHERE seq IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(seqs)),),
+        "SELECT seq, digest FROM entry WHERE space = ? AND seq IN (SELECT value FROM json_each(?))",
+        (reader.space, json.dumps(list(seqs))),
     )
     return {int(row[0]): bytes(row[1]) for row in rows}
 
 
 def there(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
-    """Entries by sequence number that other rows refer to. Raises JournalCorrupt if one is gone."""
+    """Entries by sequence number that other rows refer to. Raises EntryCorrupt if one is gone."""
     entry_by_seq = by_seq(reader, seqs)
     if missing := set(seqs) - entry_by_seq.keys():
-        raise JournalCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}")
+        raise EntryCorrupt(f"the entry in row {min(missing)} is missing. {damage.HELP}", missing)
     return entry_by_seq
 
 
@@ -412,24 +424,28 @@ def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
     _blank_bodies(writer, [seq])
     at = micros(draft.at) if draft.at else None
     writer.execute(
-        "UPDATE entry SET digest = ?, kind = ?, at = ?, body = ? WHERE seq = ?",
-        (draft.digest(), draft.kind, at, writer.insert(_BODY, _body(draft)), seq),
+        "UPDATE entry SET digest = ?, kind = ?, at = ?, body = ? WHERE space = ? AND seq = ?",
+        (draft.digest(), draft.kind, at, writer.insert(_BODY, _body(draft)), writer.space, seq),
     )
 
 
 def has_digest(reader: Reader, seq: int, digest: bytes) -> bool:
     """Whether another entry of the same source has that content."""
     row = reader.row(
-        "SELECT 1 FROM entry e JOIN entry o ON o.source = e.source AND o.digest = ?"
-        " WHERE e.seq = ? AND o.seq <> e.seq",
-        (digest, seq),
+        "SELECT 1 FROM entry e"
+        " JOIN entry o ON o.space = e.space AND o.source = e.source AND o.digest = ?"
+        " WHERE e.space = ? AND e.seq = ? AND o.seq <> e.seq",
+        (digest, reader.space, seq),
     )
     return row is not None
 
 
 def id_of_digest(reader: Reader, source: int, digest: bytes) -> str | None:
     """The id of the entry of a source that has that content."""
-    row = reader.row("SELECT id FROM entry WHERE source = ? AND digest = ?", (source, digest))
+    row = reader.row(
+        "SELECT id FROM entry WHERE space = ? AND source = ? AND digest = ?",
+        (reader.space, source, digest),
+    )
     return None if row is None else str(row[0])
 
 
@@ -461,7 +477,8 @@ def erase(writer: Writer, seqs: Sequence[int]) -> None:
     """Delete entries; their derived rows must have gone before. What they said is overwritten."""
     supersession.erase(writer, seqs)
     _blank_bodies(writer, seqs)
-    writer.many("DELETE FROM entry WHERE seq = ?", ((seq,) for seq in seqs))
+    space = writer.space
+    writer.many("DELETE FROM entry WHERE space = ? AND seq = ?", ((space, seq) for seq in seqs))
 
 
 def expired(reader: Reader, space: int) -> list[int]:
@@ -491,7 +508,9 @@ def of_role(reader: Reader, space: int, role: str) -> list[int]:
 
 def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
     """Pin an entry, or pin it no longer."""
-    writer.execute("UPDATE entry SET pinned = ? WHERE seq = ?", (pinned, seq))
+    writer.execute(
+        "UPDATE entry SET pinned = ? WHERE space = ? AND seq = ?", (pinned, writer.space, seq)
+    )
 
 
 def compile_filter(condition: Filter, dialect: Dialect) -> tuple[str, list[Value]]:

@@ -55,7 +55,7 @@ def _move_fragments(writer: Writer, space: int, fragments: Sequence[Row]) -> dic
             )
         ),
     )
-    rows = blocks.rows_of(writer, ids, entries, starts)
+    rows = blocks.rows_of(writer, space, ids, entries, starts)
     blocks.fill(writer, space, places, rows, counts)
     return dict(zip(ids, places, strict=True))
 

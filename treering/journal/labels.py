@@ -34,12 +34,12 @@ def put(writer: Writer, text: str | None) -> int | None:
     return None if text is None else writer.insert("INSERT INTO label (text) VALUES (?)", (text,))
 
 
-def blank(writer: Writer, labels: Iterable[int | None]) -> None:
-    """Overwrite labels that nothing refers to any more."""
-    writer.blank("label", ("text",), [label for label in labels if label is not None])
+def blank(writer: Writer, space: int, labels: Iterable[int | None]) -> None:
+    """Overwrite labels of a space that nothing refers to any more."""
+    writer.blank("label", ("text",), space, [label for label in labels if label is not None])
 
 
-def replace(writer: Writer, label: int | None, text: str | None) -> int | None:
+def replace(writer: Writer, space: int, label: int | None, text: str | None) -> int | None:
     """Overwrite a label; return the number of the one that takes its place."""
-    blank(writer, [label])
+    blank(writer, space, [label])
     return put(writer, text)

@@ -63,8 +63,8 @@ def _drop_staged(writer: Writer, name: str) -> None:
     """Overwrite the slices that wait for a space of a name, and forget about them."""
     intakes = [int(r[0]) for r in writer.rows("SELECT id FROM intake WHERE space = ?", (name,))]
     for intake in intakes:
-        staged.blank(writer, staged.waiting(writer, intake))
-        staged.end(writer, intake)
+        staged.blank(writer, name, staged.waiting(writer, name, intake))
+        staged.end(writer, name, intake)
 
 
 def _has_space(table: StoredTable, form: type[int | str]) -> bool:

@@ -52,16 +52,6 @@ CREATE TABLE code_repository (
     UNIQUE (space, root)
 );
 
-CREATE TABLE code_file (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    repository INTEGER NOT NULL REFERENCES code_repository (id),
-    path       TEXT    NOT NULL,              -- relative to the root, with slashes
-    digest     BLOB    NOT NULL,              -- SHA-256 of the content
-    data       BLOB    NOT NULL,              -- what the index keeps of it, see code/codec.py
-    calls      BLOB    NOT NULL,              -- the possible definitions of its calls
-    UNIQUE (repository, path)
-);
-
 CREATE TABLE tree (
     space    INTEGER PRIMARY KEY REFERENCES space (id),
     model    INTEGER NOT NULL REFERENCES model (id),  -- whose vectors the leaves have
@@ -109,29 +99,10 @@ CREATE TABLE memo (
 
 CREATE UNIQUE INDEX memo_by_current ON memo (current);
 
-CREATE TABLE memo_version (
-    id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    memo    INTEGER NOT NULL REFERENCES memo (id),
-    made    INTEGER NOT NULL,                 -- microseconds since the epoch, UTC
-    origin  TEXT    NOT NULL,                 -- written, fallback or edited
-    writer  TEXT    NOT NULL,                 -- the language model, or empty
-    topic   TEXT    NOT NULL,
-    claims  TEXT    NOT NULL,                 -- JSON: [[sentence, supported], ...]
-    pinned  INTEGER NOT NULL DEFAULT 0,
-    deleted INTEGER NOT NULL DEFAULT 0,
-    change  INTEGER REFERENCES entry (seq),   -- the entry that says this, if a person did
-    model   INTEGER REFERENCES model (id),    -- whose vector this is
-    vector  BLOB                              -- of topic and summary, float32, little-endian
-);
-
-CREATE INDEX memo_version_by_memo ON memo_version (memo, id);
-
-CREATE INDEX memo_version_by_change ON memo_version (change);
-
 CREATE TABLE memo_line (
     version INTEGER NOT NULL REFERENCES memo_version (id),
     entry   INTEGER NOT NULL REFERENCES entry (seq),
-    covered INTEGER NOT NULL,
+    covered INTEGER NOT NULL, space INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (version, entry)
 );
 
@@ -216,7 +187,7 @@ CREATE TABLE code_relation (
     repository INTEGER PRIMARY KEY REFERENCES code_repository (id),
     fragments  INTEGER NOT NULL,              -- of the repository; a check
     data       BLOB    NOT NULL               -- rows, columns and values, see code/codec.py
-);
+, space INTEGER NOT NULL DEFAULT 0);
 
 CREATE TABLE "unanswered" (
     entry   INTEGER PRIMARY KEY REFERENCES entry (seq),
@@ -320,8 +291,6 @@ CREATE TABLE entry (
 
 CREATE INDEX entry_by_position ON entry (source, position);
 
-CREATE INDEX entry_by_space ON entry (space);
-
 CREATE TABLE intake (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     space    TEXT    NOT NULL,                -- by name: a space that gets nothing is not made
@@ -362,7 +331,7 @@ CREATE TABLE serve_closed (
 
 CREATE TABLE reply_shown (
     shown INTEGER NOT NULL,                   -- an entry that may be gone: its number is not used again
-    reply INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE,
+    reply INTEGER NOT NULL REFERENCES entry (seq) ON DELETE CASCADE, space INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (shown, reply)
 ) WITHOUT ROWID;
 
@@ -429,3 +398,55 @@ CREATE TABLE vector_block_data (
     id   INTEGER PRIMARY KEY,                 -- a vector block
     data BLOB    NOT NULL
 );
+
+CREATE TABLE "code_file" (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    space      INTEGER NOT NULL,
+    repository INTEGER NOT NULL REFERENCES code_repository (id),
+    path       TEXT    NOT NULL,              -- relative to the root, with slashes
+    digest     BLOB    NOT NULL,              -- SHA-256 of the content
+    data       BLOB    NOT NULL,              -- what the index keeps of it, see code/codec.py
+    calls      BLOB    NOT NULL,              -- the possible definitions of its calls
+    UNIQUE (repository, path)
+);
+
+CREATE TABLE "memo_version" (
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    space   INTEGER NOT NULL,
+    memo    INTEGER NOT NULL REFERENCES memo (id),
+    made    INTEGER NOT NULL,                 -- microseconds since the epoch, UTC
+    origin  TEXT    NOT NULL,                 -- written, fallback or edited
+    writer  TEXT    NOT NULL,                 -- the language model, or empty
+    topic   TEXT    NOT NULL,
+    claims  TEXT    NOT NULL,                 -- JSON: [[sentence, supported], ...]
+    pinned  INTEGER NOT NULL DEFAULT 0,
+    deleted INTEGER NOT NULL DEFAULT 0,
+    change  INTEGER REFERENCES entry (seq),   -- the entry that says this, if a person did
+    model   INTEGER REFERENCES model (id),    -- whose vector this is
+    vector  BLOB                              -- of topic and summary, float32, little-endian
+);
+
+CREATE INDEX memo_version_by_memo ON memo_version (memo, space, id);
+
+CREATE INDEX memo_version_by_change ON memo_version (change);
+
+CREATE UNIQUE INDEX entry_by_space ON entry (space, seq);
+
+ANALYZE sqlite_schema;
+
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('entry', 'entry_by_space', '1000000 10000 1'),
+    ('entry', 'sqlite_autoindex_entry_1', '1000000 10000 1'),
+    ('source', 'source_by_family', '1000000 10000 1000'),
+    ('source', 'sqlite_autoindex_source_1', '1000000 10000 1'),
+    ('supersession', 'supersession_by_newer', '1000 2'),
+    ('fragment', 'fragment_by_space', '1000000 10000 1'),
+    ('leaf', 'leaf_by_number', '1000000 10000 2'),
+    ('leaf', 'leaf_by_digest', '1000000 10000 2'),
+    ('memo', 'sqlite_autoindex_memo_1', '1000000 1000 1'),
+    ('statement', 'statement_by_slot', '1000000 10000 100 10'),
+    ('superseded', 'superseded_by_slot', '1000000 10000 100 10'),
+    ('block', 'block_by_space', '1000000 10000 1'),
+    ('vector_block', 'vector_block_by_age', '1000000 10000 10000 1');
+
+ANALYZE sqlite_schema;

@@ -39,8 +39,8 @@ def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
     """The names of sources by their numbers; of a page and the like that of the whole document."""
     rows = reader.rows(
         "SELECT s.id, n.text FROM source s JOIN label n ON n.id = coalesce(s.document, s.name)"
-        " WHERE s.id IN (SELECT value FROM json_each(?))",
-        (json.dumps(sorted(numbers)),),
+        " WHERE s.space = ? AND s.id IN (SELECT value FROM json_each(?))",
+        (reader.space, json.dumps(sorted(numbers))),
     )
     return {int(row[0]): str(row[1]) for row in rows}
 
@@ -107,15 +107,15 @@ def set_file(writer: Writer, space: int, file: FileSource) -> None:
         return
     path, document = row[1], row[3]
     if file.path is not None and file.path != row[2]:
-        path = labels.replace(writer, path, file.path)
+        path = labels.replace(writer, space, path, file.path)
     if file.document != row[4]:
-        document = labels.replace(writer, document, file.document)
+        document = labels.replace(writer, space, document, file.document)
     path_hash = None if file.path is None else labels.hash_of(file.path)
     whole = None if file.document is None else labels.hash_of(file.document)
     writer.execute(
         "UPDATE source SET digest = ?, path = ?, path_hash = coalesce(?, path_hash), document = ?,"
-        " whole = ? WHERE id = ?",
-        (file.digest, path, path_hash, document, whole, row[0]),
+        " whole = ? WHERE space = ? AND id = ?",
+        (file.digest, path, path_hash, document, whole, space, row[0]),
     )
 
 
@@ -150,13 +150,13 @@ def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> N
         whole = None if document is None else new
         writer.execute(
             "UPDATE source SET hash = ?, family = ?, name = ?, path = ?, path_hash = ?,"
-            " document = ?, whole = ? WHERE id = ?",
+            " document = ?, whole = ? WHERE space = ? AND id = ?",
             (
                 *(labels.hash_of(renamed), labels.family_of(renamed)),
-                labels.replace(writer, label, renamed),
-                *(labels.replace(writer, old_path, path), labels.hash_of(path)),
-                labels.replace(writer, document, whole),
-                *(None if whole is None else labels.hash_of(whole), source),
+                labels.replace(writer, space, label, renamed),
+                *(labels.replace(writer, space, old_path, path), labels.hash_of(path)),
+                labels.replace(writer, space, document, whole),
+                *(None if whole is None else labels.hash_of(whole), space, source),
             ),
         )
 
@@ -167,12 +167,13 @@ def drop_empty_sources(writer: Writer, space: int) -> list[str]:
         writer.rows(
             "SELECT s.id, n.text, s.name, s.path, s.document FROM source s"
             " LEFT JOIN label n ON n.id = s.name"
-            " WHERE s.space = ? AND NOT EXISTS (SELECT 1 FROM entry e WHERE e.source = s.id)",
+            " WHERE s.space = ? AND NOT EXISTS"
+            " (SELECT 1 FROM entry e WHERE e.space = s.space AND e.source = s.id)",
             (space,),
         )
     )
-    labels.blank(writer, [label for row in rows for label in row[2:]])
-    writer.many("DELETE FROM source WHERE id = ?", ((row[0],) for row in rows))
+    labels.blank(writer, space, [label for row in rows for label in row[2:]])
+    writer.many("DELETE FROM source WHERE space = ? AND id = ?", ((space, row[0]) for row in rows))
     return [str(row[1]) for row in rows]
 
 
@@ -183,6 +184,6 @@ def source_clause(source: str) -> tuple[str, list[Value]]:
     such as pages.
     """
     if source.endswith("/"):
-        begins = "instr((SELECT text FROM label WHERE id = {}), ?) = 1"
+        begins = "instr((SELECT l.text FROM label l WHERE l.id = {}), ?) = 1"
         return f"({begins.format('s.name')} OR {begins.format('s.path')})", [source, source]
     return "? IN (s.hash, s.whole, s.path_hash)", [labels.hash_of(source)]

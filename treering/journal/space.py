@@ -15,7 +15,16 @@ from typing import TypeVar
 
 from treering.errors import DimensionMismatch, UnknownName
 from treering.journal.conflicts import retried
-from treering.journal.contract import Database, Patch, Reader, Row, StoredTable, Value, Writer
+from treering.journal.contract import (
+    Database,
+    Patch,
+    Reader,
+    Row,
+    RowKey,
+    StoredTable,
+    Value,
+    Writer,
+)
 from treering.journal.dialect import Dialect
 
 T = TypeVar("T")
@@ -82,6 +91,11 @@ class SpaceReader:
         return self.state.id
 
     @property
+    def space(self) -> int:
+        """See ``Reader``: the number of a space that is there. To ask for it makes none."""
+        return self.state.id
+
+    @property
     def is_there(self) -> bool:
         """Whether the space has a row. Who writes what came of it asks first: it may have been
         removed since, and must not begin anew by that."""
@@ -130,13 +144,13 @@ class SpaceReader:
         """See ``Reader``."""
         return self._reader.row(sql, params)
 
-    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
         """See ``Reader``."""
-        return self._reader.part(table, column, identity, start, size)
+        return self._reader.part(table, column, key, start, size)
 
-    def extent(self, table: str, identity: int) -> int | None:
+    def extent(self, table: str, key: RowKey) -> int | None:
         """See ``Reader``."""
-        return self._reader.extent(table, identity)
+        return self._reader.extent(table, key)
 
     @property
     def dialect(self) -> Dialect:
@@ -188,13 +202,13 @@ class SpaceWriter(SpaceReader):
         """See ``Writer``."""
         self._writer.many(sql, params)
 
-    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+    def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
         """See ``Writer``."""
-        return self._writer.allot(table, size, identity)
+        return self._writer.allot(table, size, space, identity)
 
-    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
         """See ``Writer``."""
-        self._writer.patch(table, column, identity, patches)
+        self._writer.patch(table, column, key, patches)
 
     def vector_numbers(self, size: int) -> Sequence[int]:
         """See ``Writer``."""
@@ -204,9 +218,11 @@ class SpaceWriter(SpaceReader):
         """See ``Writer``."""
         self._writer.share()
 
-    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
+    def blank(
+        self, table: str, columns: Sequence[str], space: int | str, ids: Sequence[int]
+    ) -> None:
         """See ``Writer``."""
-        self._writer.blank(table, columns, ids)
+        self._writer.blank(table, columns, space, ids)
 
     def attempt(self) -> AbstractContextManager[None]:
         """See ``Writer``."""

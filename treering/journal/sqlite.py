@@ -24,7 +24,17 @@ from treering.errors import (
     JournalVersionError,
 )
 from treering.journal import failures, first_look, opened, schema, scrub, storage, takeover
-from treering.journal.contract import ForeignKey, Patch, Reader, Row, StoredTable, Value, Writer
+from treering.journal.contract import (
+    NO_SPACE,
+    ForeignKey,
+    Patch,
+    Reader,
+    Row,
+    RowKey,
+    StoredTable,
+    Value,
+    Writer,
+)
 from treering.journal.dialect import SqliteDialect
 from treering.journal.failures import no_permission, not_lockable, translated
 from treering.journal.together import SharedWrites
@@ -83,29 +93,33 @@ class _Transaction:
         with translated(self._path):
             self._connection.executemany(sql, params)
 
-    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+    @property
+    def space(self) -> int:
+        raise JournalError(NO_SPACE)
+
+    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
         with (
             translated(self._path),
-            scrub.opened_value(self._connection, table, column, identity, readonly=True) as value,
+            scrub.opened_value(self._connection, table, column, key[1], readonly=True) as value,
         ):
             if value is None:
                 return b""
             value.seek(min(start, len(value)))
             return value.read(size)
 
-    def extent(self, table: str, identity: int) -> int | None:
-        row = self.row(f"SELECT length(data) FROM {table} WHERE id = ?", (identity,))
+    def extent(self, table: str, key: RowKey) -> int | None:
+        row = self.row(f"SELECT length(data) FROM {table} WHERE id = ?", (key[1],))
         return None if row is None else int(row[0])
 
-    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+    def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:  # noqa: ARG002
         return self.insert(
             f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?))", (identity, size)
         )
 
-    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
         with (
             translated(self._path),
-            scrub.opened_value(self._connection, table, column, identity, readonly=False) as value,
+            scrub.opened_value(self._connection, table, column, key[1], readonly=False) as value,
         ):
             scrub.overwrite(value, patches)
 
@@ -115,7 +129,13 @@ class _Transaction:
     def share(self) -> None:
         """Nothing to do: whoever writes is alone in the file."""
 
-    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
+    def blank(
+        self,
+        table: str,
+        columns: Sequence[str],
+        space: int | str,  # noqa: ARG002
+        ids: Sequence[int],
+    ) -> None:
         scrub.blank(self, table, columns, ids)
 
     @contextmanager

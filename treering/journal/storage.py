@@ -119,7 +119,7 @@ def blank_space(writer: Writer, space: int) -> None:
     """Overwrite what the rows of a space say, before these are deleted as a whole."""
     for table, (columns, rows) in _OF_SPACE.items():
         ids = [int(row[0]) for row in writer.rows(rows, (space,))]
-        writer.blank(table, columns, ids)
+        writer.blank(table, columns, space, ids)
     for column in ("name", "path", "document"):
         sources = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
-        labels.blank(writer, [row[0] for row in sources])
+        labels.blank(writer, space, [row[0] for row in sources])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from treering.errors import JournalCorrupt
+from treering.errors import EntryCorrupt, JournalCorrupt
 from treering.journal import damage
 from treering.journal.contract import Reader, Row, Value
 from treering.records import Entry
@@ -19,7 +19,8 @@ _COLUMNS = (
 # LEFT: an entry whose source or body is damaged is an error, not absent.
 FROM = (
     "FROM entry e LEFT JOIN body b ON b.id = e.body"
-    " LEFT JOIN source s ON s.id = e.source LEFT JOIN label n ON n.id = s.name"
+    " LEFT JOIN source s ON s.space = e.space AND s.id = e.source"
+    " LEFT JOIN label n ON n.id = s.name"
 )
 """An entry ``e`` with what it says ``b``, its source ``s`` and the name of that ``n.text``."""
 
@@ -39,7 +40,7 @@ def moment(stamp: int) -> datetime:
 def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int, Entry]]:
     """The entries that meet conditions, each with its sequence number.
 
-    Raises JournalCorrupt naming the first that is damaged.
+    Raises EntryCorrupt if some are damaged: it names the first and has the rows of all.
     """
     try:
         # Fetched before they are decoded: an error of one row, for as long as somebody holds it,
@@ -47,25 +48,36 @@ def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int,
         rows = list(reader.rows(f"SELECT {_COLUMNS} {FROM} WHERE {where}", params))
         return [(row[12], entry_of(row)) for row in rows]
     except JournalCorrupt:
-        seq_rows = reader.rows(f"SELECT e.seq {FROM} WHERE {where}", params)
-        _name_damaged(reader, [row[0] for row in seq_rows])
-        raise
+        keys = reader.rows(f"SELECT e.space, e.seq {FROM} WHERE {where}", params)
+        errors = _damaged(reader, [(row[0], row[1]) for row in keys])
+        if not errors:
+            raise
+        raise EntryCorrupt(str(next(iter(errors.values()))), errors) from None
 
 
-def _name_damaged(reader: Reader, seqs: Sequence[int]) -> None:
-    """Raises JournalCorrupt naming the first of the entries that cannot be read as it was stored.
+def _damaged(reader: Reader, keys: Sequence[tuple[int, int]]) -> dict[int, JournalCorrupt]:
+    """What is wrong, by sequence number, with the entries that are not as they were stored.
 
-    Bytes that are not UTF-8 fail while rows are fetched, before their row is known.
+    Each is named by its space and its number. Bytes that are not UTF-8 fail while rows are fetched,
+    before their row is known.
     """
-    for seq in seqs:
+    errors: dict[int, JournalCorrupt] = {}
+    for key in keys:
         try:
-            row = reader.row(f"SELECT {_COLUMNS} {FROM} WHERE e.seq = ?", (seq,))
+            row = reader.row(f"SELECT {_COLUMNS} {FROM} WHERE e.space = ? AND e.seq = ?", key)
+        except JournalCorrupt:
+            id_row = reader.row(
+                "SELECT CAST(id AS BLOB) FROM entry WHERE space = ? AND seq = ?", key
+            )
+            name = bytes(id_row[0]).decode(errors="replace") if id_row else f"in row {key[1]}"
+            errors[key[1]] = damage.of_entry(name, "it cannot be read")
+            continue
+        try:
+            if row is not None:
+                entry_of(row)
         except JournalCorrupt as error:
-            id_row = reader.row("SELECT CAST(id AS BLOB) FROM entry WHERE seq = ?", (seq,))
-            name = bytes(id_row[0]).decode(errors="replace") if id_row else f"in row {seq}"
-            raise damage.of_entry(name, "it cannot be read") from error
-        if row is not None:
-            entry_of(row)
+            errors[key[1]] = error
+    return errors
 
 
 def entry_of(row: Row) -> Entry:

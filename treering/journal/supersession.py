@@ -24,27 +24,39 @@ def put(writer: Writer, space: int, older: int, newer: int) -> None:
 
     Raises InputError if that goes in a circle, or joins two very long rows of entries.
     """
-    if is_circle(older, newer, lambda seq: _newer(writer, seq), lambda seq: _older(writer, seq)):
+    if is_circle(
+        older,
+        newer,
+        lambda seq: _newer(writer, space, seq),
+        lambda seq: _older(writer, space, seq),
+    ):
         raise InputError(
             "the newer entry is superseded by the older one already; take that back first, with "
             "supersede(old, None)"
         )
+    take_back(writer, older)
     writer.execute(
-        "INSERT INTO supersession (space, older, newer) VALUES (?, ?, ?)"
-        " ON CONFLICT (older) DO UPDATE SET newer = excluded.newer",
-        (space, older, newer),
+        "INSERT INTO supersession (space, older, newer) VALUES (?, ?, ?)", (space, older, newer)
     )
 
 
 def take_back(writer: Writer, older: int) -> bool:
     """Let an entry hold again; whether anything was noted of it."""
-    return bool(writer.execute("DELETE FROM supersession WHERE older = ?", (older,)))
+    return bool(
+        writer.execute(
+            "DELETE FROM supersession WHERE space = ? AND older = ?", (writer.space, older)
+        )
+    )
 
 
 def erase(writer: Writer, seqs: Sequence[int]) -> None:
     """Forget what was noted of entries that are erased."""
+    space = writer.space
     for column in ("older", "newer"):
-        writer.many(f"DELETE FROM supersession WHERE {column} = ?", ((seq,) for seq in seqs))
+        writer.many(
+            f"DELETE FROM supersession WHERE space = ? AND {column} = ?",
+            ((space, seq) for seq in seqs),
+        )
 
 
 def pairs(
@@ -57,7 +69,8 @@ def pairs(
     """
     among = "" if older is None else " AND p.older IN (SELECT value FROM json_each(?))"
     rows = reader.rows(
-        "SELECT p.older, p.newer FROM supersession p JOIN entry e ON e.seq = p.newer"
+        "SELECT p.older, p.newer FROM supersession p"
+        " JOIN entry e ON e.space = p.space AND e.seq = p.newer"
         f" WHERE p.space = ? AND (CAST(? AS BIGINT) IS NULL OR coalesce(e.at, e.added) <= ?){among}"
         " ORDER BY coalesce(e.at, e.added), e.seq, p.older",
         (space, as_of, as_of, *([] if older is None else [json.dumps(list(older))])),
@@ -68,8 +81,9 @@ def pairs(
 def ids(reader: Reader, space: int) -> Iterator[tuple[str, str]]:
     """The same by the ids of the entries, for an export."""
     rows = reader.rows(
-        "SELECT o.id, n.id FROM supersession p JOIN entry o ON o.seq = p.older"
-        " JOIN entry n ON n.seq = p.newer WHERE p.space = ? ORDER BY p.older",
+        "SELECT o.id, n.id FROM supersession p"
+        " JOIN entry o ON o.space = p.space AND o.seq = p.older"
+        " JOIN entry n ON n.space = p.space AND n.seq = p.newer WHERE p.space = ? ORDER BY p.older",
         (space,),
     )
     return ((str(row[0]), str(row[1])) for row in rows)
@@ -104,11 +118,14 @@ def is_circle(
     )
 
 
-def _newer(reader: Reader, seq: int) -> int | None:
-    row = reader.row("SELECT newer FROM supersession WHERE older = ?", (seq,))
+def _newer(reader: Reader, space: int, seq: int) -> int | None:
+    row = reader.row("SELECT newer FROM supersession WHERE space = ? AND older = ?", (space, seq))
     return None if row is None else int(row[0])
 
 
-def _older(reader: Reader, seq: int) -> list[int]:
-    rows = reader.rows(f"SELECT older FROM supersession WHERE newer = ? LIMIT {MOST_STEPS}", (seq,))
+def _older(reader: Reader, space: int, seq: int) -> list[int]:
+    rows = reader.rows(
+        f"SELECT older FROM supersession WHERE space = ? AND newer = ? LIMIT {MOST_STEPS}",
+        (space, seq),
+    )
     return [int(row[0]) for row in rows]

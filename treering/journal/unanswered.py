@@ -25,8 +25,8 @@ def ask(writer: Writer, space: int, message: Collection[str], asker: int) -> Non
 def give_up(writer: Writer, space: int, message: Collection[str], asker: int) -> None:
     """Note that the message gets no reply from that process unless it is said again."""
     writer.many(
-        "UPDATE unanswered SET asker = NULL WHERE entry = ? AND asker = ?",
-        ((seq, asker) for seq in entries.seqs_of(writer, space, message)),
+        "UPDATE unanswered SET asker = NULL WHERE space = ? AND entry = ? AND asker = ?",
+        ((space, seq, asker) for seq in entries.seqs_of(writer, space, message)),
     )
 
 
@@ -43,8 +43,9 @@ def take(
     All such messages lose their marks: what is said now comes after them.
     """
     rows = writer.rows(
-        "SELECT u.entry, u.message, e.id, u.asker FROM unanswered u JOIN entry e ON e.seq = u.entry"
-        " JOIN source s ON s.id = e.source WHERE u.space = ? AND s.hash = ?",
+        "SELECT u.entry, u.message, e.id, u.asker FROM unanswered u"
+        " JOIN entry e ON e.space = u.space AND e.seq = u.entry"
+        " JOIN source s ON s.space = e.space AND s.id = e.source WHERE u.space = ? AND s.hash = ?",
         (space, labels.hash_of(source)),
     )
     waiting = [row for row in rows if row[3] is None or not is_present(int(row[3]))]
@@ -55,4 +56,7 @@ def take(
 
 def erase(writer: Writer, erased: Sequence[int]) -> None:
     """Take the marks off entries, such as those that are about to go or to change."""
-    writer.many("DELETE FROM unanswered WHERE entry = ?", ((seq,) for seq in erased))
+    space = writer.space
+    writer.many(
+        "DELETE FROM unanswered WHERE space = ? AND entry = ?", ((space, seq) for seq in erased)
+    )

@@ -30,7 +30,7 @@ MOST_SLOTS: Final = 1_024
 FEW: Final = 8
 """So many slots are looked up one by one; for more of a block all of its numbers are read."""
 
-_COLUMNS: Final = "id, block, slot, size, filled, oldest, newest"
+_COLUMNS: Final = "space, id, block, slot, size, filled, oldest, newest"
 _NUMBER, _SCALE = 8, 4  # bytes of each
 
 
@@ -38,6 +38,7 @@ _NUMBER, _SCALE = 8, 4  # bytes of each
 class VectorBlock:
     """A vector block as its row says, and the dimension of its model."""
 
+    space: int
     id: int
     block: int
     slot: int
@@ -46,6 +47,11 @@ class VectorBlock:
     oldest: int
     newest: int
     dimension: int
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What its data is found by."""
+        return self.space, self.id
 
     @property
     def slot_bytes(self) -> tuple[int, ...]:
@@ -109,13 +115,10 @@ def _opened(
     writer: Writer, space: int, model: EmbeddingModel, block: int, slot: int
 ) -> VectorBlock:
     """The vector block of a model that begins at a slot; made if there is none."""
-    row = writer.row(
-        f"SELECT {_COLUMNS} FROM vector_block WHERE block = ? AND model = ? AND slot = ?",
-        (block, model.id, slot),
-    )
-    if row is not None:
-        return _vector_block(row, model)
-    slots = writer.row("SELECT slots FROM block WHERE id = ?", (block,))
+    there = _beginning(writer, space, model, block, slot)
+    if there is not None:
+        return there
+    slots = writer.row("SELECT slots FROM block WHERE space = ? AND id = ?", (space, block))
     with damage.decoding("the search index"):
         if slots is None:
             raise ValueError("a block is missing")
@@ -125,15 +128,15 @@ def _opened(
         " VALUES (?, ?, ?, ?, ?, 0, 0, 0)",
         (space, model.id, block, slot, size),
     )
-    new = VectorBlock(identity, block, slot, size, 0, 0, 0, model.dimension)
-    writer.allot("vector_block_data", new.total_bytes, identity)
+    new = VectorBlock(space, identity, block, slot, size, 0, 0, 0, model.dimension)
+    writer.allot("vector_block_data", new.total_bytes, *new.key)
     return new
 
 
 def _vector_block(row: Row, model: EmbeddingModel) -> VectorBlock:
     with damage.decoding("the search index"):
-        identity, block, slot, size, filled, oldest, newest = map(int, row)
-    return VectorBlock(identity, block, slot, size, filled, oldest, newest, model.dimension)
+        space, identity, block, slot, size, filled, oldest, newest = map(int, row)
+    return VectorBlock(space, identity, block, slot, size, filled, oldest, newest, model.dimension)
 
 
 def _write(writer: Writer, block: VectorBlock, slots: Codes, vectors: StoredVectors) -> None:
@@ -145,15 +148,16 @@ def _write(writer: Writer, block: VectorBlock, slots: Codes, vectors: StoredVect
     for run in np.split(np.arange(len(slots)), breaks):
         for start, width, values in zip(block.starts, block.slot_bytes, parts, strict=True):
             patches.append((start + int(slots[run[0]]) * width, values[run].tobytes()))
-    writer.patch("vector_block_data", "data", block.id, patches)
+    writer.patch("vector_block_data", "data", block.key, patches)
     oldest, newest = int(vectors.number.min()), int(vectors.number.max())
     writer.execute(
-        "UPDATE vector_block SET filled = filled + ?, oldest = ?, newest = ? WHERE id = ?",
+        "UPDATE vector_block SET filled = filled + ?, oldest = ?, newest = ?"
+        " WHERE space = ? AND id = ?",
         (
             len(slots),
             min(block.oldest or oldest, oldest),
             max(block.newest, newest),
-            block.id,
+            *block.key,
         ),
     )
 
@@ -173,7 +177,7 @@ def after(reader: Reader, space: int, model: EmbeddingModel, number: int) -> Ite
 
 def read(reader: Reader, block: VectorBlock, number: int = 0) -> StoredVectors:
     """The vectors of a block with higher numbers than that. Raises JournalCorrupt."""
-    data = reader.part("vector_block_data", "data", block.id, 0, block.total_bytes)
+    data = reader.part("vector_block_data", "data", block.key, 0, block.total_bytes)
     with damage.decoding("the search index"):
         if len(data) != block.total_bytes:
             raise ValueError("a block is too short")
@@ -195,7 +199,7 @@ def read(reader: Reader, block: VectorBlock, number: int = 0) -> StoredVectors:
 def read_numbers(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes]:
     """The numbers and the fragments of all slots of a block. Raises JournalCorrupt."""
     size = 2 * _NUMBER * block.size
-    data = reader.part("vector_block_data", "data", block.id, 0, size)
+    data = reader.part("vector_block_data", "data", block.key, 0, size)
     with damage.decoding("the search index"):
         if len(data) != size:
             raise ValueError("a block is too short")
@@ -206,7 +210,7 @@ def read_numbers(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes]:
 def read_heads(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes, Floats]:
     """The numbers, fragments and scales of all slots of a block. Raises JournalCorrupt."""
     size = block.starts[3]
-    data = reader.part("vector_block_data", "data", block.id, 0, size)
+    data = reader.part("vector_block_data", "data", block.key, 0, size)
     with damage.decoding("the search index"):
         if len(data) != size:
             raise ValueError("a block is too short")
@@ -264,15 +268,22 @@ def _stretches(places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], list[
 
 
 def _at(reader: Reader, model: EmbeddingModel, block: int, slot: int) -> VectorBlock | None:
+    return _beginning(reader, reader.space, model, block, slot)
+
+
+def _beginning(
+    reader: Reader, space: int, model: EmbeddingModel, block: int, slot: int
+) -> VectorBlock | None:
     row = reader.row(
-        f"SELECT {_COLUMNS} FROM vector_block WHERE block = ? AND model = ? AND slot = ?",
-        (block, model.id, slot),
+        f"SELECT {_COLUMNS} FROM vector_block"
+        " WHERE space = ? AND block = ? AND model = ? AND slot = ?",
+        (space, block, model.id, slot),
     )
     return None if row is None else _vector_block(row, model)
 
 
 def _number(reader: Reader, block: VectorBlock, slot: int) -> int:
-    data = reader.part("vector_block_data", "data", block.id, _NUMBER * slot, _NUMBER)
+    data = reader.part("vector_block_data", "data", block.key, _NUMBER * slot, _NUMBER)
     with damage.decoding("the search index"):
         if len(data) != _NUMBER:
             raise ValueError("a block is too short")
@@ -285,7 +296,7 @@ def has_direction(reader: Reader, model: EmbeddingModel, block: int, slot: int) 
     if vectors is None:
         return False
     start = vectors.starts[2] + _SCALE * (slot - vectors.slot)
-    return any(reader.part("vector_block_data", "data", vectors.id, start, _SCALE))
+    return any(reader.part("vector_block_data", "data", vectors.key, start, _SCALE))
 
 
 def is_of(reader: Reader, model: EmbeddingModel, place: tuple[int, int], vector: Floats) -> bool:
@@ -296,7 +307,7 @@ def is_of(reader: Reader, model: EmbeddingModel, place: tuple[int, int], vector:
         return False
     codes, scale = quantised(vector[None])
     return all(
-        reader.part("vector_block_data", "data", vectors.id, start, len(data)) == data
+        reader.part("vector_block_data", "data", vectors.key, start, len(data)) == data
         for start, data in (
             (vectors.starts[2] + _SCALE * (slot - vectors.slot), scale.tobytes()),
             (vectors.starts[3] + model.dimension * (slot - vectors.slot), codes.tobytes()),
@@ -315,8 +326,9 @@ def embedded_in(reader: Reader, model: EmbeddingModel, block: int) -> Codes:
 
 def _in(reader: Reader, model: EmbeddingModel, block: int) -> list[VectorBlock]:
     rows = reader.rows(
-        f"SELECT {_COLUMNS} FROM vector_block WHERE block = ? AND model = ? ORDER BY slot",
-        (block, model.id),
+        f"SELECT {_COLUMNS} FROM vector_block"
+        " WHERE space = ? AND block = ? AND model = ? ORDER BY slot",
+        (reader.space, block, model.id),
     )
     return [_vector_block(row, model) for row in rows]
 
@@ -350,11 +362,11 @@ def erase(
 def _erase(writer: Writer, block: VectorBlock, slots: Sequence[int]) -> int:
     number = read_numbers(writer, block)[0][slots]
     gone: list[int] = number[number > 0].tolist()
-    writer.blank("vector_data", ("data",), gone)
+    writer.blank("vector_data", ("data",), block.space, gone)
     writer.patch(
         "vector_block_data",
         "data",
-        block.id,
+        block.key,
         [
             patch
             for start, width in zip(block.starts, block.slot_bytes, strict=True)
@@ -362,7 +374,8 @@ def _erase(writer: Writer, block: VectorBlock, slots: Sequence[int]) -> int:
         ],
     )
     writer.execute(
-        "UPDATE vector_block SET filled = filled - ? WHERE id = ?", (len(gone), block.id)
+        "UPDATE vector_block SET filled = filled - ? WHERE space = ? AND id = ?",
+        (len(gone), *block.key),
     )
     return len(gone)
 
@@ -386,16 +399,19 @@ def drop_beside(
 def drop_block(writer: Writer, block: VectorBlock) -> None:
     """Blank a block and its vectors."""
     number, _ = read_numbers(writer, block)
-    writer.blank("vector_data", ("data",), number[number > 0].tolist())
-    writer.blank("vector_block_data", ("data",), [block.id])
-    writer.execute("DELETE FROM vector_block WHERE id = ?", (block.id,))
+    writer.blank("vector_data", ("data",), block.space, number[number > 0].tolist())
+    writer.blank("vector_block_data", ("data",), block.space, [block.id])
+    writer.execute("DELETE FROM vector_block WHERE space = ? AND id = ?", block.key)
 
 
 def drop_damaged(writer: Writer, model: EmbeddingModel, fragment_blocks: Iterable[int]) -> None:
     """Drop the vector blocks beside some blocks that have another size than they were given."""
     for identity in fragment_blocks:
         for block in _in(writer, model, identity):
-            if writer.extent("vector_block_data", block.id) != block.total_bytes:
+            if writer.extent("vector_block_data", block.key) != block.total_bytes:
                 storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
-                writer.execute("DELETE FROM vector_block WHERE id = ?", (block.id,))
-                writer.execute("DELETE FROM vector_block_data WHERE id = ?", (block.id,))
+                of_space = writer.dialect.in_heap_of_space
+                writer.execute("DELETE FROM vector_block WHERE space = ? AND id = ?", block.key)
+                writer.execute(
+                    f"DELETE FROM vector_block_data WHERE {of_space} AND id = ?", block.key
+                )

@@ -47,7 +47,7 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
     if not claimed:
         return claimed
     tables = ["work"]
-    if writer.row("SELECT 1 FROM work_error LIMIT 1") is not None:
+    if writer.row("SELECT 1 FROM work_error WHERE space = ? LIMIT 1", (space,)) is not None:
         tables.append("work_error")
     for table in tables:
         writer.many(

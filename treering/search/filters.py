@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Self
@@ -53,16 +54,26 @@ class RowFilter:
 
     @classmethod
     def of(
-        cls, reader: Reader, snapshot: Snapshot, condition: Filter, *, whole: bool = False
+        cls,
+        reader: Reader,
+        snapshot: Snapshot,
+        condition: Filter,
+        *,
+        whole: bool = False,
+        without: Collection[int] = (),
     ) -> Self:
-        """What the columns tell at once; with ``whole``, all that they can. Raises FilterError."""
+        """What the columns tell at once; with ``whole``, all that they can. Raises FilterError.
+
+        The entries whose sequence numbers are ``without`` do not meet the filter.
+        """
         expired = entries.expired(reader, snapshot.state.id)  # erased soon, and found no longer
-        if condition == Filter() and not expired:
+        hidden = [*expired, *without]
+        if condition == Filter() and not hidden:
             return cls(reader, snapshot, None, condition)
         entries.compile_filter(condition, reader.dialect)  # raises for what cannot mean anything
         rest, masks = _by_columns(reader, snapshot, condition, whole=whole)
-        if expired:
-            masks.append(~_among(snapshot.entry, expired))
+        if hidden:
+            masks.append(~_among(snapshot.entry, hidden))
         return cls(reader, snapshot, _all_of(masks), rest)
 
     def complete(self) -> None:

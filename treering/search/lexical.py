@@ -8,7 +8,7 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.parallel import WORTHWHILE, for_each, for_each_piece
+from treering.scratch import lent
 from treering.search.terms import Terms
 
 K1 = 1.2
@@ -28,6 +29,13 @@ SEALED = 1 << 17
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
 MAX_COUNT = np.iinfo(np.uint16).max
 PIECE = 1 << 14  # postings scored at a time
+WIDE = 8
+"""A term that one row in so many holds is wide: what it gives each row is kept. Such are the names
+of those who talk with each other, which their questions say, too."""
+
+MOST_COLUMNS = 4
+"""Wide terms that are kept, each for four bytes a row."""
+
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
 
@@ -198,6 +206,7 @@ class Lexical:
         self._end = threading.Lock()  # taken by the first index that is made by extending this
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
+        self._columns: dict[int, Floats] = {}  # what wide terms give each slot, for an idf as it is
         self._stored: StoredPostings | None = None  # the postings that are not here
 
     def __len__(self) -> int:
@@ -314,29 +323,52 @@ class Lexical:
         Or as much as ``shares`` say, one for each term of the query.
         """
         size = self._lengths.size
-        scores = np.zeros(size, dtype=np.float32)
+        scores: Floats = lent((size,))
         norms = self._norms()
-        looked_up = self._looked_up(query[:, 0])
-        idfs = [of_term.idf for of_term in looked_up]
+        looked_up = dict(zip(query[:, 0].tolist(), self._looked_up(query[:, 0]), strict=True))
+        idfs = [of_term.idf for of_term in looked_up.values()]
         if shares is not None:
             idfs = [idf * share for idf, share in zip(idfs, shares, strict=True)]
+        columns = self._columns.copy() if shares is None else {}
+        new = {} if shares is not None else self._new_columns(looked_up, columns)
+        columns |= new
 
         parts = 2 if size >= WORTHWHILE else 1
 
         def add(at: int) -> None:
-            between = size * at // parts, size * (at + 1) // parts
-            for idf, postings in zip(idfs, looked_up, strict=True):
-                for slots, counts in _in_pieces(postings, *between):
-                    weights = counts.astype(np.float32)
-                    norm = norms[slots]
-                    norm += weights
-                    weights *= idf * np.float32(K1 + 1)
-                    weights /= norm
-                    # A row occurs once in the postings of a term, so += loses nothing.
-                    scores[slots] += weights
+            low, high = size * at // parts, size * (at + 1) // parts
+            part = slice(low, high)
+            scores[part] = 0
+            for (term, postings), idf in zip(looked_up.items(), idfs, strict=True):
+                column = columns.get(term, scores)
+                if term in new:
+                    column[part] = 0
+                if term in new or column is scores:
+                    for slots, counts in _in_pieces(postings, low, high):
+                        # A row occurs once in the postings of a term, so += loses nothing.
+                        column[slots] += _weights(counts, norms[slots], idf)
+                if column is not scores:
+                    scores[part] += column[part]
 
         for_each(add, parts, size)
+        if len(self._columns) + len(new) > MOST_COLUMNS:
+            self._columns = {}
+        self._columns |= new
         return without(scores, self._gone)
+
+    def _new_columns(
+        self, looked_up: Mapping[int, TermPostings], columns: Mapping[int, Floats]
+    ) -> dict[int, Floats]:
+        """Room for what terms that many rows hold give each slot, where it is not kept yet."""
+        size = self._lengths.size
+        if size < WORTHWHILE:
+            return {}
+        wide = [
+            term
+            for term, postings in looked_up.items()
+            if term not in columns and sum(map(len, postings.slots)) >= size // WIDE
+        ]
+        return {term: lent((size,)) for term in wide[:MOST_COLUMNS]}
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
         """The idf of terms."""
@@ -510,6 +542,15 @@ def _in_pieces(
         for start in range(first, stop, PIECE):
             part = slice(start, min(start + PIECE, stop))
             yield slots[part].astype(np.intp), counts[part]
+
+
+def _weights(counts: NDArray[np.uint16], norm: Floats, idf: np.float32) -> Floats:
+    """What a term gives rows that hold it so often, by the formula of BM25; ``norm`` changes."""
+    weights = counts.astype(np.float32)
+    norm += weights
+    weights *= idf * np.float32(K1 + 1)
+    weights /= norm
+    return weights
 
 
 def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats, without
 from treering.parallel import for_each_piece, pieces
 from treering.records import KINDS
+from treering.scratch import lent
 from treering.search.relations.contract import cosines
 from treering.search.snapshot import FoundCosines, Outside, Snapshot
 from treering.search.terms import Terms
@@ -98,7 +99,8 @@ class OwnScores:
 
     def total(self) -> Floats:
         """The own score, shape (N, Q), columns contiguous."""
-        total = np.zeros(self.shape, dtype=np.float32, order="F")
+        total = lent(self.shape)
+        total[:] = 0
         for term in self.terms.values():
             term.add_to(total)
         return total

@@ -107,7 +107,12 @@ _DIGITS: Final = re.compile(r"(?:19|20)\d\d|月")
 _YEARS_BACK: Final = 8  # in which there is a 29 February
 
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"
-_MONTH: Final = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
+_VERB: Final = r"may (?:be|have|not|never|only|also|still|well|even|need|want|take|work)\b"
+"""What is no month: "of these 3 may be wrong"."""
+
+_MONTH: Final = (
+    rf"(?!{_VERB})(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
+)
 _LAST_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
 _DAY: Final = rf"(?<![\w.]){_LAST_DAY}"
 _RELATIVE: Final = r"(?P<relative>last|this) year(?!\w)"

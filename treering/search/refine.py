@@ -28,10 +28,9 @@ class WeightedScores(Protocol):
     def values(self) -> Floats: ...  # noqa: D102
 
     @property
-    def weight(self) -> Floats: ...  # noqa: D102
-
-    @property
     def operator(self) -> Operator: ...  # noqa: D102
+
+    def weight(self, rows: Codes) -> Floats: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def pass_on(
     change = own.copy()
     for part in related:
         if isinstance(part.operator, LocalOperator):
-            passed = part.operator.among(near, own) * part.weight[near]
+            passed = part.operator.among(near, own) * part.weight(near)
             part.values[near, query] += passed
             change += passed
     scores[near, query] += change if share is None else change * share[near]

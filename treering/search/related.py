@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, union
 from treering.parallel import for_each_piece
@@ -29,13 +30,22 @@ MOST_PIECES = 32
 class RelatedPart:
     """The part of one kind of content: ``weight·values`` for values of shape (N, Q).
 
-    ``values`` are ``operator(own)`` until ``add_related`` puts the weight in. ``weight``, shape
-    (N,), is α over the mass, and 0 for the rows of other kinds.
+    ``values`` are ``operator(own)`` until ``add_related`` puts the weight in. ``share``, shape
+    (N,), is one over the mass; ``is_kind`` says which rows count, and is None where all do.
     """
 
     values: Floats
-    weight: Floats
+    alpha: np.float32
+    share: Floats
+    is_kind: NDArray[np.bool_] | None
     operator: Operator
+
+    def weight(self, rows: slice | Codes) -> Floats:
+        """α over the mass of some rows, and 0 for those of other kinds."""
+        weight: Floats = self.share[rows] * self.alpha
+        if self.is_kind is not None:
+            weight *= self.is_kind[rows]
+        return weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +75,11 @@ def relate(
             )
             if isinstance(bound.operator, NullOperator):
                 continue
-            weight = bound.share * np.float32(weighted.alpha)
             # A relation propagates over all items; only the terms of its own kind count.
-            if len(snapshot.kinds) > 1:
-                weight[snapshot.kind != KINDS.index(kind)] = 0
-            part = RelatedPart(bound.operator.propagate(own), weight, bound.operator)
+            is_alone = len(snapshot.kinds) == 1
+            is_kind = None if is_alone else snapshot.kind == KINDS.index(kind)
+            values, alpha = bound.operator.propagate(own), np.float32(weighted.alpha)
+            part = RelatedPart(values, alpha, bound.share, is_kind, bound.operator)
             related.setdefault(weighted.relation.name, RelatedTerm([])).parts.append(part)
     return related
 
@@ -155,7 +165,7 @@ def add_related(total: Floats, related: Mapping[str, RelatedTerm]) -> None:
         for query in range(total.shape[1]):
             for part in parts:
                 values = part.values[rows, query]
-                values *= part.weight[rows]
+                values *= part.weight(rows)
                 total[rows, query] += values
 
     for_each_piece(add, len(total))

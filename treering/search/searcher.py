@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
-from treering.errors import EmbeddingError, EmptyText, InputError, ModelMismatch
+from treering.errors import EmbeddingError, EmptyText, EntryCorrupt, InputError, ModelMismatch
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
@@ -49,6 +50,7 @@ SURE_CANDIDATES = 256  # looked at for a context of a least confidence
 MOST_SCORES = 1 << 24
 """Fragments times queries that are scored at once: a few hundred megabytes for all terms."""
 
+DAMAGED_ROUNDS = 8  # a search begins anew so often for entries that cannot be read
 CANDIDATES_PAGE = 64  # texts read at a time while a context fills
 
 
@@ -98,25 +100,9 @@ class Searcher:
         with self._searching(queries, chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return [[] for _ in queries]
-            allowed = RowFilter.of(reader, snapshot, condition)
-            if snapshot.outside is not None:
-                allowed.complete()  # what the database looks for depends on it
             reader.as_of = known_until(condition)
-            best: list[list[Hit]] = []
-            size = max(MOST_SCORES // len(snapshot), 1)
-            for start in range(0, len(queries), size):
-                part = slice(start, start + size)
-                asked, of_asked = queries[part], None if vectors is None else vectors[part]
-                mask, now = allowed.mask, condition.as_of
-                ranking = self._rank(
-                    reader, snapshot, asked, of_asked, mode, plan, chat_unit, mask, now
-                )
-                ranking = self._related(reader, ranking, asked, plan, allowed)
-                best += [
-                    self.hits(reader, ranking, at, allowed.best(ranking, at, k))
-                    for at in range(len(asked))
-                ]
-            return best
+            asked = (queries, vectors, k, condition, mode, plan, chat_unit)
+            return past_damage(partial(self._best, reader, snapshot, *asked))
 
     def candidates(
         self,
@@ -132,23 +118,13 @@ class Searcher:
         with self._searching([query], chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return
-            allowed = RowFilter.of(reader, snapshot, condition, whole=True)
-            if snapshot.outside is not None:
-                allowed.complete()
-            mask, now = allowed.mask, condition.as_of
-            ranking = self._rank(
-                reader, snapshot, [query], vectors, mode, plan, chat_unit, mask, now
-            )
-            ranking = self._related(reader, ranking, [query], plan, allowed)
             reader.as_of = known_until(condition)
-            order = allowed.best(ranking, 0, len(ranking.snapshot))
-            order = _pinned_first(reader, ranking.snapshot, order)
-            # A context is filled from the front, so a statement must come before what it replaced.
-            order = _newer_first(self._newer(reader), ranking.snapshot, order)
+            asked = (query, vectors, condition, mode, plan, chat_unit)
+            ranking, order = past_damage(partial(self._ordered, reader, snapshot, *asked))
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
-                rows = order[start : start + CANDIDATES_PAGE]
-                read = self.hits(reader, ranking, 0, rows)
+                page = order[start : start + CANDIDATES_PAGE]
+                rows, read = past_damage(partial(self._readable, reader, ranking, page))
                 vectors_read: Floats = items.vectors[rows]
                 for row, hit, vector in zip(rows.tolist(), read, vectors_read, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
@@ -218,6 +194,74 @@ class Searcher:
             return self._corpus.reading()
         return self._corpus.searching([terms(query) for query in queries])
 
+    def _best(
+        self,
+        reader: SpaceReader,
+        snapshot: Snapshot,
+        queries: Sequence[str],
+        vectors: Floats | None,
+        k: int,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        chat_unit: ChatUnit,
+        damaged: Collection[int],
+    ) -> list[list[Hit]]:
+        """The k best hits for each query, without entries that are damaged."""
+        allowed = RowFilter.of(reader, snapshot, condition, without=damaged)
+        if snapshot.outside is not None:
+            allowed.complete()  # what the database looks for depends on it
+        best: list[list[Hit]] = []
+        size = max(MOST_SCORES // len(snapshot), 1)
+        for start in range(0, len(queries), size):
+            part = slice(start, start + size)
+            asked, of_asked = queries[part], None if vectors is None else vectors[part]
+            mask, now = allowed.mask, condition.as_of
+            ranking = self._rank(
+                reader, snapshot, asked, of_asked, mode, plan, chat_unit, mask, now
+            )
+            ranking = self._related(reader, ranking, asked, plan, allowed)
+            best += [
+                self.hits(reader, ranking, at, allowed.best(ranking, at, k))
+                for at in range(len(asked))
+            ]
+        return best
+
+    def _ordered(
+        self,
+        reader: SpaceReader,
+        snapshot: Snapshot,
+        query: str,
+        vectors: Floats | None,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        chat_unit: ChatUnit,
+        damaged: Collection[int],
+    ) -> tuple[RankedRows, NDArray[np.int64]]:
+        """A ranking, and its rows that meet the filter as a context takes them."""
+        allowed = RowFilter.of(reader, snapshot, condition, whole=True, without=damaged)
+        if snapshot.outside is not None:
+            allowed.complete()
+        mask, now = allowed.mask, condition.as_of
+        ranking = self._rank(reader, snapshot, [query], vectors, mode, plan, chat_unit, mask, now)
+        ranking = self._related(reader, ranking, [query], plan, allowed)
+        order = allowed.best(ranking, 0, len(ranking.snapshot))
+        order = _pinned_first(reader, ranking.snapshot, order)
+        # A context is filled from the front, so a statement must come before what it replaced.
+        return ranking, _newer_first(self._newer(reader), ranking.snapshot, order)
+
+    def _readable(
+        self,
+        reader: SpaceReader,
+        ranking: RankedRows,
+        rows: NDArray[np.int64],
+        damaged: Collection[int],
+    ) -> tuple[NDArray[np.int64], list[Hit]]:
+        """The rows that are not of a damaged entry, and the hits of the first query there."""
+        rows = rows[~np.isin(ranking.snapshot.entry[rows], list(damaged))]
+        return rows, self.hits(reader, ranking, 0, rows)
+
     def _rank(
         self,
         reader: SpaceReader,
@@ -277,6 +321,24 @@ class Searcher:
                 f"memory was opened with {ours!r}; open it with {model.name!r}, or call "
                 f"reembed({ours!r}) to change to that"
             )
+
+
+def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:
+    """The result of a search that leaves damaged entries out: the log tells of each.
+
+    ``attempt`` is given the sequence numbers of those. Raises EntryCorrupt where they are needed,
+    or where more turn up all the time.
+    """
+    damaged = frozenset[int]()
+    for _ in range(DAMAGED_ROUNDS):
+        try:
+            return attempt(damaged)
+        except EntryCorrupt as error:
+            if error.rows <= damaged:
+                raise
+            log.warning("a search leaves out %d that are damaged: %s", len(error.rows), error)
+            damaged |= error.rows
+    return attempt(damaged)
 
 
 def by_words_if_down(search: Callable[[Mode], T]) -> T:

@@ -8,9 +8,9 @@ memory and of the time to read it.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from types import ModuleType
 from typing import Any, Literal
@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering import forks
-from treering.arrays import Codes, Floats, without
+from treering.arrays import Codes, Floats, union, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import for_each
+from treering.scratch import lent
 
 BLOCK_BYTES = 4 << 20
 """Of one block: what a row that goes or comes late makes necessary to copy. Two large pages."""
@@ -32,7 +33,18 @@ TRANSPOSED_BYTES = 128 << 20
 """A matrix of eight bits up to this size is kept transposed as well, for ``projected``, which takes
 half the time then. A larger one is not held twice: it is what fills the main memory."""
 
+SAMPLED_ROWS = 1 << 17
+"""Rows drawn by chance that tell a sum over more than twice as many. Their mean is off by a
+deviation over 362, the root of this: less than eight bits leave of a cosine."""
+
+FAR = 4.0
+"""Deviations from the mean beyond which a score counts itself, as few do: no sample tells those."""
+
 CONVERTED_ROWS = 512  # rows made floats at a time: they stay in the processor's cache
+
+
+Project = Callable[["Block", Floats, Floats], None]
+"""Writes ``block.T @ scores`` to the last of its arguments, for scores of shape (n, Q)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -86,10 +98,15 @@ class VectorBlocks:
     """A matrix of shape (N, d) in blocks. Immutable."""
 
     def __init__(
-        self, blocks: Sequence[Block], width: int, transposed_bytes: int = TRANSPOSED_BYTES
+        self,
+        blocks: Sequence[Block],
+        width: int,
+        transposed_bytes: int = TRANSPOSED_BYTES,
+        sampled_rows: int = SAMPLED_ROWS,
     ) -> None:
         self.blocks = tuple(blocks)
         self._transposed_bytes = transposed_bytes
+        self._sampled_rows = sampled_rows
         self._starts: list[int] = np.cumsum([0, *map(len, blocks)]).tolist()
         self.shape = (self._starts[-1], width)
 
@@ -144,7 +161,7 @@ class VectorBlocks:
 
         Where this matrix has eight bits, so have the queries; ``fine`` makes it twice as many.
         """
-        result = np.empty((len(self), len(queries)), dtype=np.float32, order="F")
+        result = lent((len(self), len(queries)))
         spans = list(self.spans())
         if self.is_exact:
             multiply = partial(_floats, queries=queries)
@@ -161,11 +178,21 @@ class VectorBlocks:
     def projected(self, scores: Floats) -> Floats:
         """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q).
 
-        Blocks of eight bits are kept transposed from then on, if the matrix is not large.
+        Blocks of eight bits are kept transposed from then on, if the matrix is not large. Of a
+        large one, what scores differ by from their mean is added up over a sample of the rows.
         """
-        is_small = len(self) * self.shape[1] <= self._transposed_bytes
-        project_codes = _projected if is_small else _projected_as_floats
         columns = scores if scores.ndim == 2 else scores[:, None]
+        each = len(self) // max(self._sampled_rows, 1)
+        if len(self) * self.shape[1] <= self._transposed_bytes:
+            total = self._added_up(columns, _projected)
+        elif each < 2 or self.is_exact:
+            total = self._added_up(columns, _projected_as_floats)
+        else:
+            total = self._sampled(columns, each)
+        return total if scores.ndim == 2 else total[:, 0]
+
+    def _added_up(self, columns: Floats, project_codes: Project) -> Floats:
+        """The sums over all blocks; those of eight bits as ``project_codes`` adds them up."""
         spans = list(self.spans())
         sums = np.zeros((len(spans), self.shape[1], columns.shape[1]), dtype=np.float32)
 
@@ -176,7 +203,21 @@ class VectorBlocks:
 
         for_each(work, len(spans), len(self))
         total: Floats = sums.sum(axis=0, dtype=np.float64).astype(np.float32)
-        return total if scores.ndim == 2 else total[:, 0]
+        return total
+
+    def _sampled(self, columns: Floats, each: int) -> Floats:
+        """The sums by one row of so many, and by all whose scores are far from the mean."""
+        size = len(self)
+        sums = np.array([power_sums(column) for column in columns.T])
+        centre = sums[:, 0] / size
+        deviation = np.sqrt(np.maximum(sums[:, 1] / size - centre**2, 0))
+        mean, far = centre.astype(np.float32), (FAR * deviation).astype(np.float32)
+
+        def project(block: Block, scores: Floats, out: Floats) -> None:
+            _projected_sample(block, scores - mean, far, each, out)
+            out += _row_sum(block)[:, None] * mean
+
+        return self._added_up(columns, project)
 
 
 _transposed: WeakKeyDictionary[Block, Bytes] = WeakKeyDictionary()
@@ -201,15 +242,56 @@ def _projected(block: Block, scores: Floats, out: Floats) -> None:
 def _projected_as_floats(block: Block, scores: Floats, out: Floats) -> None:
     assert block.scale is not None  # else the rows are floats
     _transposed.pop(block, None)  # of a time when the matrix was smaller
-    shape = min(CONVERTED_ROWS, len(block)), block.rows.shape[1]
-    rows = np.empty(shape, dtype=np.float32)
-    weights = scores * block.scale[:, None]
+    _add_up(block.rows, scores * block.scale[:, None], out)
+
+
+def _add_up(rows: Bytes, weights: Floats, out: Floats) -> None:
+    """``rows.T @ weights``."""
+    room = np.empty((min(CONVERTED_ROWS, len(rows)), rows.shape[1]), dtype=np.float32)
     out[:] = 0
-    for start in range(0, len(block), CONVERTED_ROWS):
-        part = slice(start, min(start + CONVERTED_ROWS, len(block)))
-        converted = rows[: part.stop - start]
-        _numkong().astype(block.rows[part], "f32", out=converted)  # numpy has no fast loop for it
+    for start in range(0, len(rows), CONVERTED_ROWS):
+        part = slice(start, min(start + CONVERTED_ROWS, len(rows)))
+        converted = room[: part.stop - start]
+        _numkong().astype(rows[part], "f32", out=converted)  # numpy has no fast loop for it
         out += converted.T @ weights[part]
+
+
+def _projected_sample(block: Block, scores: Floats, far: Floats, each: int, out: Floats) -> None:
+    """About ``block.T @ scores``: each row that was drawn stands for those around it, too."""
+    assert block.scale is not None  # else the rows are floats
+    picks, lengths = _drawn(len(block), each)
+    is_far = np.abs(scores) > far
+    rows = union(picks, np.flatnonzero(is_far.any(axis=1)))
+    stands_for = np.zeros(len(rows), dtype=np.float32)
+    stands_for[np.searchsorted(rows, picks)] = lengths
+    weights = np.where(is_far[rows], np.float32(1), stands_for[:, None])
+    weights *= scores[rows]
+    weights *= block.scale[rows, None]
+    _add_up(block.rows.take(rows, axis=0), weights, out)
+
+
+@lru_cache(maxsize=64)
+def _drawn(size: int, each: int) -> tuple[Codes, Codes]:
+    """One row of each group of so many, and how many the groups have.
+
+    Which one is left to chance, the same each time: who speaks in turns would be one person else.
+    """
+    firsts = np.arange(0, size, each)
+    lengths = np.minimum(each, size - firsts)
+    return firsts + np.random.default_rng(size).integers(0, lengths), lengths
+
+
+_row_sums: WeakKeyDictionary[Block, Floats] = WeakKeyDictionary()
+
+
+def _row_sum(block: Block) -> Floats:
+    """The sum of the rows of a block, shape (d,), which is kept."""
+    total = _row_sums.get(block)
+    if total is None:
+        total = np.zeros((block.rows.shape[1], 1), dtype=np.float32)
+        _projected_as_floats(block, np.ones((len(block), 1), dtype=np.float32), total)
+        total = _row_sums[block] = total[:, 0]
+    return total
 
 
 def _floats(block: Block, out: Floats, queries: Floats) -> None:

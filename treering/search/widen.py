@@ -49,6 +49,7 @@ def _extended(items: Items, vectors: Floats) -> Items:
         speaker=np.concatenate([items.speaker, missing]),
         at=np.concatenate([items.at, np.full(more, np.nan)]),
         vectors=StackedMatrix(items.vectors, vectors),
+        fragment=None if items.fragment is None else np.concatenate([items.fragment, missing]),
         message=None if items.message is None else np.concatenate([items.message, missing]),
     )
 

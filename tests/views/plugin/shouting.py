@@ -47,7 +47,8 @@ class Shouts(View):
     def prepare(self, writer: SpaceWriter) -> None:
         writer.execute(
             "CREATE TABLE IF NOT EXISTS shout (space INTEGER NOT NULL,"
-            " entry INTEGER NOT NULL REFERENCES entry (seq), word TEXT NOT NULL, times INTEGER)"
+            " entry INTEGER NOT NULL, word TEXT NOT NULL, times INTEGER,"
+            " FOREIGN KEY (space, entry) REFERENCES entry (space, seq))"
         )
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[str]]:
@@ -78,7 +79,8 @@ class Shouts(View):
         return {QUEUE: work.counts(reader, reader.id).get(QUEUE, 0)}
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
-        rows = sum(writer.execute("DELETE FROM shout WHERE entry = ?", (seq,)) for seq in seqs)
+        sql = "DELETE FROM shout WHERE space = ? AND entry = ?"
+        rows = sum(writer.execute(sql, (writer.id, seq)) for seq in seqs)
         work.claim(writer, writer.id, QUEUE, seqs)
         return Erased({"shouts": rows})
 
@@ -101,7 +103,8 @@ class Shouts(View):
     def relation(self) -> ShoutedTogether:
         with self._space.read() as reader:
             rows = reader.rows(
-                "SELECT f.id, min(s.word) FROM shout s JOIN fragment f ON f.entry = s.entry"
+                "SELECT f.id, min(s.word) FROM shout s"
+                " JOIN fragment f ON f.space = s.space AND f.entry = s.entry"
                 " WHERE s.space = ? GROUP BY f.id",
                 (reader.id,),
             )

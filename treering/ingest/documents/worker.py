@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits, Unreadable
 
@@ -24,6 +24,7 @@ MAX_DEPTH = 10_000
 """Calls within calls, for elements within elements: pages that people have nest some hundred."""
 
 _GRACE_S = 10.0  # for who asks to end this process first, and say why
+_NEVER = 0.0  # of a timer: it is stopped
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR
 _FORBIDDEN_EVENTS = (
     "socket.",
@@ -51,6 +52,11 @@ def main() -> None:
     warnings.simplefilter("ignore")  # libraries warn of forms that documents of people often have
     _limit_memory(limits.memory)
     sys.addaudithook(_forbid)
+    answer_all(requests, answers, limits)
+
+
+def answer_all(requests: BinaryIO, answers: TextIO, limits: Limits) -> None:
+    """Answer requests until they end."""
     while line := requests.readline():
         request = json.loads(line)
         _end_by_itself(limits.seconds + _GRACE_S)
@@ -58,6 +64,7 @@ def main() -> None:
         for answer in _answers(request["format"], content, limits):
             answers.write(json.dumps(answer) + "\n")
         answers.flush()
+        _end_by_itself(_NEVER)  # the next document may come much later, after a thousand texts
 
 
 def _content(requests: BinaryIO, size: int) -> bytes:

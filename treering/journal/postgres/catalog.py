@@ -32,9 +32,10 @@ _REFERENCES: Final = """
     ORDER BY c.relname, k.conname
 """
 _KEY: Final = """
-    SELECT CAST(a.attname AS TEXT) FROM pg_index i
-    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-    WHERE i.indrelid = to_regclass(%s) AND i.indisprimary AND i.indnatts = 1
+    SELECT CAST(min(a.attname) AS TEXT) FROM pg_index i
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+    WHERE i.indrelid = to_regclass(%s) AND i.indisprimary AND a.attname <> 'space'
+    HAVING count(*) = 1
 """
 
 
@@ -65,7 +66,10 @@ def inserted_into(sql: str) -> str:
 
 
 def key_of(connection: psycopg.Connection[TupleRow], table: str) -> str:
-    """The column that numbers the rows of a table. Raises JournalError if it has none."""
+    """The column that numbers the rows of a table, beside that of the space.
+
+    Raises JournalError if it has none.
+    """
     row = connection.execute(_KEY, (table,)).fetchone()
     if row is None:
         raise JournalError(f"the table {table!r} has no single key that numbers its rows")

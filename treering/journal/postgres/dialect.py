@@ -16,6 +16,8 @@ _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'"
     r"|(?P<list>(?P<outside>NOT )?IN \(SELECT value FROM json_each\(\?\)\))"
     r"|(?P<empty>\bIN \(\))|(?P<param>\?)|(?P<percent>%)|(?P<instr>\binstr\()"
+    r"|(?P<heap>\b(?:body|label) (?P<alias>\w+) (?:ON|WHERE) )"
+    r"(?P<same>(?P=alias)\.id = (?:coalesce\()?(?P<owner>\w+)\.)"
     r"|CAST\((?P<text>[\w.]+) AS BLOB\)|zeroblob\((?P<size>\d+|length\([\w.]+\))\)"
 )
 _NUMBERS: Final = re.compile(r"\[[-0-9, ]*\]")
@@ -85,6 +87,9 @@ def translated(sql: str) -> PostgresStatement:
             return "%s"
         if match["percent"]:
             return "%%"
+        if match["heap"]:  # which has no column of the space in a file
+            same_space = f"{match['alias']}.space = {match['owner']}.space"
+            return f"{match['heap']}{same_space} AND {match['same']}"
         if match["instr"]:
             return "strpos("
         if match["text"]:
@@ -104,6 +109,7 @@ class PostgresDialect:
     """The functions of ``jsonb``."""
 
     unlocked = " FOR UPDATE SKIP LOCKED"
+    in_heap_of_space = "space = ?"
 
     def members(self, text: str, alias: str) -> str:
         """See ``Dialect``."""

@@ -113,7 +113,8 @@ def cosines(
     distance = _distance(index.kind, len(vector))
     row = reader.row(
         f"SELECT string_agg(int8send(number) || float4send(CAST({distance} AS REAL)), '')"
-        " FROM nearest WHERE number IN (SELECT value FROM json_each(?))",
+        f" FROM nearest WHERE space = {index.space}"
+        " AND number IN (SELECT value FROM json_each(?))",
         (_text(vector), "[" + ",".join(map(str, numbers)) + "]"),
     )
     stored, column = _columns(row)
@@ -128,7 +129,8 @@ def vectors(
     schema = index.kind.rpartition(".")[0]
     row = reader.row(
         f"SELECT string_agg(int8send(number) || {schema}.halfvec_send(half), '')"
-        " FROM nearest WHERE number IN (SELECT value FROM json_each(?))",
+        f" FROM nearest WHERE space = {index.space}"
+        " AND number IN (SELECT value FROM json_each(?))",
         ("[" + ",".join(map(str, numbers)) + "]",),
     )
     data = b"" if row is None or row[0] is None else row[0]
@@ -241,10 +243,11 @@ def _make_table(connection: PgConnection) -> None:
     with connection.transaction():
         connection.execute(
             "CREATE TABLE nearest ("
-            " number BIGINT PRIMARY KEY REFERENCES vector_data (id) ON DELETE CASCADE DEFERRABLE,"
-            " space BIGINT NOT NULL REFERENCES space (id) DEFERRABLE,"
+            " space BIGINT NOT NULL REFERENCES space (id) DEFERRABLE, number BIGINT NOT NULL,"
             " model BIGINT NOT NULL REFERENCES model (id) DEFERRABLE,"
-            f" fragment BIGINT NOT NULL, half {_type(str(row[0]))} NOT NULL)"
+            f" fragment BIGINT NOT NULL, half {_type(str(row[0]))} NOT NULL,"
+            " PRIMARY KEY (space, number), FOREIGN KEY (space, number)"
+            " REFERENCES vector_data (space, id) ON DELETE CASCADE DEFERRABLE)"
         )
         connection.execute("CREATE INDEX nearest_by_number ON nearest (space, model, number)")
         connection.execute("SELECT treering_protect('nearest')")
@@ -291,8 +294,9 @@ def insert(
         cursor.execute(
             "INSERT INTO nearest (number, space, model, fragment, half)"
             f" SELECT d.id, %s, %s, n.fragment, n.half FROM {_ARRIVING} n"
-            " JOIN vector_data d ON d.id = n.number FOR KEY SHARE OF d ON CONFLICT DO NOTHING",
-            (space, model),
+            " JOIN vector_data d ON d.space = %s AND d.id = n.number FOR KEY SHARE OF d"
+            " ON CONFLICT DO NOTHING",
+            (space, model, space),
         )
         cursor.execute(f"TRUNCATE {_ARRIVING}")
 

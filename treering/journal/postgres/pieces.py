@@ -15,7 +15,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from treering.journal import damage
-from treering.journal.contract import Patch
+from treering.journal.contract import Patch, RowKey
 
 PgConnection = psycopg.Connection[TupleRow]
 
@@ -26,7 +26,7 @@ TABLES: Final = frozenset(("block_rows", "block_postings", "vector_block_data"))
 """The tables whose values stand in pieces."""
 
 
-def allot(connection: PgConnection, table: str, size: int, identity: int | None) -> int:
+def allot(connection: PgConnection, table: str, size: int, space: int, identity: int | None) -> int:
     """Make a value of so many zeros; without an ``identity`` it is given the next one."""
     if identity is None:
         row = connection.execute(
@@ -35,29 +35,30 @@ def allot(connection: PgConnection, table: str, size: int, identity: int | None)
         assert row is not None  # a SELECT without a table has one row
         identity = int(row[0])
     connection.execute(
-        f"INSERT INTO {table} (id, piece, data)"
-        f" SELECT %s, n, decode(repeat('00', least({PIECE}, CAST(%s - n * {PIECE} AS INT))), 'hex')"
+        f"INSERT INTO {table} (space, id, piece, data)"
+        " SELECT %s, %s, n,"
+        f" decode(repeat('00', least({PIECE}, CAST(%s - n * {PIECE} AS INT))), 'hex')"
         f" FROM generate_series(0, (greatest(%s, 1) - 1) / {PIECE}) AS n",
-        (identity, size, size),
+        (space, identity, size, size),
     )
     return identity
 
 
-def extent(connection: PgConnection, table: str, identity: int) -> int | None:
+def extent(connection: PgConnection, table: str, key: RowKey) -> int | None:
     """How many bytes a value has; None if it is missing."""
     row = connection.execute(
-        f"SELECT CAST(sum(length(data)) AS BIGINT) FROM {table} WHERE id = %s", (identity,)
+        f"SELECT CAST(sum(length(data)) AS BIGINT) FROM {table} WHERE space = %s AND id = %s", key
     ).fetchone()
     return None if row is None or row[0] is None else int(row[0])
 
 
-def part(connection: PgConnection, table: str, identity: int, start: int, size: int) -> bytes:
+def part(connection: PgConnection, table: str, key: RowKey, start: int, size: int) -> bytes:
     """Some bytes of a value, or as many as it has there; none if it is missing."""
     first = start // PIECE
     row = connection.execute(
         f"SELECT string_agg(data, CAST('' AS BYTEA) ORDER BY piece) FROM {table}"
-        " WHERE id = %s AND piece BETWEEN %s AND %s",
-        (identity, first, (start + max(size, 1) - 1) // PIECE),
+        " WHERE space = %s AND id = %s AND piece BETWEEN %s AND %s",
+        (*key, first, (start + max(size, 1) - 1) // PIECE),
         binary=True,
     ).fetchone()
     data = b"" if row is None or row[0] is None else bytes(row[0])
@@ -65,15 +66,15 @@ def part(connection: PgConnection, table: str, identity: int, start: int, size: 
     return data[begin : begin + size]
 
 
-def patch(connection: PgConnection, table: str, identity: int, patches: Sequence[Patch]) -> None:
+def patch(connection: PgConnection, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
     """Overwrite parts of a value; only the pieces that they are in are written.
 
     Raises JournalCorrupt if it is missing or too short.
     """
     by_piece = _by_piece(patches)
     rows = connection.execute(
-        f"SELECT piece, data FROM {table} WHERE id = %s AND piece = ANY (%s)",
-        (identity, list(by_piece)),
+        f"SELECT piece, data FROM {table} WHERE space = %s AND id = %s AND piece = ANY (%s)",
+        (*key, list(by_piece)),
         binary=True,
     )
     pieces = {int(row[0]): bytearray(row[1]) for row in rows}
@@ -86,8 +87,9 @@ def patch(connection: PgConnection, table: str, identity: int, patches: Sequence
     changed: list[Any] = [list(pieces), [bytes(piece) for piece in pieces.values()]]
     connection.execute(
         f"UPDATE {table} SET data = n.data FROM unnest(CAST(%s AS BIGINT[]), CAST(%s AS BYTEA[]))"
-        f" AS n (piece, data) WHERE {table}.id = %s AND {table}.piece = n.piece",
-        (*changed, identity),
+        f" AS n (piece, data)"
+        f" WHERE {table}.space = %s AND {table}.id = %s AND {table}.piece = n.piece",
+        (*changed, *key),
         binary=True,
     )
 

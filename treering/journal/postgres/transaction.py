@@ -13,7 +13,7 @@ from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
 from treering.journal import damage
-from treering.journal.contract import Patch, Row, StoredTable, Value
+from treering.journal.contract import NO_SPACE, Patch, Row, RowKey, StoredTable, Value
 from treering.journal.postgres import catalog, pieces, scope
 from treering.journal.postgres.dialect import PostgresDialect, is_table, translated
 from treering.journal.postgres.failures import translated as translated_errors
@@ -177,33 +177,38 @@ class PostgresTransaction:
             with self._using(), self.connection.cursor() as cursor:
                 cursor.executemany(statement.sql, every)
 
-    def part(self, table: str, column: str, identity: int, start: int, size: int) -> bytes:
+    @property
+    def space(self) -> int:
+        """See ``Reader``."""
+        raise JournalError(NO_SPACE)
+
+    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
         """See ``Reader``."""
         with self._using():
             if table in pieces.TABLES:
-                return pieces.part(self.connection, table, identity, start, size)
+                return pieces.part(self.connection, table, key, start, size)
             row = self._run(
                 f"SELECT substring({column} FROM CAST(%s AS INTEGER) FOR CAST(%s AS INTEGER))"
-                f" FROM {table} WHERE id = %s",
-                (start + 1, size, identity),
+                f" FROM {table} WHERE space = %s AND id = %s",
+                (start + 1, size, *key),
             ).fetchone()
         return b"" if row is None else bytes(row[0])
 
-    def extent(self, table: str, identity: int) -> int | None:
+    def extent(self, table: str, key: RowKey) -> int | None:
         """See ``Reader``."""
         with self._using():
-            return pieces.extent(self.connection, table, identity)
+            return pieces.extent(self.connection, table, key)
 
-    def allot(self, table: str, size: int, identity: int | None = None) -> int:
+    def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
         """See ``Writer``."""
         with self._using():
-            return pieces.allot(self.connection, table, size, identity)
+            return pieces.allot(self.connection, table, size, space, identity)
 
-    def patch(self, table: str, column: str, identity: int, patches: Sequence[Patch]) -> None:
+    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
         """See ``Writer``; a value in one row is written once for many of its parts."""
         if table in pieces.TABLES:
             with self._using():
-                pieces.patch(self.connection, table, identity, patches)
+                pieces.patch(self.connection, table, key, patches)
             return
         for first in range(0, len(patches), MAX_PATCHES):
             value, params, end = column, list[Any](), 0
@@ -211,9 +216,12 @@ class PostgresTransaction:
                 value = f"overlay({value} PLACING %s FROM CAST(%s AS INTEGER))"
                 params += [data, start + 1]
                 end = max(end, start + len(data))
-            sql = f"UPDATE {table} SET {column} = {value} WHERE id = %s AND length({column}) >= %s"
+            sql = (
+                f"UPDATE {table} SET {column} = {value}"
+                f" WHERE space = %s AND id = %s AND length({column}) >= %s"
+            )
             with self._using(), damage.decoding("the search index"):
-                if not self._run(sql, [*params, identity, end]).rowcount:
+                if not self._run(sql, [*params, *key, end]).rowcount:
                     raise ValueError("a value is missing, or too short to be written to")
 
     def vector_numbers(self, size: int) -> Sequence[int]:
@@ -229,11 +237,18 @@ class PostgresTransaction:
                 self._run(self._locks.for_shared_rows)
             self._shares = True
 
-    def blank(self, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:  # noqa: ARG002
+    def blank(
+        self,
+        table: str,
+        columns: Sequence[str],  # noqa: ARG002
+        space: int | str,
+        ids: Sequence[int],
+    ) -> None:
         """Delete the rows: overwriting would leave the old ones behind like deleting does."""
         if ids:
             with self._using():
-                self._run(f"DELETE FROM {table} WHERE id = ANY (%s)", [list(ids)])
+                sql = f"DELETE FROM {table} WHERE space = %s AND id = ANY (%s)"
+                self._run(sql, [space, list(ids)])
 
     def tables(self) -> list[StoredTable]:
         """See ``Reader``."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from treering.arrays import Codes, Floats, union
 from treering.parallel import PIECE, for_each
+from treering.scratch import lent
 
 FAINT = 1e-7
 """A share of a score that float32 does not tell from none."""
@@ -34,7 +35,7 @@ class Chains:
         piece = max(PIECE, 4 * reach)  # else most of the work would be for what is around a piece
         if size <= piece:
             return _sums(self.factors, scores)
-        sums = np.empty(size, dtype=np.float32)
+        sums: Floats = lent((size,))
 
         def add_up(at: int) -> None:
             start, stop = at * piece, min((at + 1) * piece, size)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
+from treering.scratch import lent
 from treering.search.reading import ReadingOrder, RowChange
 
 Labels = NDArray[np.integer[Any]]
@@ -75,7 +76,7 @@ class StackedMatrix:
 
     def cosines(self, queries: Floats) -> Floats:
         """``self @ queries.T``, shape (N, Q), a query's column contiguous."""
-        result = np.empty((len(self), len(queries)), dtype=np.float32, order="F")
+        result = lent((len(self), len(queries)))
         for part, start in zip(self._parts, self._starts, strict=False):
             result[start : start + len(part)] = cosines(part, queries)
         return result

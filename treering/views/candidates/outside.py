@@ -70,8 +70,9 @@ def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> 
     """
     wanted = union(numbers[numbers > 0])
     rows = reader.rows(
-        "SELECT id, data FROM vector_data WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (json.dumps(wanted.tolist()),),
+        f"SELECT id, data FROM vector_data WHERE {reader.dialect.in_heap_of_space}"
+        " AND id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (reader.space, json.dumps(wanted.tolist())),
     )
     data = [row[1] for row in rows]
     vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)

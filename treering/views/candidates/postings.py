@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, union
 from treering.journal import blocks, damage
 from treering.journal.blocks import POSTING, FragmentBlock, Postings
+from treering.journal.contract import Value
 from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import SpaceReader, SpaceState
 from treering.search.lexical import RowCounts
@@ -55,13 +56,13 @@ _PIECES: Final = """
     CROSS JOIN LATERAL (
         SELECT string_agg(data, CAST('' AS BYTEA)) AS data FROM (
             SELECT data FROM block_postings
-            WHERE id = w.id AND piece >= w.low AND piece < w.stop ORDER BY piece
+            WHERE space = ? AND id = w.id AND piece >= w.low AND piece < w.stop ORDER BY piece
         ) AS pieces
     ) AS p ORDER BY w.number
 """
 _HEADS: Final = """
     SELECT id, string_agg(head, CAST('' AS BYTEA) ORDER BY piece) FROM block_postings
-    WHERE id IN (SELECT value FROM json_each(?)) AND length(head) = 4 GROUP BY id
+    WHERE space = ? AND id IN (SELECT value FROM json_each(?)) AND length(head) = 4 GROUP BY id
 """
 
 
@@ -173,7 +174,8 @@ class TermReader:
         ranges = self._heads_of(reader, full).ranges(terms)
         identity = np.array([block.postings for block in full], dtype=np.int64)
         columns = (identity[ranges.block], ranges.low, ranges.stop)
-        parts = [row[0] for row in reader.rows(_PIECES, [_array(of) for of in columns])]
+        params: list[Value] = [*(_array(of) for of in columns), reader.space]
+        parts = [row[0] for row in reader.rows(_PIECES, params)]
         with damage.decoding("the search index"):
             postings, runs = _decoded(parts, ranges, terms)
         if not len(runs):
@@ -217,7 +219,8 @@ class TermReader:
         """With the first terms of the blocks that are not there yet."""
         missing = [block for block in full if _stand(block) not in firsts]
         numbers = json.dumps([block.postings for block in missing])
-        stored = {int(row[0]): row[1] for row in reader.rows(_HEADS, (numbers,))}
+        rows = reader.rows(_HEADS, (reader.space, numbers))
+        stored = {int(row[0]): row[1] for row in rows}
         with damage.decoding("the search index"):
             return firsts | {_stand(block): _first_terms(block, stored) for block in missing}
 

@@ -507,7 +507,8 @@ class CodeMemory:
             if former is not None and not want.is_met_by(former):
                 store.drop(writer, former)
             repository = store.add(writer, writer.id, change.root, want.unit, want.model)
-            if former is not None and repository.revision > former.revision:
+            goes_on = former is not None and want.is_met_by(former)
+            if repository != (former if goes_on else replace(repository, revision=0)):
                 raise JournalBusy(f"another process has just indexed {change.root}; index it again")
             store.delete(writer, repository, change.removed)
             store.save_files(writer, repository, files, digests, index.calls)

@@ -33,10 +33,12 @@ _NEWER: Final = (
     "o.stale, e.id, b.text, o.start, o.stop, e.at, old.text, s.start, s.stop, o.newer, o.entry"
 )
 _OLDER: Final = (
-    "FROM superseded o JOIN entry e ON e.seq = o.newer LEFT JOIN body b ON b.id = e.body"
-    " JOIN entry older ON older.seq = o.entry LEFT JOIN body old ON old.id = older.body"
-    " LEFT JOIN statement s"
-    " ON s.entry = o.entry AND s.subject = o.subject AND s.slot = o.slot AND o.stale = 0"
+    "FROM superseded o JOIN entry e ON e.space = o.space AND e.seq = o.newer"
+    " LEFT JOIN body b ON b.id = e.body"
+    " JOIN entry older ON older.space = o.space AND older.seq = o.entry"
+    " LEFT JOIN body old ON old.id = older.body"
+    " LEFT JOIN statement s ON s.space = o.space"
+    " AND s.entry = o.entry AND s.subject = o.subject AND s.slot = o.slot AND o.stale = 0"
 )
 """A model's verdict has no statement: it is about the whole message."""
 
@@ -120,9 +122,9 @@ def newest_entries(reader: Reader, space: int, limit: int = 64) -> list[int]:
 def states_this(reader: Reader, entry: int, statements: Sequence[Statement]) -> bool:
     """Whether exactly these statements are stored for an entry."""
     rows = reader.rows(
-        "SELECT subject, slot, value, sense, start, stop FROM statement WHERE entry = ?"
-        " ORDER BY id",
-        (entry,),
+        "SELECT subject, slot, value, sense, start, stop FROM statement"
+        " WHERE space = ? AND entry = ? ORDER BY id",
+        (reader.space, entry),
     )
     return [Statement(*row) for row in rows] == list(statements)
 
@@ -205,10 +207,11 @@ def marks(reader: Reader, seqs: Sequence[int], until: int | None = None) -> dict
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
         rows = reader.rows(
-            f"SELECT {_NEWER} {_OLDER} WHERE o.entry IN ({', '.join('?' * len(chunk))})"
+            f"SELECT {_NEWER} {_OLDER}"
+            f" WHERE o.space = ? AND o.entry IN ({', '.join('?' * len(chunk))})"
             " AND (CAST(? AS BIGINT) IS NULL OR coalesce(e.at, e.added) <= ?)"
             " ORDER BY coalesce(e.at, e.added), e.seq",
-            (*chunk, until, until),
+            (reader.space, *chunk, until, until),
         )
         for row in _whole(reader, rows):  # the newest counts
             before, newer = mark_of.get(int(row[-1]), UNMARKED), _newer(row)
@@ -221,7 +224,8 @@ def marks(reader: Reader, seqs: Sequence[int], until: int | None = None) -> dict
 def newer_entries(reader: Reader, space: int) -> dict[int, int]:
     """The newer entry of each superseded entry."""
     rows = reader.rows(
-        "SELECT o.entry, o.newer FROM superseded o JOIN entry e ON e.seq = o.newer"
+        "SELECT o.entry, o.newer FROM superseded o"
+        " JOIN entry e ON e.space = o.space AND e.seq = o.newer"
         " WHERE o.space = ? AND o.stale = 0 ORDER BY coalesce(e.at, e.added), e.seq",
         (space,),
     )
@@ -254,7 +258,8 @@ def verdicts(
     """What models judged to be superseded, of all entries or some, by what was said until then."""
     among, params = "o.space = ?", [space]
     if older is not None:
-        among, params = f"o.entry IN ({', '.join('?' * len(older))})", list(older)
+        among += f" AND o.entry IN ({', '.join('?' * len(older))})"
+        params += older
     condition = f"{among} AND o.made_by <> ? AND coalesce(e.at, e.added) <= ?"
     return _replacements(reader, condition, (*params, RULE, until))
 
@@ -271,8 +276,9 @@ def _replacements(reader: Reader, condition: str, params: Sequence[Value]) -> li
 def groups_of(reader: Reader, seqs: Sequence[int]) -> set[Group]:
     """The subjects and slots that entries state something of."""
     groups = set[Group]()
+    sql = "SELECT subject, slot FROM statement WHERE space = ? AND entry = ?"
     for seq in set(seqs):
-        rows = reader.rows("SELECT subject, slot FROM statement WHERE entry = ?", (seq,))
+        rows = reader.rows(sql, (reader.space, seq))
         groups |= {(str(row[0]), str(row[1])) for row in rows}
     return groups
 
@@ -316,11 +322,13 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
     """
     groups, count = groups_of(writer, erased), 0
     for seq in erased:
-        count += writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
+        count += writer.execute("DELETE FROM statement WHERE space = ? AND entry = ?", (space, seq))
     for group in sorted(groups):
         decide(writer, space, group)
     for seq in erased:
-        writer.execute("DELETE FROM superseded WHERE entry = ? OR newer = ?", (seq, seq))
+        writer.execute(
+            "DELETE FROM superseded WHERE space = ? AND (entry = ? OR newer = ?)", (space, seq, seq)
+        )
     return count
 
 
@@ -332,7 +340,7 @@ def drop_rules(writer: Writer, space: int, seqs: Sequence[int]) -> set[Group]:
     """
     groups, decided = groups_of(writer, seqs), set[tuple[str, str, int]]()
     for seq in seqs:
-        writer.execute("DELETE FROM statement WHERE entry = ?", (seq,))
+        writer.execute("DELETE FROM statement WHERE space = ? AND entry = ?", (space, seq))
         rows = writer.rows(
             "SELECT subject, slot, newer FROM superseded"
             " WHERE space = ? AND (entry = ? OR newer = ?) AND made_by = ?",
@@ -359,7 +367,8 @@ def _mentioning(
         return []
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN body b ON b.id = e.body"
-        " JOIN entry o ON o.seq = ? JOIN body p ON p.id = o.body WHERE e.space = ?"
+        " JOIN entry o ON o.space = e.space AND o.seq = ? JOIN body p ON p.id = o.body"
+        " WHERE e.space = ?"
         " AND (b.speaker = p.speaker"
         "  OR b.speaker IS NULL AND p.speaker IS NULL AND e.source = o.source)"
         " AND e.seq NOT IN (?, ?)"

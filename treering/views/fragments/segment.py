@@ -116,8 +116,9 @@ def _speakers(reader: Reader, rows: Rows, names: Names) -> NDArray[np.int32]:
     for at in np.argsort(firsts).tolist():
         if names.lacks_speaker(int(distinct[at])):
             row = reader.row(
-                "SELECT b.speaker FROM entry e JOIN body b ON b.id = e.body WHERE e.seq = ?",
-                (int(rows["entry"][firsts[at]]),),
+                "SELECT b.speaker FROM entry e JOIN body b ON b.id = e.body"
+                " WHERE e.space = ? AND e.seq = ?",
+                (reader.space, int(rows["entry"][firsts[at]])),
             )
             names.add_speaker(int(distinct[at]), damage.checked(str, row[0] if row else None))
     codes = np.array([names.speaker(int(code)) for code in distinct], dtype=np.int32)

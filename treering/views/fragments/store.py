@@ -48,6 +48,7 @@ def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> Pl
     )
     rows = blocks.rows_of(
         writer,
+        space,
         fragments,
         [entry for entry, _, _ in pieces],
         [span[0] for _, span, _ in pieces],
@@ -66,7 +67,7 @@ def renew(writer: SpaceWriter, terms: Mapping[int, Terms]) -> None:
         by_block[block].append((slot, fragment, entry, start))
     for block, slots in by_block.items():
         numbers, fragments, entries, starts = map(list, zip(*sorted(slots), strict=True))
-        rows = blocks.rows_of(writer, fragments, entries, starts)
+        rows = blocks.rows_of(writer, writer.space, fragments, entries, starts)
         blocks.rewrite(writer, block, numbers, rows, [terms[fragment] for fragment in fragments])
     writer.touch()  # their postings may stand elsewhere now
 
@@ -77,8 +78,9 @@ def _placed(reader: Reader, columns: str, fragments: Sequence[int]) -> Iterator[
         chunk = fragments[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
         yield from reader.rows(
-            f"SELECT f.id, f.block, f.slot, {columns} FROM fragment f WHERE f.id IN ({marks})",
-            chunk,
+            f"SELECT f.id, f.block, f.slot, {columns} FROM fragment f"
+            f" WHERE f.space = ? AND f.id IN ({marks})",
+            (reader.space, *chunk),
         )
 
 
@@ -128,8 +130,9 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
     for fragment in fragments:
         row = reader.row(
             "SELECT f.start, f.stop, b.text, b.speaker FROM fragment f"
-            " JOIN entry e ON e.seq = f.entry JOIN body b ON b.id = e.body WHERE f.id = ?",
-            (fragment,),
+            " JOIN entry e ON e.space = f.space AND e.seq = f.entry JOIN body b ON b.id = e.body"
+            " WHERE f.space = ? AND f.id = ?",
+            (reader.space, fragment),
         )
         if row is not None:
             existing.append((fragment, str(row[2])[row[0] : row[1]], row[3]))
@@ -183,7 +186,11 @@ def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
     for start in range(0, len(wanted), PAGE):
         chunk = wanted[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
-        rows = reader.rows(f"SELECT id, data FROM vector_data WHERE id IN ({marks})", chunk)
+        rows = reader.rows(
+            f"SELECT id, data FROM vector_data WHERE {reader.dialect.in_heap_of_space}"
+            f" AND id IN ({marks})",
+            (reader.space, *chunk),
+        )
         data.update((row[0], row[1]) for row in rows)
     vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
     with damage.decoding("a stored vector"):
@@ -239,7 +246,10 @@ def embedded_after(
 
 def spans(reader: Reader, entry: int) -> list[tuple[int, int, int]]:
     """Id, start and stop of the fragments of an entry."""
-    rows = reader.rows("SELECT id, start, stop FROM fragment WHERE entry = ? ORDER BY id", (entry,))
+    rows = reader.rows(
+        "SELECT id, start, stop FROM fragment WHERE space = ? AND entry = ? ORDER BY id",
+        (reader.space, entry),
+    )
     return [(int(row[0]), int(row[1]), int(row[2])) for row in rows]
 
 
@@ -290,7 +300,8 @@ def unfinished(reader: SpaceReader) -> int:
         row = reader.row("SELECT count(DISTINCT entry) FROM fragment WHERE space = ?", (reader.id,))
     else:
         row = reader.row(
-            "SELECT count(DISTINCT f.entry) FROM work w JOIN fragment f ON f.id = w.target"
+            "SELECT count(DISTINCT f.entry) FROM work w"
+            " JOIN fragment f ON f.space = w.space AND f.id = w.target"
             " WHERE w.space = ? AND w.view = ?",
             (reader.id, reader.model.work),
         )
@@ -304,13 +315,15 @@ def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
     models = all_models(writer)
     places: dict[int, tuple[int, int]] = {}
     for entry in entries:
-        rows = writer.rows("SELECT id, block, slot FROM fragment WHERE entry = ?", (entry,))
+        rows = writer.rows(
+            "SELECT id, block, slot FROM fragment WHERE space = ? AND entry = ?", (space, entry)
+        )
         places.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
     vectors = vector_blocks.erase(writer, models, places.values())
     emptied = blocks.erase(writer, space, places.values())
     vector_blocks.drop_beside(writer, models, emptied)
     for fragment in places:
-        writer.execute("DELETE FROM fragment WHERE id = ?", (fragment,))
+        writer.execute("DELETE FROM fragment WHERE space = ? AND id = ?", (space, fragment))
         writer.execute("INSERT INTO gone (space, fragment) VALUES (?, ?)", (space, fragment))
     for model in models:
         writer.many(
@@ -349,7 +362,10 @@ def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
 
 def _is_sound(reader: Reader, model: EmbeddingModel, place: tuple[int, int], number: int) -> bool:
     """Whether a vector has unit length, or none at all, and the codes that stand for it."""
-    row = reader.row("SELECT data FROM vector_data WHERE id = ?", (number,))
+    row = reader.row(
+        f"SELECT data FROM vector_data WHERE {reader.dialect.in_heap_of_space} AND id = ?",
+        (reader.space, number),
+    )
     if row is None and not vector_blocks.has_direction(reader, model, *place):
         return True  # of a text that has no direction
     if row is None or not isinstance(row[0], bytes) or len(row[0]) != 4 * model.dimension:
@@ -380,12 +396,14 @@ def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, T
     """Whether an entry is stored as these fragments."""
     rows = list(
         reader.rows(
-            "SELECT start, stop, block, slot FROM fragment WHERE entry = ? ORDER BY id", (entry,)
+            "SELECT start, stop, block, slot FROM fragment"
+            " WHERE space = ? AND entry = ? ORDER BY id",
+            (reader.space, entry),
         )
     )
     if [(int(row[0]), int(row[1])) for row in rows] != [span for span, _ in pieces]:
         return False
-    stored = blocks.terms_at(reader, [(int(row[2]), int(row[3])) for row in rows])
+    stored = blocks.terms_at(reader, reader.space, [(int(row[2]), int(row[3])) for row in rows])
     return all(
         np.array_equal(of_slot, np.minimum(terms, [blocks.MOST_TERM, blocks.MAX_COUNT]))
         for of_slot, (_, terms) in zip(stored, pieces, strict=True)
@@ -410,7 +428,10 @@ def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
     for start in range(0, len(fragments), PAGE):
         chunk = fragments[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
-        rows = reader.rows(f"SELECT id, start, stop FROM fragment WHERE id IN ({marks})", chunk)
+        rows = reader.rows(
+            f"SELECT id, start, stop FROM fragment WHERE space = ? AND id IN ({marks})",
+            (reader.space, *chunk),
+        )
         with damage.decoding("the search index"):
             span_of.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
     return span_of

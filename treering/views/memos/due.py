@@ -97,10 +97,12 @@ def dialogues(
     )
     rows = list(
         reader.rows(
-            "SELECT e.source, e.seq, EXISTS (SELECT 1 FROM memo_line l JOIN memo m"
-            " ON m.current = l.version JOIN memo_version v ON v.id = l.version"
-            " WHERE l.entry = e.seq AND l.covered = 1 AND (? = 0 OR v.origin <> 'fallback'))"
-            " FROM entry e JOIN source s ON s.id = e.source"
+            "SELECT e.source, e.seq, EXISTS (SELECT 1 FROM memo_line l"
+            " JOIN memo m ON m.space = l.space AND m.current = l.version"
+            " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
+            " WHERE l.space = e.space AND l.entry = e.seq AND l.covered = 1"
+            " AND (? = 0 OR v.origin <> 'fallback'))"
+            " FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
             f" WHERE s.space = ? AND e.kind = 'chat' AND s.hash <> ?{condition}"
             " ORDER BY e.source, e.position",
             (int(upgrade), space, labels.hash_of(changes.SOURCE), *params),

@@ -26,7 +26,8 @@ Mark = tuple[int, int, int, int]
 
 _COLUMNS = (
     "v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned, v.deleted,"
-    " (SELECT count(*) FROM memo_version o WHERE o.memo = m.id AND o.id <= v.id)"
+    " (SELECT count(*) FROM memo_version o"
+    " WHERE o.space = m.space AND o.memo = m.id AND o.id <= v.id)"
 )
 
 
@@ -71,10 +72,12 @@ def create(writer: Writer, space: int, name: str) -> int:
 
 def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
     """Store a version, which becomes the memo's current one."""
+    space = writer.space
     version = writer.insert(
-        "INSERT INTO memo_version (memo, made, origin, writer, topic, claims, pinned, deleted,"
-        " change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO memo_version (space, memo, made, origin, writer, topic, claims, pinned,"
+        " deleted, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
+            space,
             memo,
             new.made,
             new.origin,
@@ -88,10 +91,10 @@ def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
     )
     lines = dict.fromkeys(new.seen, 0) | dict.fromkeys(new.covered, 1)
     writer.many(
-        "INSERT INTO memo_line (version, entry, covered) VALUES (?, ?, ?)",
-        ((version, entry, covered) for entry, covered in lines.items()),
+        "INSERT INTO memo_line (space, version, entry, covered) VALUES (?, ?, ?, ?)",
+        ((space, version, entry, covered) for entry, covered in lines.items()),
     )
-    writer.execute("UPDATE memo SET current = ? WHERE id = ?", (version, memo))
+    writer.execute("UPDATE memo SET current = ? WHERE space = ? AND id = ?", (version, space, memo))
     return version
 
 
@@ -99,7 +102,10 @@ def current(reader: Reader, space: int, as_of: int | None = None) -> list[Stored
     """The memos as they are, or were at a time, in the order they were first made."""
     latest, params = "v.id = m.current", [space]
     if as_of is not None:
-        latest = "v.id = (SELECT max(o.id) FROM memo_version o WHERE o.memo = m.id AND o.made <= ?)"
+        latest = (
+            "v.id = (SELECT max(o.id) FROM memo_version o"
+            " WHERE o.space = m.space AND o.memo = m.id AND o.made <= ?)"
+        )
         params.append(as_of)
     return _load(
         reader,
@@ -139,7 +145,8 @@ def _made_at(stored: StoredMemo) -> int:
 def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[StoredMemo]:
     rows = list(
         reader.rows(
-            f"SELECT {_COLUMNS} FROM memo_version v JOIN memo m ON m.id = v.memo"
+            f"SELECT {_COLUMNS} FROM memo_version v"
+            " JOIN memo m ON m.space = v.space AND m.id = v.memo"
             f" WHERE {condition} ORDER BY v.memo, v.id",
             params,
         )
@@ -177,11 +184,12 @@ def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
         marks = ", ".join("?" * len(chunk))
         rows = reader.rows(
             "SELECT l.version, e.seq, e.id, n.text, e.position, e.at FROM memo_line l"
-            " JOIN entry e ON e.seq = l.entry JOIN source s ON s.id = e.source"
+            " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
+            " JOIN source s ON s.space = e.space AND s.id = e.source"
             " JOIN label n ON n.id = s.name"
-            f" WHERE l.covered = 1 AND l.version IN ({marks})"
+            f" WHERE l.space = ? AND l.covered = 1 AND l.version IN ({marks})"
             " ORDER BY l.version, s.id, e.position",
-            chunk,
+            (reader.space, *chunk),
         )
         for row in rows:
             lines_of.setdefault(int(row[0]), []).append(row)
@@ -210,9 +218,10 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
 def written_of(reader: Reader, space: int, source: str) -> frozenset[str]:
     """The ids of the lines of a conversation that memos stand for."""
     rows = reader.rows(
-        "SELECT e.id FROM source s JOIN entry e ON e.source = s.id"
-        " JOIN memo_line l ON l.entry = e.seq AND l.covered = 1"
-        " JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
+        "SELECT e.id FROM source s JOIN entry e ON e.space = s.space AND e.source = s.id"
+        " JOIN memo_line l ON l.space = e.space AND l.entry = e.seq AND l.covered = 1"
+        " JOIN memo m ON m.space = l.space AND m.current = l.version"
+        " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
         " WHERE s.space = ? AND s.hash = ? AND v.deleted = 0",
         (space, labels.hash_of(source)),
     )
@@ -222,11 +231,13 @@ def written_of(reader: Reader, space: int, source: str) -> frozenset[str]:
 def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
     """Name and topic of the memos of an entry's conversation, in the order they were made."""
     rows = reader.rows(
-        "SELECT DISTINCT m.id, m.name, v.topic FROM memo m JOIN memo_version v ON v.id = m.current"
-        " JOIN memo_line l ON l.version = v.id AND l.covered = 1 JOIN entry e ON e.seq = l.entry"
-        " WHERE m.space = ? AND v.deleted = 0"
-        " AND e.source = (SELECT source FROM entry WHERE seq = ?) ORDER BY m.id",
-        (space, entry),
+        "SELECT DISTINCT m.id, m.name, v.topic FROM memo m"
+        " JOIN memo_version v ON v.space = m.space AND v.id = m.current"
+        " JOIN memo_line l ON l.space = v.space AND l.version = v.id AND l.covered = 1"
+        " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
+        " WHERE m.space = ? AND v.deleted = 0 AND e.source ="
+        " (SELECT source FROM entry WHERE space = ? AND seq = ?) ORDER BY m.id",
+        (space, space, entry),
     )
     return [(str(row[1]), str(row[2])) for row in rows]
 
@@ -245,9 +256,10 @@ def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
     """Every entry that a version's text may be drawn from, including the entry of its change."""
     rows = reader.rows(
-        "SELECT entry FROM memo_line WHERE version = ? UNION"
-        " SELECT change FROM memo_version WHERE id = ? AND change IS NOT NULL ORDER BY entry",
-        (version, version),
+        "SELECT entry FROM memo_line WHERE space = ? AND version = ? UNION"
+        " SELECT change FROM memo_version"
+        " WHERE space = ? AND id = ? AND change IS NOT NULL ORDER BY entry",
+        (reader.space, version) * 2,
     )
     return tuple(int(row[0]) for row in rows)
 
@@ -259,10 +271,11 @@ def mark(reader: Reader, space: int) -> Mark:
     """
     row = reader.row(
         "SELECT coalesce(max(m.current), 0), count(*),"
-        " count(CASE WHEN v.model = s.model THEN 1 END), (SELECT count(*) FROM memo_version)"
-        " FROM memo m JOIN memo_version v ON v.id = m.current JOIN space s ON s.id = m.space"
-        " WHERE m.space = ?",
-        (space,),
+        " count(CASE WHEN v.model = s.model THEN 1 END),"
+        " (SELECT count(*) FROM memo_version WHERE space = ?)"
+        " FROM memo m JOIN memo_version v ON v.space = m.space AND v.id = m.current"
+        " JOIN space s ON s.id = m.space WHERE m.space = ?",
+        (space, space),
     )
     assert row is not None  # an aggregate always has a row
     return int(row[0]), int(row[1]), int(row[2]), int(row[3])
@@ -280,7 +293,8 @@ def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[Stored
 def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, bytes]:
     """The vectors by that model of current versions, by version number."""
     rows = reader.rows(
-        "SELECT v.id, v.vector FROM memo m JOIN memo_version v ON v.id = m.current"
+        "SELECT v.id, v.vector FROM memo m"
+        " JOIN memo_version v ON v.space = m.space AND v.id = m.current"
         " WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
         (space, model.id),
     )
@@ -291,18 +305,22 @@ def save_vectors(
     writer: Writer, model: EmbeddingModel, versions: Sequence[int], matrix: Floats
 ) -> None:
     """Store row i of ``matrix`` for version i. Versions erased in the meantime are left out."""
-    data = matrix.astype("<f4", copy=False)
+    data, space = matrix.astype("<f4", copy=False), writer.space
     writer.many(
-        "UPDATE memo_version SET model = ?, vector = ? WHERE id = ?",
-        ((model.id, row.tobytes(), version) for version, row in zip(versions, data, strict=True)),
+        "UPDATE memo_version SET model = ?, vector = ? WHERE space = ? AND id = ?",
+        (
+            (model.id, row.tobytes(), space, version)
+            for version, row in zip(versions, data, strict=True)
+        ),
     )
 
 
 def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
     """The number of the memo that stands for each entry; the first memo's if there are several."""
     rows = reader.rows(
-        "SELECT l.entry, m.id FROM memo m JOIN memo_version v ON v.id = m.current"
-        " JOIN memo_line l ON l.version = v.id AND l.covered = 1"
+        "SELECT l.entry, m.id FROM memo m"
+        " JOIN memo_version v ON v.space = m.space AND v.id = m.current"
+        " JOIN memo_line l ON l.space = v.space AND l.version = v.id AND l.covered = 1"
         " WHERE m.space = ? AND v.deleted = 0 ORDER BY m.id DESC",
         (space,),
     )
@@ -310,8 +328,9 @@ def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
 
 
 STANDS_FOR: Final = (
-    "FROM memo_line l JOIN memo m ON m.current = l.version JOIN memo_version v ON v.id = l.version"
-    " WHERE l.covered = 1 AND l.entry IN (SELECT value FROM json_each(?))"
+    "FROM memo_line l JOIN memo m ON m.space = l.space AND m.current = l.version"
+    " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
+    " WHERE l.covered = 1 AND l.space = ? AND l.entry IN (SELECT value FROM json_each(?))"
 )
 """Selects the current memos of some lines. It starts from the lines: a space may have thousands
 of memos."""
@@ -320,7 +339,8 @@ of memos."""
 def written(reader: Reader, lines: Sequence[int]) -> bool:
     """Whether a memo stands for any of these lines. Deleted memos count, fallback memos do not."""
     row = reader.row(
-        f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1", (json.dumps(lines),)
+        f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1",
+        (reader.space, json.dumps(lines)),
     )
     return row is not None
 
@@ -328,7 +348,8 @@ def written(reader: Reader, lines: Sequence[int]) -> bool:
 def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
     """Delete the fallback memos of any of these lines."""
     rows = writer.rows(
-        f"SELECT DISTINCT m.id {STANDS_FOR} AND v.origin = 'fallback'", (json.dumps(lines),)
+        f"SELECT DISTINCT m.id {STANDS_FOR} AND v.origin = 'fallback'",
+        (writer.space, json.dumps(lines)),
     )
     _drop_memos(writer, [int(row[0]) for row in rows])
 
@@ -338,36 +359,49 @@ def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
     rows = writer.rows(
         f"SELECT DISTINCT m.id {STANDS_FOR}"
         " AND NOT EXISTS (SELECT 1 FROM memo_version c"
-        "  WHERE c.memo = m.id AND c.change IS NOT NULL)"
-        " AND NOT EXISTS (SELECT 1 FROM memo_line a WHERE a.version = m.current AND a.covered = 1"
-        "  AND NOT EXISTS (SELECT 1 FROM memo_line b JOIN memo o ON o.current = b.version"
-        "   JOIN memo_version c ON c.id = b.version"
-        "   WHERE b.entry = a.entry AND b.covered = 1 AND c.change IS NOT NULL))",
-        (json.dumps(lines),),
+        "  WHERE c.space = m.space AND c.memo = m.id AND c.change IS NOT NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM memo_line a"
+        "  WHERE a.space = m.space AND a.version = m.current AND a.covered = 1"
+        "  AND NOT EXISTS (SELECT 1 FROM memo_line b"
+        "   JOIN memo o ON o.space = b.space AND o.current = b.version"
+        "   JOIN memo_version c ON c.space = b.space AND c.id = b.version"
+        "   WHERE b.space = a.space AND b.entry = a.entry AND b.covered = 1"
+        "   AND c.change IS NOT NULL))",
+        (writer.space, json.dumps(lines)),
     )
     _drop_memos(writer, [int(row[0]) for row in rows])
 
 
-_WRITTEN: Final = "origin = 'written' AND id IN (SELECT current FROM memo WHERE space = ?)"
+_WRITTEN: Final = (
+    "space = ? AND origin = 'written' AND id IN (SELECT current FROM memo WHERE space = ?)"
+)
 
 
 def any_written(reader: Reader, space: int) -> bool:
     """Whether the current version of some memo is a language model's."""
-    row = reader.row(f"SELECT 1 FROM memo_version WHERE {_WRITTEN} LIMIT 1", (space,))
+    row = reader.row(f"SELECT 1 FROM memo_version WHERE {_WRITTEN} LIMIT 1", (space, space))
     return row is not None
 
 
 def let_rewrite(writer: Writer, space: int) -> None:
     """Turn a model's memos into fallback memos, which go once a model has written them again."""
-    writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space,))
+    writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space, space))
 
 
 def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:
     """Delete memos with their history."""
+    space = writer.space
     for memo in memos:
-        every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
-        _drop(writer, [int(row[0]) for row in every])
-        writer.execute("DELETE FROM memo WHERE id = ?", (memo,))
+        _drop(writer, _versions(writer, memo))
+        writer.execute("DELETE FROM memo WHERE space = ? AND id = ?", (space, memo))
+
+
+def _versions(reader: Reader, memo: int) -> list[int]:
+    """All versions of a memo."""
+    rows = reader.rows(
+        "SELECT id FROM memo_version WHERE space = ? AND memo = ?", (reader.space, memo)
+    )
+    return [int(row[0]) for row in rows]
 
 
 def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
@@ -378,28 +412,29 @@ def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
     lines are due again. Returns how many memos went, and the entries that hold a person's changes
     of what went: the caller has to erase them, too.
     """
-    gone, dropped = [], set()
+    gone, dropped, space = [], set(), writer.space
     for memo, versions in _touched(writer, erased).items():
-        row = writer.row("SELECT current FROM memo WHERE id = ?", (memo,))
+        row = writer.row("SELECT current FROM memo WHERE space = ? AND id = ?", (space, memo))
         dropped |= versions
         if row is not None and row[0] in versions:
             gone.append(memo)
-            every = writer.rows("SELECT id FROM memo_version WHERE memo = ?", (memo,))
-            dropped |= {int(version_row[0]) for version_row in every}
+            dropped.update(_versions(writer, memo))
     change_entries = _drop(writer, dropped)
-    writer.many("DELETE FROM memo WHERE id = ?", ((memo,) for memo in gone))
+    writer.many("DELETE FROM memo WHERE space = ? AND id = ?", ((space, memo) for memo in gone))
     # What is left of the lines belongs to deleted memos, which have no text.
     writer.many(
-        "DELETE FROM memo_line WHERE entry = ?", ((entry,) for entry in (*erased, *change_entries))
+        "DELETE FROM memo_line WHERE space = ? AND entry = ?",
+        ((space, entry) for entry in (*erased, *change_entries)),
     )
     return len(gone), change_entries
 
 
 TOUCHED: Final = (
-    "SELECT v.memo, v.id FROM memo_version v"
-    " WHERE v.id IN (SELECT id FROM memo_version WHERE change = ? UNION"
-    " SELECT l.version FROM memo_line l JOIN memo_version o ON o.id = l.version"
-    " WHERE l.entry = ? AND o.deleted = 0)"
+    "SELECT v.memo, v.id FROM memo_version v WHERE v.space = ?"
+    " AND v.id IN (SELECT id FROM memo_version WHERE space = ? AND change = ? UNION"
+    " SELECT l.version FROM memo_line l"
+    " JOIN memo_version o ON o.space = l.space AND o.id = l.version"
+    " WHERE l.space = ? AND l.entry = ? AND o.deleted = 0)"
 )
 """A union, because each part has an index. An OR would read every version for every entry."""
 
@@ -407,8 +442,9 @@ TOUCHED: Final = (
 def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
     """The versions drawn from entries, by memo. A deletion holds no text, so no line touches it."""
     versions: dict[int, set[int]] = {}
+    space = reader.space
     for entry in erased:
-        rows = reader.rows(TOUCHED, (entry, entry))
+        rows = reader.rows(TOUCHED, (space, space, entry, space, entry))
         for memo, version in rows:
             versions.setdefault(int(memo), set()).add(int(version))
     return versions
@@ -416,11 +452,12 @@ def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
 
 def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
     """Delete versions; return the entries that hold the changes which made them."""
-    change_entries = []
+    change_entries, space = [], writer.space
     for version in versions:
-        row = writer.row("SELECT change FROM memo_version WHERE id = ?", (version,))
+        key = space, version
+        row = writer.row("SELECT change FROM memo_version WHERE space = ? AND id = ?", key)
         if row is not None and row[0] is not None:
             change_entries.append(int(row[0]))
-        writer.execute("DELETE FROM memo_line WHERE version = ?", (version,))
-        writer.execute("DELETE FROM memo_version WHERE id = ?", (version,))
+        writer.execute("DELETE FROM memo_line WHERE space = ? AND version = ?", key)
+        writer.execute("DELETE FROM memo_version WHERE space = ? AND id = ?", key)
     return change_entries

@@ -70,10 +70,11 @@ def new_leaves(
         said = reader.rows(
             "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, e.at, l.number"
             # LEFT: what is missing is an error, not skipped, or it would never be there.
-            " FROM fragment f LEFT JOIN entry e ON e.seq = f.entry"
-            " LEFT JOIN body b ON b.id = e.body LEFT JOIN leaf l ON l.fragment = f.id"
-            f" WHERE f.id IN ({marks(chunk)})",
-            chunk,
+            " FROM fragment f LEFT JOIN entry e ON e.space = f.space AND e.seq = f.entry"
+            " LEFT JOIN body b ON b.id = e.body"
+            " LEFT JOIN leaf l ON l.space = f.space AND l.fragment = f.id"
+            f" WHERE f.space = ? AND f.id IN ({marks(chunk)})",
+            [space, *chunk],
         )
         rows.update((int(row[0]), row[1:]) for row in said)
     with damage.decoding("the text of a fragment"):
@@ -132,7 +133,8 @@ def rounds(reader: Reader, space: int) -> dict[int, RoundPart]:
     """Every fragment that is a part of a round."""
     rows = reader.rows(
         "SELECT l.fragment, l.number, f.stop - f.start FROM leaf l"
-        " JOIN fragment f ON f.id = l.fragment WHERE l.space = ? AND l.number IN"
+        " JOIN fragment f ON f.space = l.space AND f.id = l.fragment"
+        " WHERE l.space = ? AND l.number IN"
         " (SELECT number FROM leaf WHERE space = ?"
         " GROUP BY number HAVING COUNT(DISTINCT digest) > 1)",
         (space, space),
@@ -149,8 +151,9 @@ def standing(reader: Reader, space: int) -> Iterator[tuple[int, int]]:
 def times(reader: Reader, space: int) -> dict[int, int]:
     """When the text of each leaf was last said, in microseconds; without those of no known time."""
     rows = reader.rows(
-        "SELECT l.number, MAX(e.at) FROM leaf l JOIN fragment f ON f.id = l.fragment"
-        " JOIN entry e ON e.seq = f.entry"
+        "SELECT l.number, MAX(e.at) FROM leaf l"
+        " JOIN fragment f ON f.space = l.space AND f.id = l.fragment"
+        " JOIN entry e ON e.space = f.space AND e.seq = f.entry"
         " WHERE l.space = ? AND e.at IS NOT NULL GROUP BY l.number",
         (space,),
     )
@@ -169,7 +172,7 @@ def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
 def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
     """The leaves of an entry's fragments, in the order of the entry."""
     rows = reader.rows(
-        "SELECT l.number FROM leaf l JOIN fragment f ON f.id = l.fragment"
+        "SELECT l.number FROM leaf l JOIN fragment f ON f.space = l.space AND f.id = l.fragment"
         " WHERE l.space = ? AND f.entry = ? ORDER BY f.start",
         (space, seq),
     )
@@ -182,12 +185,13 @@ def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int
     for chunk in pages(standing):
         rows = reader.rows(
             "WITH RECURSIVE line (fragment, number, depth) AS ("
-            f" SELECT fragment, number, 1 FROM leaf WHERE fragment IN ({marks(chunk)})"
+            " SELECT fragment, number, 1 FROM leaf"
+            f" WHERE space = ? AND fragment IN ({marks(chunk)})"
             " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
             " FROM line JOIN node ON node.space = ? AND node.number = line.number"
             " WHERE node.parent != ?)"
             " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
-            [*chunk, space, ROOT],
+            [space, *chunk, space, ROOT],
         )
         depths.update((int(row[0]), int(row[1])) for row in rows)
     return depths
@@ -200,21 +204,24 @@ def detach(writer: Writer, space: int, gone: Iterable[int]) -> tuple[list[int], 
     rounds: without the others these are no round, and stand on no leaf either.
     """
     places = standing_of(writer, space, gone)
-    _take_off(writer, places)
+    _take_off(writer, space, places)
     empty: list[int] = []
     loose: list[int] = []
     digests = {place.number: place.digest for place in places.values()}
     for number, digest in sorted(digests.items()):
         rest = standing_of(writer, space, fragments_of(writer, space, number))
         if all(place.digest != digest for place in rest.values()):
-            _take_off(writer, rest)
+            _take_off(writer, space, rest)
             empty.append(number)
             loose += rest
     return empty, loose
 
 
-def _take_off(writer: Writer, gone: Iterable[int]) -> None:
-    writer.many("DELETE FROM leaf WHERE fragment = ?", ((fragment,) for fragment in gone))
+def _take_off(writer: Writer, space: int, gone: Iterable[int]) -> None:
+    writer.many(
+        "DELETE FROM leaf WHERE space = ? AND fragment = ?",
+        ((space, fragment) for fragment in gone),
+    )
 
 
 def pages(numbers: Iterable[int]) -> Iterator[list[int]]:

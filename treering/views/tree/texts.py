@@ -49,11 +49,11 @@ def leaf_texts(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, 
     for chunk in pages(numbers):
         rows = reader.rows(
             "SELECT l.number, l.more, l.digests, f.id, e.seq, f.start, f.stop"
-            " FROM (SELECT number, MIN(fragment) AS first, COUNT(*) - 1 AS more,"
+            " FROM (SELECT space, number, MIN(fragment) AS first, COUNT(*) - 1 AS more,"
             " COUNT(DISTINCT digest) AS digests FROM leaf"
-            f" WHERE space = ? AND number IN ({marks(chunk)}) GROUP BY number) l"
-            " JOIN fragment f ON f.id = l.first"
-            " JOIN entry e ON e.seq = f.entry",
+            f" WHERE space = ? AND number IN ({marks(chunk)}) GROUP BY space, number) l"
+            " JOIN fragment f ON f.space = l.space AND f.id = l.first"
+            " JOIN entry e ON e.space = f.space AND e.seq = f.entry",
             [space, *chunk],
         )
         firsts = list(rows)
@@ -102,7 +102,9 @@ def parts_of(reader: Reader, wanted: Sequence[int]) -> dict[int, LeafPart]:
     places: dict[int, tuple[int, int, int]] = {}
     for chunk in pages(wanted):
         rows = reader.rows(
-            f"SELECT id, entry, start, stop FROM fragment WHERE id IN ({marks(chunk)})", chunk
+            "SELECT id, entry, start, stop FROM fragment"
+            f" WHERE space = ? AND id IN ({marks(chunk)})",
+            [reader.space, *chunk],
         )
         places.update((int(row[0]), (int(row[1]), int(row[2]), int(row[3]))) for row in rows)
     stored = entries.there(reader, list({seq for seq, _, _ in places.values()}))

@@ -94,11 +94,12 @@ class _Tree:
 
     def _folder(self, path: PurePosixPath) -> int:
         """The node of a folder, made on first use."""
-        if path not in self._folders:
-            above = self._folder(path.parent)
-            self.parents.append(np.array([above]))
+        # No recursion: folders may be nested deeper than functions.
+        missing = [folder for folder in (path, *path.parents) if folder not in self._folders]
+        for folder in reversed(missing):
+            self.parents.append(np.array([self._folders[folder.parent]]))
             self.edges.append(np.array([FOLDER_EDGE]))
-            self._folders[path] = self.size
+            self._folders[folder] = self.size
             self.size += 1
         return self._folders[path]
 

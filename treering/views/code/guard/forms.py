@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from treering.views.code.parse.parts import CodePart
 
@@ -80,6 +81,7 @@ def last_name(part: CodePart) -> str:
     return part.text.rpartition(" . ")[2]
 
 
+@lru_cache(maxsize=1 << 14)  # each part is compared with many others
 def words(part: CodePart) -> frozenset[str]:
     """The names that say what a part is about; of a call the last one, of an option its name."""
     text = part.text

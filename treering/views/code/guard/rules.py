@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import combinations
 
 from treering.views.code.guard.difference import (
@@ -256,8 +257,7 @@ class Comparison:
             return True
         if part.kind == "branch" and self._has_consequences():
             return False
-        fresh = [other for other in self._all.fresh if self._is_new(other)]
-        here = any(is_instead(part, other, here=True) for other in fresh)
+        here = any(is_instead(part, other, here=True) for other in self._new_parts)
         return not here and not any(
             is_instead(part, other, here=False) for other in self._elsewhere
         )
@@ -286,17 +286,24 @@ class Comparison:
     def _is_weaker(self, part: CodePart) -> bool:
         """Whether a condition is there of which one case is gone."""
         cases = operands(part)
-        left = [operands(other) for other in self._all.fresh if other.kind == "branch"]
-        covered = {case for some in left if some < cases for case in some}
+        covered = {case for some in self._conditions_left if some < cases for case in some}
         return bool(covered) and covered != cases
 
-    def _is_new(self, part: CodePart) -> bool:
-        """Whether a part can be instead of another: no step that is there anyway, or was moved."""
-        if part.kind != "step":
-            return True
+    # Made once: each of thousands of lost parts is compared with all of these.
+    @cached_property
+    def _conditions_left(self) -> list[frozenset[str]]:
+        """The cases of each condition that is new."""
+        return [operands(other) for other in self._all.fresh if other.kind == "branch"]
+
+    @cached_property
+    def _new_parts(self) -> list[CodePart]:
+        """What can be instead of a part: no step that is there anyway, or was moved."""
         then, came = self._all.then, self._all.came
         steps = {last_name(old) for old in then if old.kind == "step" and old not in came}
-        return last_name(part) not in steps and last_name(part) not in self._helpers
+        there = steps | self._helpers
+        return [
+            part for part in self._all.fresh if part.kind != "step" or last_name(part) not in there
+        ]
 
     def _reordered(self) -> tuple[Parts, Parts]:
         """Two steps are in their former order again."""
@@ -323,12 +330,15 @@ class Comparison:
         if not brought:
             return NOTHING
         then, now = _statements(self._old), _statements(self._new)
-        fresh = [part for text, part in now.items() if text not in then]
+        fresh = [(part, _tokens(text)) for text, part in now.items() if text not in then]
         lost, back = [], []
         for text, part in then.items():
             if text in now:
                 continue
-            for other in fresh:
+            tokens = _tokens(text)
+            for other, left in fresh:
+                if not left <= tokens:  # at once: of a call taken off nothing is new
+                    continue
                 calls = taken_off(text, other.text)
                 if calls and brought.issuperset(calls):
                     lost.append(part)
@@ -365,6 +375,10 @@ def _steps(piece: CodePiece | None) -> list[CodePart]:
 def _statements(piece: CodePiece) -> dict[str, CodePart]:
     reading = piece.reading()
     return {part.text: part for part in reading.statements} if reading else {}
+
+
+def _tokens(statement: str) -> frozenset[str]:
+    return frozenset(statement.split(" "))
 
 
 def _is_raise(part: CodePart) -> bool:

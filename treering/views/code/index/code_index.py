@@ -332,8 +332,9 @@ def _check(query: str, k: int, mode: str) -> None:
         raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
 
 
-_COMPOUND = re.compile(r"\w*(?:_\w|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
-"""Identifiers of several words: snake_case, camelCase, HTTPServer."""
+_COMPOUND = re.compile(r"(?<!\w)\w*(?:_\w|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
+"""Identifiers of several words: snake_case, camelCase, HTTPServer. Looked for from the beginnings
+of words alone: from each letter it took minutes for 100,000 digits of data in a source file."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 

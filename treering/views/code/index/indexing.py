@@ -6,13 +6,13 @@ import gc
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from treering.records import Skipped
 from treering.views.code.index import store
 from treering.views.code.index.code_index import CodeIndex, IndexedFile
 from treering.views.code.parse.cuts import Unit
-from treering.views.code.parse.source_files import SourceFile, scan
+from treering.views.code.parse.source_files import SourceFile, UnreadablePath, scan
 from treering.views.code.rounds import marks
 
 TOO_DEEP = "its definitions nest too deeply"
@@ -76,12 +76,15 @@ class FileChange:
         own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
         seen = [file for file in scan(root) if root / file.path not in own]
         sources = {file.path: file for file in seen if isinstance(file, SourceFile)}
+        # What cannot be looked at is not gone: its index stays as it is.
+        unreadable = [file.path for file in seen if isinstance(file, UnreadablePath)]
+        unread = {p for p in old if any(PurePosixPath(p).is_relative_to(u) for u in unreadable)}
         files = {path: file for path, file in sources.items() if old.get(path) != file.digest}
         return cls(
             root=str(root),
             files=files,
             old=frozenset(old),
-            removed=tuple(path for path in old if path not in sources),
+            removed=tuple(path for path in old if path not in sources and path not in unread),
             unchanged=len(sources) - len(files),
             skipped=tuple(file for file in seen if isinstance(file, Skipped)),
         )

@@ -26,16 +26,22 @@ from treering.views.code.rounds import marks
 class Repository:
     """A repository as the database knows it; compare ``revision`` to notice a change."""
 
+    space: int
     id: int
     root: str
     unit: Unit
     model: str | None
     revision: int
 
+    @property
+    def key(self) -> tuple[int, int]:
+        """What rows that belong to it name: its space and its number."""
+        return self.space, self.id
+
 
 AGAIN = "`treering code forget` and `treering code index` make it anew"
 
-_COLUMNS = "r.id, r.root, r.unit, r.model, r.revision"
+_COLUMNS = "r.space, r.id, r.root, r.unit, r.model, r.revision"
 
 
 def repositories(reader: Reader, space: int) -> list[Repository]:
@@ -63,7 +69,9 @@ def add(writer: Writer, space: int, root: str, unit: Unit, model: str | None) ->
 
 def digests(reader: Reader, repository: Repository) -> dict[str, bytes]:
     """The digest of every file of a repository, by path."""
-    rows = reader.rows("SELECT path, digest FROM code_file WHERE repository = ?", (repository.id,))
+    rows = reader.rows(
+        "SELECT path, digest FROM code_file WHERE space = ? AND repository = ?", repository.key
+    )
     return {str(row[0]): bytes(row[1]) for row in rows}
 
 
@@ -72,8 +80,8 @@ def load(
 ) -> tuple[dict[str, IndexedFile], dict[str, Candidates]]:
     """The files of a repository by path, and the candidates of their calls."""
     rows = reader.rows(
-        "SELECT path, data, calls FROM code_file WHERE repository = ? ORDER BY id",
-        (repository.id,),
+        "SELECT path, data, calls FROM code_file WHERE space = ? AND repository = ? ORDER BY id",
+        repository.key,
     )
     files: dict[str, IndexedFile] = {}
     calls: dict[str, Candidates] = {}
@@ -87,8 +95,8 @@ def load(
 def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | None:
     """What paths through calls add to the relation, if it is known of that many fragments."""
     row = reader.row(
-        "SELECT data FROM code_relation WHERE repository = ? AND fragments = ?",
-        (repository.id, fragments),
+        "SELECT data FROM code_relation WHERE space = ? AND repository = ? AND fragments = ?",
+        (*repository.key, fragments),
     )
     with damage.decoding(f"the index of {repository.root}", AGAIN):
         return None if row is None else load_gain(row[0])
@@ -96,10 +104,10 @@ def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | N
 
 def save_gain(writer: Writer, repository: Repository, fragments: int, found: CallGain) -> None:
     """Store what paths through calls add to the relation."""
-    writer.execute("DELETE FROM code_relation WHERE repository = ?", (repository.id,))
+    writer.execute("DELETE FROM code_relation WHERE space = ? AND repository = ?", repository.key)
     writer.execute(
-        "INSERT INTO code_relation (repository, fragments, data) VALUES (?, ?, ?)",
-        (repository.id, fragments, dump_gain(found)),
+        "INSERT INTO code_relation (space, repository, fragments, data) VALUES (?, ?, ?, ?)",
+        (*repository.key, fragments, dump_gain(found)),
     )
 
 
@@ -113,9 +121,10 @@ def save_files(
     """Store new and changed files."""
     delete(writer, repository, files)
     writer.many(
-        "INSERT INTO code_file (repository, path, digest, data, calls) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO code_file (space, repository, path, digest, data, calls)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         (
-            (repository.id, path, digests[path], dump_file(file), dump_calls(calls[path]))
+            (*repository.key, path, digests[path], dump_file(file), dump_calls(calls[path]))
             for path, file in files.items()
         ),
     )
@@ -124,34 +133,37 @@ def save_files(
 def save_calls(writer: Writer, repository: Repository, calls: Mapping[str, Candidates]) -> None:
     """Store the candidates of files that have not changed themselves."""
     writer.many(
-        "UPDATE code_file SET calls = ? WHERE repository = ? AND path = ?",
-        ((dump_calls(found), repository.id, path) for path, found in calls.items()),
+        "UPDATE code_file SET calls = ? WHERE space = ? AND repository = ? AND path = ?",
+        ((dump_calls(found), *repository.key, path) for path, found in calls.items()),
     )
 
 
 def delete(writer: Writer, repository: Repository, paths: Iterable[str]) -> None:
     """Delete files."""
     writer.many(
-        "DELETE FROM code_file WHERE repository = ? AND path = ?",
-        ((repository.id, path) for path in paths),
+        "DELETE FROM code_file WHERE space = ? AND repository = ? AND path = ?",
+        ((*repository.key, path) for path in paths),
     )
 
 
 def touch(writer: Writer, repository: Repository) -> None:
     """Let every process notice that a repository has changed."""
     writer.execute(
-        "UPDATE code_repository SET revision = revision + 1 WHERE id = ?", (repository.id,)
+        "UPDATE code_repository SET revision = revision + 1 WHERE space = ? AND id = ?",
+        repository.key,
     )
 
 
 def drop(writer: Writer, repository: Repository) -> int:
     """Delete a repository; return how many files it had."""
-    marks.drop(writer, repository.id)
-    writer.execute("DELETE FROM code_relation WHERE repository = ?", (repository.id,))
-    files = writer.execute("DELETE FROM code_file WHERE repository = ?", (repository.id,))
-    writer.execute("DELETE FROM code_repository WHERE id = ?", (repository.id,))
+    marks.drop(writer, *repository.key)
+    writer.execute("DELETE FROM code_relation WHERE space = ? AND repository = ?", repository.key)
+    files = writer.execute(
+        "DELETE FROM code_file WHERE space = ? AND repository = ?", repository.key
+    )
+    writer.execute("DELETE FROM code_repository WHERE space = ? AND id = ?", repository.key)
     return files
 
 
 def _repository(row: Row) -> Repository:
-    return Repository(int(row[0]), str(row[1]), row[2], row[3], int(row[4]))
+    return Repository(int(row[0]), int(row[1]), str(row[2]), row[3], row[4], int(row[5]))

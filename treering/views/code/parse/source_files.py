@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from treering import files
 from treering.errors import MissingExtra, UnknownName
@@ -15,6 +15,9 @@ from treering.records import Skipped
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+IgnoreSpecs: TypeAlias = "tuple[tuple[PurePosixPath, GitIgnoreSpec], ...]"
+"""The rules of ``.gitignore`` files with their folders, outermost first."""
 
 MAX_BYTES = 1 << 20
 """Larger files are data or generated: no function anybody wrote by hand needs more."""
@@ -51,15 +54,23 @@ class SourceFile:
         return self.content.decode(errors="replace")
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadablePath(Skipped):
+    """A file or folder that the system does not let this process read. It is not gone."""
+
+
 def scan(root: Path) -> Iterator[SourceFile | Skipped]:
     """The source files below ``root`` in a stable order, and those left out with the reason.
 
     What ``.gitignore`` files leave out, hidden folders and dependencies are passed over in silence;
-    symbolic links are not followed. Raises UnknownName when ``root`` is not a folder.
+    symbolic links are not followed. Raises UnknownName when ``root`` is not a folder, and
+    InputError when it cannot be read.
     """
-    if not root.is_dir():
-        raise UnknownName(f"{root} is not a folder; give the root of a repository")
-    yield from _scan(root, PurePosixPath("."), [])
+    with files.looking_at(root):
+        if not root.is_dir():
+            raise UnknownName(f"{root} is not a folder; give the root of a repository")
+        next(root.iterdir(), None)
+    yield from _scan(root)
 
 
 def is_passed_over(path: str) -> bool:
@@ -70,22 +81,35 @@ def is_passed_over(path: str) -> bool:
     return any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
 
 
-def _scan(
-    root: Path, folder: PurePosixPath, ignored: list[tuple[PurePosixPath, GitIgnoreSpec]]
-) -> Iterator[SourceFile | Skipped]:
+def _scan(root: Path) -> Iterator[SourceFile | Skipped]:
+    # A stack, not a recursion: folders may be nested deeper than functions.
+    ahead: list[tuple[PurePosixPath, IgnoreSpecs]] = [(PurePosixPath("."), ())]
+    while ahead:
+        path, ignored = ahead.pop()
+        try:
+            if (root / path).is_dir():
+                ahead += reversed(_children(root, path, ignored))
+            elif (root / path).is_file():
+                yield _read(root / path, str(path))
+        except OSError as error:
+            yield UnreadablePath(str(path), f"it cannot be read: {error.strerror}")
+
+
+def _children(
+    root: Path, folder: PurePosixPath, ignored: IgnoreSpecs
+) -> list[tuple[PurePosixPath, IgnoreSpecs]]:
+    """What a folder holds that is not left out, each with the rules that hold there."""
     here = root / folder
     if (here / ".gitignore").is_file():
-        ignored = [*ignored, (folder, _spec(here / ".gitignore"))]
+        ignored = (*ignored, (folder, _spec(here / ".gitignore")))
+    children: list[tuple[PurePosixPath, IgnoreSpecs]] = []
     for child in sorted(here.iterdir()):
-        path = folder / child.name
-        is_folder = child.is_dir()
+        path, is_folder = folder / child.name, child.is_dir()
         if child.name.startswith(".") or child.is_symlink() or _ignored(path, is_folder, ignored):
             continue
-        if is_folder:
-            if child.name not in _SKIPPED_FOLDERS:
-                yield from _scan(root, path, ignored)
-        elif child.is_file():
-            yield _read(child, str(path))
+        if not (is_folder and child.name in _SKIPPED_FOLDERS):
+            children.append((path, ignored))
+    return children
 
 
 def _spec(file: Path) -> GitIgnoreSpec:
@@ -96,9 +120,7 @@ def _spec(file: Path) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines(files.read_replaced(file).splitlines())
 
 
-def _ignored(
-    path: PurePosixPath, is_folder: bool, specs: list[tuple[PurePosixPath, GitIgnoreSpec]]
-) -> bool:
+def _ignored(path: PurePosixPath, is_folder: bool, specs: IgnoreSpecs) -> bool:
     """What the innermost ``.gitignore`` that has something to say about a path says."""
     for folder, spec in reversed(specs):
         name = str(path.relative_to(folder)) + ("/" if is_folder else "")

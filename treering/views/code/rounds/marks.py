@@ -53,8 +53,9 @@ def save_noticed(
     for is_gone, places in ((0, changed), (1, gone)):
         for place in places:
             writer.execute(
-                "DELETE FROM code_change WHERE repository = ? AND path = ? AND qualified = ?",
-                (repository, place.path, place.qualified),
+                "DELETE FROM code_change"
+                " WHERE space = ? AND repository = ? AND path = ? AND qualified = ?",
+                (space, repository, place.path, place.qualified),
             )
             _insert(writer, space, place, now, is_gone, None, repository)
 
@@ -103,9 +104,11 @@ def erase(writer: Writer, space: int, seqs: Sequence[int]) -> int:
     )
 
 
-def drop(writer: Writer, repository: int) -> None:
+def drop(writer: Writer, space: int, repository: int) -> None:
     """Delete what an index had noticed."""
-    writer.execute("DELETE FROM code_change WHERE repository = ?", (repository,))
+    writer.execute(
+        "DELETE FROM code_change WHERE space = ? AND repository = ?", (space, repository)
+    )
 
 
 def against(

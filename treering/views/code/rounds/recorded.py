@@ -156,8 +156,8 @@ def load(reader: Reader, space: int, after: int = 0) -> list[RecordedBlock]:
 
 def _seqs(reader: Reader, space: int, after: int) -> Iterator[int]:
     rows = reader.rows(
-        "SELECT e.seq FROM entry e JOIN source s ON s.id = e.source"
-        " WHERE s.space = ? AND s.family = ? AND e.seq > ? ORDER BY e.seq",
+        "SELECT e.seq FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
+        " WHERE s.space = ? AND s.family = ? AND +e.seq > ? ORDER BY +e.seq",
         (space, labels.family_of(SOURCE), after),
     )
     return (int(row[0]) for row in rows)
