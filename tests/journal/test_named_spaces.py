@@ -179,6 +179,16 @@ def test_a_file_finds_entries_of_a_family_of_sources_by_these(tmp_path: Path) ->
     assert all(" source_by_family (" in step for step in plans.values()), plans
 
 
+@pytest.mark.parametrize("table", ["claim", "reply"])
+def test_a_file_finds_what_is_out_of_date_by_its_time(tmp_path: Path, table: str) -> None:
+    """At every request that has a key, so not by all that were kept in a day."""
+    sql = f"DELETE FROM {table} WHERE space = ? AND at < ?"
+    with closing(SqliteDatabase(tmp_path / "life.db")) as database, database.read() as reader:
+        assert sql in {text for _, text in statements()}
+        step = str(next(iter(reader.rows(f"EXPLAIN QUERY PLAN {sql}", ["1", "1"])))[3])
+    assert f"{table}_by_time (space=? AND at<?)" in step
+
+
 def _reads_a_space(step: str, sql: str, at: int) -> bool:
     """Whether a step of a plan reads all of a space of what the statement names by number.
 

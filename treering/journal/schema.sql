@@ -181,8 +181,6 @@ CREATE TABLE reply (
     PRIMARY KEY (space, key)
 );
 
-CREATE INDEX reply_by_time ON reply (at);
-
 CREATE TABLE code_relation (
     repository INTEGER PRIMARY KEY REFERENCES code_repository (id),
     fragments  INTEGER NOT NULL,              -- of the repository; a check
@@ -205,8 +203,6 @@ CREATE TABLE claim (
     at      INTEGER NOT NULL,
     PRIMARY KEY (space, key)
 );
-
-CREATE INDEX claim_by_time ON claim (at);
 
 CREATE TABLE claim_entry (
     entry INTEGER PRIMARY KEY REFERENCES entry (seq),
@@ -431,6 +427,10 @@ CREATE INDEX memo_version_by_memo ON memo_version (memo, space, id);
 CREATE INDEX memo_version_by_change ON memo_version (change);
 
 CREATE UNIQUE INDEX entry_by_space ON entry (space, seq);
+
+CREATE INDEX reply_by_time ON reply (space, at);
+
+CREATE INDEX claim_by_time ON claim (space, at);
 
 ANALYZE sqlite_schema;
 

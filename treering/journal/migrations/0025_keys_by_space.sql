@@ -58,6 +58,12 @@ SET space = coalesce((SELECT p.space FROM code_repository p WHERE p.id = reposit
 DROP INDEX entry_by_space;
 CREATE UNIQUE INDEX entry_by_space ON entry (space, seq);
 
+-- What is out of date is dropped space by space: by these indexes, and not by reading all of a space.
+DROP INDEX reply_by_time;
+CREATE INDEX reply_by_time ON reply (space, at);
+DROP INDEX claim_by_time;
+CREATE INDEX claim_by_time ON claim (space, at);
+
 -- SQLite takes all indexes for equally good unless it is told otherwise, and an index by space leads
 -- to all rows of one where that by number leads to a few. Rows of the table or index, rows of a
 -- space, and so on for each further column.
