@@ -220,6 +220,12 @@ def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.parametrize("url", ["", " ", "sqlite:///"])
+def test_a_path_without_a_name_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match="has no name; give the path of its file"):
+        open_database(url)
+
+
 @pytest.mark.parametrize("url", ["mysql://ana:secret@host/db", "http://host/life.db"])
 def test_an_address_that_is_no_file_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(InputError, match=r"cannot open .*give a path, sqlite:") as refused:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.llm import chat_server as server
+from tests.plugins import install
 from treering.errors import LLMNotConfigured, UnknownName
 from treering.llm.contract import LLM, Message
 from treering.llm.scripted import ScriptedLLM
@@ -116,15 +117,13 @@ def test_an_unknown_name_lists_what_may_be_given() -> None:
 def test_a_model_of_another_package_is_found_by_its_entry_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "echo_llm.py").write_text(
+    install(
+        monkeypatch,
+        tmp_path,
+        "echo_llm",
         "from treering.llm.scripted import ScriptedLLM\n"
-        "def make(model):\n    return ScriptedLLM(['hello'], model=model or 'default')\n"
+        "def make(model):\n    return ScriptedLLM(['hello'], model=model or 'default')\n",
+        "[treering.llms]\necho = echo_llm:make\n",
     )
-    info = tmp_path / "echo_llm-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-llm\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[treering.llms]\necho = echo_llm:make\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-
     assert open_llm("echo", environ={}).model == "default"
     assert open_llm("echo#large", environ={}).model == "large"

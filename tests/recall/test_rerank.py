@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.embedders import HashingEmbedder
+from tests.plugins import install
 from treering import Memory
 from treering.cli.main import app
 from treering.errors import InputError, UnknownName
@@ -84,13 +84,13 @@ def test_a_name_that_no_package_brings_is_an_error(memory: Memory) -> None:
 def test_a_package_brings_a_reranker_by_an_entry_point(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    info = tmp_path / "site" / "short-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Name: short\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        "[treering.rerankers]\nshortest = tests.recall.test_rerank:Shortest\n"
+    install(
+        monkeypatch,
+        tmp_path / "site",
+        "short",
+        "from tests.recall.test_rerank import Shortest",
+        "[treering.rerankers]\nshortest = short:Shortest\n",
     )
-    monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     hits = memory.search("who likes Porto", rerank="shortest")
     assert [hit.text for hit in hits] == sorted(TEXTS, key=len)
 

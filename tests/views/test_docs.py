@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import DOCS, blocks
-
-ENTRY_POINTS = "entry_points.txt"
+from tests.plugins import install
 
 
 def examples(language: str) -> list[str]:
@@ -23,12 +22,7 @@ def test_the_example_of_the_page_is_a_view_of_every_memory(
 ) -> None:
     view, usage = examples("python")
     [entry_point] = re.findall(r'^(\w+ = )"(.*)"$', examples("toml")[0], re.MULTILINE)
-    metadata = tmp_path / "shouting-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")
-    (metadata / ENTRY_POINTS).write_text(f"[treering.views]\n{''.join(entry_point)}\n")
-    (tmp_path / "shouting.py").write_text(view)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    install(monkeypatch, tmp_path, "shouting", view, f"[treering.views]\n{''.join(entry_point)}\n")
     monkeypatch.chdir(tmp_path)
     try:
         exec(usage, {})

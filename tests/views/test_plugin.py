@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import place
+from tests.plugins import install
 from tests.views.conftest import PLUGIN
 from tests.views.pictures import rows
 from treering import Memory
@@ -101,6 +102,52 @@ def test_what_is_erased_leaves_the_tables_of_a_view_that_is_not_installed(
     memory.add("It is HEARD.", source="last")
     assert [row[2] for row in rows(memory, "shout")] == ["HEARD", "HEARD"]
     assert memory.check() == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "columns", "reason"),
+    [
+        ("()", "space INTEGER, word TEXT", r"made whisper and names \[\] as its `tables`"),
+        ("('whisper',)", "word TEXT", "whisper of view 'whispers' has no column `space`"),
+    ],
+)
+def test_a_table_that_nobody_else_could_empty_is_refused(
+    tmp_path: Path,
+    open_memory: Open,
+    monkeypatch: pytest.MonkeyPatch,
+    tables: str,
+    columns: str,
+    reason: str,
+) -> None:
+    install(
+        monkeypatch,
+        tmp_path / "site",
+        "whispers",
+        f"""
+from treering.views.contract import View
+
+class Whispers(View):
+    name = "whispers"
+    tables = {tables}
+
+    def __init__(self, resources):
+        pass
+
+    def derive(self, entries):
+        return {{seq: entry.text for seq, entry in entries.items()}}
+
+    def store(self, writer, derived):
+        writer.execute("CREATE TABLE IF NOT EXISTS whisper ({columns})")
+""",
+        "[treering.views]\nwhispers = whispers:Whispers\n",
+    )
+    memory = open_memory()
+    memory.add("The server is on fire.", source="alarm")
+    with pytest.raises(ViewError, match=reason):
+        memory.settle()
+    with memory._space.read() as reader:
+        assert "whisper" not in {table.name for table in reader.tables()}
+    assert memory.search("fire"), "the other views went on"
 
 
 @pytest.mark.parametrize("method", ["marks", "newer", "pending"])

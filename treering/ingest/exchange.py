@@ -86,7 +86,7 @@ def _filled(entry: Entry) -> dict[str, Any]:
 def incomplete(damaged: Sequence[JournalCorrupt]) -> JournalCorrupt:
     """The error after an export that had to leave entries out."""
     return JournalCorrupt(
-        f"{len(damaged)} of the entries cannot be read and are not in the export; all others are. "
+        f"{len(damaged)} of the entries cannot be read and are left out; all others were written. "
         + "\n".join(map(str, damaged[:MAX_NAMED]))
     )
 

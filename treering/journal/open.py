@@ -69,4 +69,6 @@ def _path(url: str | Path) -> Path:
     if "://" in url and not url.startswith(SQLITE):
         scheme = url.partition("://")[0]
         raise InputError(f"cannot open {scheme}://…; give a path, {SQLITE}PATH or {POSTGRES[0]}…")
-    return Path(url.removeprefix(SQLITE))
+    if not (path := url.removeprefix(SQLITE)).strip():
+        raise InputError(f"a memory at {url!r} has no name; give the path of its file")
+    return Path(path)

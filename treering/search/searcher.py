@@ -336,7 +336,7 @@ def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:
         except EntryCorrupt as error:
             if error.rows <= damaged:
                 raise
-            log.warning("a search leaves out %d that are damaged: %s", len(error.rows), error)
+            log.warning("damaged entries left out of a search: %d; %s", len(error.rows), error)
             damaged |= error.rows
     return attempt(damaged)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treering.errors import JournalCorrupt, JournalError, TreeringError
+from treering.errors import JournalCorrupt, JournalError, TreeringError, ViewError
 from treering.journal import entries, work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
@@ -205,7 +206,6 @@ class Follower:
                 version=places.UNKNOWN if late else view.version,
                 read=end if late else 0,
                 target=view.version if late else None,
-                tables=view.tables if is_foreign(view) else (),
             )
         return states
 
@@ -241,9 +241,8 @@ class Follower:
             stored_states = places.states(writer, writer.id)
             states = self._completed(writer, stored_states)
             for view in views:
-                with attributed(view):
-                    if view.name not in stored_states:
-                        view.prepare(writer)
+                preparing = prepared(writer, view) if view.name not in stored_states else None
+                with attributed(view), preparing or nullcontext():
                     state = states[view.name]
                     _store_of(writer, view, state, batch, derived[view.name], as_read)
 
@@ -257,6 +256,33 @@ class Follower:
                 return
             for view in views:
                 self._store([view], batch, derived, run)
+
+
+@contextmanager
+def prepared(writer: SpaceWriter, view: View) -> Iterator[None]:
+    """Have a view make its tables, which it may also do while its first rows are stored.
+
+    Raises ViewError for a table that the view does not name: where the package of the view is
+    missing, erased text would stay in it.
+    """
+    if not is_foreign(view):  # the tables of treering's own views are in the schema
+        yield
+        return
+    before = {table.name for table in writer.tables()}
+    view.prepare(writer)
+    yield
+    there = {table.name: table.columns for table in writer.tables()}
+    if unnamed := sorted(there.keys() - before - set(view.tables)):
+        raise ViewError(
+            f"view {view.name!r} made {', '.join(unnamed)} and names {list(view.tables)} as its "
+            "`tables`; name all of them, so that what is forgotten leaves them where the package "
+            "of the view is not installed"
+        )
+    if bare := [name for name in view.tables if "space" not in there.get(name, ("space",))]:
+        raise ViewError(
+            f"{', '.join(bare)} of view {view.name!r} has no column `space`; each table of a view "
+            "needs one"
+        )
 
 
 def _store_of(
@@ -281,7 +307,10 @@ def _store_of(
     work.claim(writer, writer.id, view.rereading, gone)
     due = {s: e for s, e in batch.damaged.items() if s > state.read or s in queued}
     queue_damaged(writer, view, due)
-    places.save(writer, writer.id, view.name, replace(state, read=max(state.read, batch.last)))
+    read = max(state.read, batch.last)
+    # A later release of the view's package may have further tables.
+    tables = view.tables if is_foreign(view) else ()
+    places.save(writer, writer.id, view.name, replace(state, read=read, tables=tables))
 
 
 def queue_damaged(writer: SpaceWriter, view: View, damaged: Mapping[int, JournalCorrupt]) -> None:

@@ -13,7 +13,7 @@ from treering.journal.space import Space
 from treering.records import Progress
 from treering.views import progress as places
 from treering.views.contract import View
-from treering.views.follow import BATCH_ENTRIES, queue_damaged, read_sound
+from treering.views.follow import BATCH_ENTRIES, prepared, queue_damaged, read_sound
 from treering.views.progress import ViewState
 
 
@@ -44,8 +44,8 @@ def _begin(space: Space, view: View) -> ViewState:
     with space.write() as writer:
         state = places.states(writer, writer.id).get(view.name) or ViewState(view.version)
         if state.target != view.version or state.rebuilt == 0:
-            view.prepare(writer)
-            view.begin_rebuild(writer)
+            with prepared(writer, view):
+                view.begin_rebuild(writer)
             state = replace(state, target=view.version, rebuilt=0)
             places.save(writer, writer.id, view.name, state)
         return state

@@ -297,7 +297,7 @@ class Views:
             outdated = self._outdated(reader)
         for view in outdated:
             with _collected(failures):
-                self._rebuild_each([view], progress, due=True)
+                self._rebuild_if_able(view, progress, due=True)
         for view in self._views:
             with _collected(failures), attributed(view):
                 view.settle(progress, upgrade=upgrade)
@@ -309,8 +309,10 @@ class Views:
     def rebuild(self, names: Sequence[str], progress: Progress | None = None) -> None:
         """Make the rows of the named views again from the journal; of all views, if none is named.
 
-        Raises UnknownName, LLMError, EmbeddingError, and LLMNotConfigured for a named view. Unnamed
-        views that need a language model stay as they are without one.
+        Raises UnknownName; and, when all other work is done, the first of LLMError, EmbeddingError,
+        JournalCorrupt for entries that are damaged and keep the rows they have, and
+        LLMNotConfigured for a named view. Unnamed views that need a language model stay as they are
+        without one.
         """
         by_name = {view.name: view for view in self._views}
         for name in names:
@@ -318,10 +320,15 @@ class Views:
                 raise UnknownName(f"no view {name!r}; there are {', '.join(by_name)}")
         with self._building:
             self._follow(progress)
-        for name in names:
-            self._rebuild(by_name[name], progress)
-        if not names:
-            self._rebuild_each(self._views, progress)
+        failures: list[TreeringError] = []
+        for view in [by_name[name] for name in names] or self._views:
+            with _collected(failures):
+                if names:
+                    self._rebuild(view, progress)
+                else:
+                    self._rebuild_if_able(view, progress)
+        if failures:
+            raise failures[0]
 
     def write_memos(self, source: str) -> None:
         """Write the memos of a conversation that are due. What fails stays queued."""
@@ -541,15 +548,12 @@ class Views:
                 self._space.name,
             )
 
-    def _rebuild_each(
-        self, views: Sequence[View], progress: Progress | None, *, due: bool = False
-    ) -> None:
-        """Rebuild views. A view that needs a language model is skipped if there is none."""
-        for view in views:
-            try:
-                self._rebuild(view, progress, due=due)
-            except LLMNotConfigured as error:
-                log.warning("%s is not rebuilt: %s", view.name, error)
+    def _rebuild_if_able(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
+        """Rebuild a view, unless it needs a language model and there is none."""
+        try:
+            self._rebuild(view, progress, due=due)
+        except LLMNotConfigured as error:
+            log.warning("%s is not rebuilt: %s", view.name, error)
 
     def _rebuild(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
         """Rebuild a view; with ``due`` unless another process does so, or has done so meanwhile.
@@ -564,7 +568,7 @@ class Views:
             with attributed(view):
                 rebuild(self._space, view, progress)  # adds and searches go on meanwhile
         with self._building:
-            self._follow(progress)
+            self._follow(progress, retry=True)  # says which entries are damaged
 
     def _relation_names(self) -> list[str]:
         return [view.relation_name for view in self._views if view.relation_name]
