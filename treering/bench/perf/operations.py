@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import resource
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -101,8 +103,15 @@ def forget_wait(world: World) -> list[Timing]:
 def size(world: World) -> list[Timing]:
     """Bytes of the file per fragment, against those of the same texts and vectors in SQLite."""
     taken = {LIMIT: world.bare.path, OURS: world.path}
-    per_turn = {name: [path.stat().st_size / world.n] for name, path in taken.items()}
+    per_turn = {name: [_settled_bytes(path) / world.n] for name, path in taken.items()}
     return compared("size", world.n, per_turn, "B")
+
+
+def _settled_bytes(path: Path) -> int:
+    """The bytes of a file of SQLite, with what its log holds written back into it."""
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path.stat().st_size
 
 
 def resident(world: World) -> list[Timing]:
