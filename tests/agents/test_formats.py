@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -164,6 +165,13 @@ def test_half_a_frame_is_what_somebody_wrote(text: str) -> None:
     assert replies.without_frames(text) == text
     assert replies.without_frames(f"{frame}\n{text}") == text
     assert replies.without_frames(f"{text}\n{frame}") == text
+
+
+def test_marks_without_an_opening_are_read_once() -> None:
+    marks = "</treering-memory>" * 40_000
+    began = time.process_time()
+    assert replies.without_frames(marks) == marks
+    assert time.process_time() - began < 1.0, "this took three seconds where each looked back"
 
 
 def test_the_plug_in_is_one() -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.embedders import HashingEmbedder
 from tools.generate_async import FOLDER, TWINS, Twin, generate
 from treering import AsyncMemory, Memory
+from treering.aio.chat_stream import AsyncChatStream
 from treering.aio.paging import PAGE
 from treering.arrays import Floats
 from treering.errors import InputError, JournalError
@@ -198,6 +199,37 @@ class Gate:
     def wait(self, *_: object) -> None:
         self.reached.set()
         assert self.opened.wait(60)
+
+
+def test_two_waits_at_once_get_a_piece_each(tmp_path: Path) -> None:
+    async def stream() -> tuple[list[str], list[str]]:
+        llm = ScriptedLLM(lambda _: "one two three")
+        async with await AsyncMemory.open(tmp_path / "m.db", llm=llm) as memory:
+            whole = [piece async for piece in await memory.chat_stream("hi")]
+            pieces: list[str] = []
+
+            async def read(stream: AsyncChatStream) -> None:
+                pieces.extend([piece async for piece in stream])
+
+            again = await memory.chat_stream("hi")
+            await asyncio.gather(read(again), read(again))
+            return whole, pieces
+
+    whole, pieces = asyncio.run(stream())
+    assert sorted(pieces) == sorted(whole)
+
+
+def test_a_stream_that_is_closed_gives_nothing_more(tmp_path: Path) -> None:
+    async def stream() -> list[str]:
+        llm = ScriptedLLM(lambda _: "one two three")
+        async with await AsyncMemory.open(tmp_path / "m.db", llm=llm) as memory:
+            stream = await memory.chat_stream("hi")
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(stream), 0)
+            await stream.close()
+            return [piece async for piece in stream]
+
+    assert asyncio.run(stream()) == []
 
 
 def test_a_chat_that_is_cancelled_before_it_streams_keeps_its_message_once(tmp_path: Path) -> None:

@@ -151,6 +151,49 @@ def test_a_search_finds_all_but_what_is_damaged_and_says_so(
     assert "Altered" not in str(passages)
 
 
+BAD_BYTES = b"\xff\xfe Berlin"
+
+
+@pytest.mark.parametrize("value", ["I live in Rome now.", BAD_BYTES])
+@pytest.mark.parametrize("by", ["rule", "person"])
+def test_a_mark_that_rests_on_a_damaged_entry_is_left_out_and_all_else_is_found(
+    value: str | bytes, by: str, open_memory: Open, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_memory() as memory:
+        [older] = memory.add([{"role": "user", "content": "I live in Porto."}], source="a").ids
+        [newer] = memory.add([{"role": "user", "content": "I live in Berlin now."}], source="b").ids
+        memory.add([{"role": "user", "content": "The boiler was serviced."}], source="c")
+        if by == "person":
+            memory.supersede(older, newer)
+        assert memory.get(older).superseded_by
+    alter(path, "text", value, newer)
+
+    with open_memory() as memory:
+        hits = memory.search("boiler", k=3)
+        assert {hit.source for hit in hits} == {"a", "c"}
+        assert not any(hit.superseded_by for hit in hits)
+        assert "boiler" in memory.context("boiler", budget=100).text
+        assert f"a mark of entry '{older}' is left out" in caplog.text
+        assert newer in caplog.text
+
+
+def test_a_question_to_a_role_passes_a_damaged_message_over(open_memory: Open, path: Path) -> None:
+    with open_memory() as memory:
+        [given, *_] = memory.add(
+            [
+                {"role": "user", "content": "Act as a teacher of mathematics."},
+                {"role": "assistant", "content": "Ask away."},
+                {"role": "user", "content": "The suitcase is in the attic."},
+            ],
+            source="chat",
+        ).ids
+    alter(path, "text", b"\xff" + b"Act as a teacher of mathematics.", given)
+    with open_memory() as memory:
+        hits = memory.search("In the role that you are playing, what do you think?", k=3)
+        assert len(hits) == 2
+        assert given not in {hit.entry_id for hit in hits}
+
+
 USES: list[Callable[[Memory, str], object]] = [
     lambda memory, entry_id: memory.get(entry_id),
     lambda memory, _: list(memory.entries()),

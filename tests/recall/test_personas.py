@@ -46,6 +46,7 @@ def test_the_message_that_gave_the_role_is_the_best(memory: Memory, text: str) -
         "Take the part that is broken.",
         "Suppose it rains.",
         "Act two is long.",
+        "Which minerals play a role in the health of bones?",
     ],
 )
 def test_what_gives_no_role_gets_nothing(memory: Memory, text: str) -> None:
@@ -64,6 +65,12 @@ def test_what_gives_no_role_gets_nothing(memory: Memory, text: str) -> None:
         ("Who has the main role in the film?", False),
         ("Which character did Ana draw?", False),
         ("What role does rain play?", False),
+        ("What would you say of it in your role?", True),
+        ("Still in character, what do you make of it?", True),
+        ("What role you want?", False),
+        ("How did your role at the bank end?", False),
+        ("What is your role in the project?", False),
+        ("What is the difference in character between Anna and Kitty?", False),
     ],
 )
 def test_a_question_asks_of_a_persona_where_it_is_put_to_one(question: str, asks: bool) -> None:
@@ -93,6 +100,35 @@ def test_of_a_long_message_the_piece_that_gives_the_role_is_favoured(memory: Mem
     favoured = [hit for hit in hits if bonus(hit, "persona")]
     assert [hit.text.startswith(GIVEN) for hit in favoured] == [True]
     assert sum(hit.entry_id == favoured[0].entry_id for hit in hits) > 1
+
+
+def test_many_messages_with_such_a_verb_do_not_hide_it(memory: Memory) -> None:
+    asked = "Do you think I should take {} of these in the role you are playing?"
+    say(memory, *(asked.format(number) for number in range(80)))
+    given = [
+        {"role": "user", "name": "Ben", "content": GIVEN},
+        {"role": "assistant", "content": "The sea."},
+    ]
+    memory.add(given, source="new")
+    for source in (None, "new"):
+        hits = {hit.text: hit for hit in memory.search(QUESTION, k=200, source=source)}
+        [text] = [text for text in hits if GIVEN in text]
+        assert bonus(hits[text], "persona") == 3.0
+
+
+def test_a_filter_counts_for_the_messages_that_gave_a_role(memory: Memory) -> None:
+    say(memory, GIVEN)
+    memory.add(
+        [
+            {"role": "user", "content": "Act as a cook.", "metadata": {"room": "kitchen"}},
+            {"role": "assistant", "content": "Yes."},
+        ],
+        source="kitchen",
+    )
+    favoured = [
+        hit.text for hit in memory.search(QUESTION, k=5, source="kitchen") if bonus(hit, "persona")
+    ]
+    assert favoured == ["Act as a cook."]
 
 
 def test_a_weight_of_nothing_leaves_it_out(memory: Memory) -> None:

@@ -150,6 +150,19 @@ class Whispers(View):
     assert memory.search("fire"), "the other views went on"
 
 
+def test_a_later_release_that_makes_a_table_and_does_not_name_it_is_refused(
+    loud: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loud.close()
+    monkeypatch.setenv("SHOUTS_TABLE", "shout_echo")
+    memory = open_memory()
+    memory.add("It is HEARD.", source="last")
+    with pytest.raises(ViewError, match=r"made shout_echo and names \['shout'\]"):
+        memory.settle()
+    with memory._space.read() as reader:
+        assert "shout_echo" not in {table.name for table in reader.tables()}
+
+
 @pytest.mark.parametrize("method", ["marks", "newer", "pending"])
 def test_a_view_that_raises_is_named(
     loud: Memory, monkeypatch: pytest.MonkeyPatch, method: str

@@ -20,6 +20,7 @@ _TRANSCRIBED = frozenset({"claude-code", "codex"})
 _FRAME = re.compile(r"<(\s*+/?\s*+treering-memory\b)", re.IGNORECASE)
 _OPENING = "<treering-memory>"
 _CLOSING = "</treering-memory>"
+_MARK = re.compile(f"({_OPENING}|{_CLOSING})")
 
 
 def puts_in(client: str, event: str) -> bool:
@@ -62,12 +63,20 @@ def without_frames(text: str) -> str:
 
     A mark without its other half is what somebody wrote, and stays.
     """
-    before, *after = text.split(_CLOSING)
-    for part in after:
-        # No frame holds another opening: what is put in one is escaped. So the last one counts.
-        start = before.rfind(_OPENING)
-        before = before + _CLOSING + part if start < 0 else (before[:start] + part).strip()
-    return before
+    # No frame holds another opening: what is put in one is escaped. So the last one counts.
+    pieces: list[str] = []
+    openings: list[int] = []  # the pieces that are an opening
+    has_frames = False
+    for piece in _MARK.split(text):
+        if piece == _CLOSING and openings:
+            del pieces[openings.pop() :]
+            has_frames = True
+            continue
+        if piece == _OPENING:
+            openings.append(len(pieces))
+        pieces.append(piece)
+    rest = "".join(pieces)
+    return rest.strip() if has_frames else rest
 
 
 def session_of(payload: Mapping[str, Any]) -> str | None:

@@ -19,18 +19,21 @@ class AsyncChatStream(AsyncIterator[str]):
 
     def __init__(self, stream: ChatStream) -> None:
         self._stream = stream
+        self._turn = asyncio.Lock()
         self._reading: asyncio.Task[str | None] | None = None
+        self._is_closed = False
 
     async def __anext__(self) -> str:
-        if self._reading is None:
-            self._reading = asyncio.create_task(asyncio.to_thread(next, self._stream, None))
-        try:
-            piece = await asyncio.shield(self._reading)
-        except Exception:
+        async with self._turn:  # of two waits each gets a piece of its own
+            if self._reading is None:
+                self._reading = asyncio.create_task(asyncio.to_thread(next, self._stream, None))
+            try:
+                piece = await asyncio.shield(self._reading)
+            except Exception:
+                self._reading = None
+                raise
             self._reading = None
-            raise
-        self._reading = None
-        if piece is None:
+        if piece is None or self._is_closed:
             raise StopAsyncIteration
         return piece
 
@@ -40,7 +43,8 @@ class AsyncChatStream(AsyncIterator[str]):
         return self._stream.answer
 
     async def close(self) -> None:
-        """Stop the model."""
+        """Stop the model. What it had written and nobody has waited for is dropped."""
+        self._is_closed = True
         await asyncio.to_thread(self._stream.close)
 
     async def __aenter__(self) -> Self:

@@ -377,27 +377,36 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     return entry_by_seq
 
 
-def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]:
-    """The first characters of entries, ``size`` of each, by sequence number."""
+def beginnings(
+    reader: Reader, seqs: Sequence[int], size: int, role: str | None = None
+) -> dict[int, str]:
+    """The first characters of entries, ``size`` of each, by sequence number; of one role, if it is
+    given. Damaged ones are read as far as they can be.
+    """
+    of_role = "" if role is None else " AND b.role = ?"
     rows = reader.rows(
-        "SELECT e.seq, substr(b.text, 1, CAST(? AS INTEGER)) FROM entry e"
-        " JOIN body b ON b.id = e.body"
-        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
-        (size, reader.space, json.dumps(sorted(set(seqs)))),
+        "SELECT o.seq, CAST(o.said AS BLOB) FROM"
+        " (SELECT e.seq, substr(b.text, 1, CAST(? AS INTEGER)) AS said"
+        " FROM entry e JOIN body b ON b.id = e.body"
+        f" WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?)){of_role}) o",
+        (size, reader.space, json.dumps(sorted(set(seqs))), *([] if role is None else [role])),
     )
-    return {int(row[0]): str(row[1]) for row in rows}
+    return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
 
 
 def endings(reader: Reader, seqs: Collection[int], size: int) -> dict[int, str]:
-    """The last characters of entries, ``size`` of each, by sequence number."""
+    """The last characters of entries, ``size`` of each, by sequence number; of damaged ones as far
+    as they can be read.
+    """
     rows = reader.rows(
-        "SELECT e.seq, CASE WHEN length(b.text) > CAST(? AS INTEGER)"
-        " THEN substr(b.text, length(b.text) - CAST(? AS INTEGER) + 1) ELSE b.text END"
+        "SELECT o.seq, CAST(o.said AS BLOB) FROM"
+        " (SELECT e.seq, CASE WHEN length(b.text) > CAST(? AS INTEGER)"
+        " THEN substr(b.text, length(b.text) - CAST(? AS INTEGER) + 1) ELSE b.text END AS said"
         " FROM entry e JOIN body b ON b.id = e.body"
-        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
+        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))) o",
         (size, size, reader.space, json.dumps(sorted(set(seqs)))),
     )
-    return {int(row[0]): str(row[1]) for row in rows}
+    return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
 
 
 def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:

@@ -23,7 +23,7 @@ from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search import languages
 from treering.search.asked import ASSISTANT
-from treering.search.mentions import BestRows
+from treering.search.filters import RowFilter
 from treering.search.personas import asks_of_persona, persona_rows
 from treering.search.rank import Ranking
 from treering.search.related import weight_of_rows
@@ -53,10 +53,10 @@ def with_leading(
     ranking: Ranking,
     plan: Plan,
     queries: Sequence[str],
-    first: BestRows,
+    allowed: RowFilter,
 ) -> Ranking:
     """A ranking in which replies to questions and what is of a named source come first, among the
-    leading rows, as ``first`` gives them. The scores of the ranking change in place.
+    leading rows that are ``allowed``. The scores of the ranking change in place.
     """
     snapshot = ranking.snapshot
     of_source = weight_of_rows(snapshot, plan, NamedSource)
@@ -66,7 +66,7 @@ def with_leading(
         return ranking
     noted: dict[str, dict[tuple[int, int], float]] = {}
     for number, query in enumerate(queries):
-        rows = first(ranking, number, LEADING)
+        rows = allowed.first(ranking, number, LEADING)
         given: dict[str, dict[int, float]] = {}
         if of_source is not None:
             named = _of_named_sources(reader, snapshot, query, rows).tolist()
@@ -76,7 +76,7 @@ def with_leading(
             replies = _replies(reader, ranking, rows, number)
             given[ReplyTo().name] = {row: of_reply * asked for row, asked in replies.items()}
         if of_persona and asks_of_persona(query):
-            personas = persona_rows(reader, ranking, number)
+            personas = persona_rows(reader, ranking, number, allowed.among)
             given[Persona().name] = dict.fromkeys(personas, of_persona)
         for name, of_rows in given.items():
             for row, value in of_rows.items():

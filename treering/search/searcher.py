@@ -291,7 +291,7 @@ class Searcher:
         """A ranking with the relations that are told of its best hits."""
         if not isinstance(ranking, Ranking):
             return ranking
-        ranking = with_leading(reader, ranking, plan, queries, allowed.first)
+        ranking = with_leading(reader, ranking, plan, queries, allowed)
         ranking = with_follow_ups(reader, ranking, plan, queries, allowed.first)
         ranking = with_feedback(reader, self._corpus, ranking, plan, queries, allowed.best)
         return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)

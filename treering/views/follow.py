@@ -81,6 +81,8 @@ class Follower:
     def __init__(self, space: Space, views: Sequence[View]) -> None:
         self._space = space
         self._views = views
+        self._seen = set[View]()
+        """Views whose rows were stored here: what tables they make was looked at."""
 
     def follow(
         self,
@@ -241,13 +243,15 @@ class Follower:
             stored_states = places.states(writer, writer.id)
             states = self._completed(writer, stored_states)
             for view in views:
-                preparing = prepared(writer, view) if view.name not in stored_states else None
+                is_new = view.name not in stored_states
+                preparing = prepared(writer, view, is_new) if view not in self._seen else None
                 with attributed(view), preparing or nullcontext():
                     state = states[view.name]
                     _store_of(writer, view, state, batch, derived[view.name], as_read)
 
         try:
             self._space.change(store)
+            self._seen.update(views)
         except JournalError:
             raise
         except TreeringError as error:
@@ -259,8 +263,9 @@ class Follower:
 
 
 @contextmanager
-def prepared(writer: SpaceWriter, view: View) -> Iterator[None]:
-    """Have a view make its tables, which it may also do while its first rows are stored.
+def prepared(writer: SpaceWriter, view: View, is_new: bool = True) -> Iterator[None]:
+    """Have a view that ``is_new`` to a space make its tables, which it may also do while rows are
+    stored.
 
     Raises ViewError for a table that the view does not name: where the package of the view is
     missing, erased text would stay in it.
@@ -269,7 +274,8 @@ def prepared(writer: SpaceWriter, view: View) -> Iterator[None]:
         yield
         return
     before = {table.name for table in writer.tables()}
-    view.prepare(writer)
+    if is_new:
+        view.prepare(writer)
     yield
     there = {table.name: table.columns for table in writer.tables()}
     if unnamed := sorted(there.keys() - before - set(view.tables)):

@@ -15,6 +15,7 @@ from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
     EmbeddingError,
+    EntryCorrupt,
     InputError,
     JournalBusy,
     JournalCorrupt,
@@ -384,9 +385,7 @@ class Views:
         """The marks of all views for each quote; if two views differ, the first one wins."""
         marked = [UNMARKED] * len(quotes)
         for view in self._followed(reader) if quotes else ():
-            with attributed(view):
-                marks = view.marks(reader, quotes)
-            for place, mark in marks.items():
+            for place, mark in _marks_of(view, reader, quotes).items():
                 marked[place] = marked[place].joined(mark)
         return marked
 
@@ -613,6 +612,19 @@ def _collected(failures: list[TreeringError]) -> Iterator[None]:
         yield
     except (LLMError, EmbeddingError, MissingExtra, ViewError, JournalCorrupt) as error:
         failures.append(error)
+
+
+def _marks_of(view: View, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
+    """The marks of one view, but for those that rest on damaged entries, which the log names."""
+    try:
+        with attributed(view):
+            return view.marks(reader, quotes)
+    except EntryCorrupt as error:
+        if len(quotes) == 1:
+            log.warning("a mark of entry %r is left out: %s", quotes[0].entry.id, error)
+            return {}
+    of_each = (_marks_of(view, reader, [quote]) for quote in quotes)
+    return {place: marks[0] for place, marks in enumerate(of_each) if marks}
 
 
 def _refuse_equal_names(views: Sequence[View]) -> None:

@@ -59,6 +59,8 @@ class Shouts(View):
         return {seq: SHOUT.findall(entry.text) for seq, entry in entries.items()}
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, list[str]]) -> None:
+        if table := os.environ.get("SHOUTS_TABLE"):
+            writer.execute(f"CREATE TABLE IF NOT EXISTS {table} (space INTEGER NOT NULL)")
         writer.many(
             "INSERT INTO shout (space, entry, word) VALUES (?, ?, ?)",
             ((writer.id, seq, word) for seq, words in derived.items() for word in words),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from treering.errors import JournalCorrupt
 from treering.journal import damage, entries, supersession
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader
@@ -206,14 +207,15 @@ def marks(reader: Reader, seqs: Sequence[int], until: int | None = None) -> dict
     unique = sorted(set(seqs))
     for start in range(0, len(unique), entries.PAGE):
         chunk = unique[start : start + entries.PAGE]
-        rows = reader.rows(
-            f"SELECT {_NEWER} {_OLDER}"
-            f" WHERE o.space = ? AND o.entry IN ({', '.join('?' * len(chunk))})"
+        rows = _whole(
+            reader,
+            _NEWER,
+            f"o.space = ? AND o.entry IN ({', '.join('?' * len(chunk))})"
             " AND (CAST(? AS BIGINT) IS NULL OR coalesce(e.at, e.added) <= ?)"
             " ORDER BY coalesce(e.at, e.added), e.seq",
             (reader.space, *chunk, until, until),
         )
-        for row in _whole(reader, rows):  # the newest counts
+        for row in rows:  # the newest counts
             before, newer = mark_of.get(int(row[-1]), UNMARKED), _newer(row)
             mark_of[int(row[-1])] = (
                 replace(before, stale=newer) if row[0] else replace(before, superseded_by=newer)
@@ -265,12 +267,13 @@ def verdicts(
 
 
 def _replacements(reader: Reader, condition: str, params: Sequence[Value]) -> list[Replacement]:
-    rows = reader.rows(
-        f"SELECT {_NEWER}, o.subject, o.slot, o.made_by {_OLDER} WHERE {condition}"
-        " AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
+    rows = _whole(
+        reader,
+        f"{_NEWER}, o.subject, o.slot, o.made_by",
+        f"{condition} AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
         params,
     )
-    return [_replacement(row) for row in _whole(reader, rows)]
+    return [_replacement(row) for row in rows]
 
 
 def groups_of(reader: Reader, seqs: Sequence[int]) -> set[Group]:
@@ -378,9 +381,18 @@ def _mentioning(
     return [int(row[0]) for row in rows]
 
 
-def _whole(reader: Reader, rows: Iterable[Row]) -> list[Row]:
-    """The rows, after a check that the entries whose texts they show are undamaged."""
-    whole = list(rows)
+def _whole(reader: Reader, columns: str, where: str, params: Sequence[Value]) -> list[Row]:
+    """Rows of what is superseded, after a check that the entries whose texts they show are whole.
+
+    Raises EntryCorrupt, with the rows of those that are damaged.
+    """
+    try:
+        whole = list(reader.rows(f"SELECT {columns} {_OLDER} WHERE {where}", params))
+    except JournalCorrupt:
+        # Bytes that are no UTF-8 fail while a row is fetched, before it is known whose they are.
+        ends = reader.rows(f"SELECT o.newer, o.entry {_OLDER} WHERE {where}", params)
+        entries.there(reader, [int(seq) for pair in ends for seq in pair])
+        raise
     entries.there(reader, [seq for row in whole for seq in (row[9], row[10])])
     return whole
 
