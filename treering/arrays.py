@@ -27,10 +27,13 @@ def without(
 
     The result is written to ``out``, if that is given, which has its shape.
     """
-    if not len(gone) and out is None:
-        return values
+    if not len(gone):
+        if out is None:
+            return values
+        out[:] = values
+        return out
     breaks = np.flatnonzero(np.diff(gone) > 1)
-    if len(breaks) > FEW or not len(gone):
+    if len(breaks) > FEW:
         keep = np.ones(len(values), dtype=np.bool_)
         keep[gone] = False
         return np.compress(keep, values, axis=0, out=out)

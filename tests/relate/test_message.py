@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import Open
+from treering.search.reading import RowChange
 from treering.search.related import beside_messages
 from treering.search.relations.contract import MISSING, Items, NullOperator
 from treering.search.relations.defaults import DEFAULTS
@@ -53,6 +54,23 @@ def test_where_messages_are_hardly_cut_it_relates_nothing(message: list[int] | N
     assert not operator.mass().any()
     scores = np.ones(len(items(message)), np.float32)
     assert not operator.propagate(scores).any()
+
+
+def test_a_few_rows_more_or_less_are_told_without_counting_all() -> None:
+    relation = WholeMessage()
+    message = [*range(10), 9]
+    before = relation.bind(items(message))
+    gone = RowChange(0, np.array([0]), added=2, places=np.zeros(0, dtype=np.int64))
+    now = [*message[1:], 9, 9]
+    rebound, bound = relation.rebind(before, items(now), gone), relation.bind(items(now))
+    assert isinstance(rebound, NullOperator)
+    assert isinstance(bound, NullOperator)
+    assert rebound.mass().shape == bound.mass().shape
+    # Near to the border it has to be counted.
+    many = RowChange(0, np.array([0, 1, 2]), added=3, places=np.zeros(0, dtype=np.int64))
+    assert relation.rebind(before, items([*message[3:], 9, 9, 9]), many) is None
+    cut = relation.bind(items([1, 1, 2, 2]))
+    assert relation.rebind(cut, items([1, 1, 2, 2, 3]), gone) is None
 
 
 PADDING = "We went on to speak of curtains, ladders and the price of paint. " * 15

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from treering import parallel
 from treering.arrays import Floats
 from treering.search.lexical import K1, MOST_COLUMNS, B, Lexical
+from treering.search.postings import SEALED, UNLISTED, PostingRun, RunDirectory
 from treering.search.terms import Terms
 
 VOCABULARY = 12
@@ -178,21 +181,102 @@ def test_a_large_index_is_scored_in_two_parts_as_the_formula_says() -> None:
     np.testing.assert_allclose(index.coverage(query, rows[:1]), share[:1], rtol=1e-5)
 
 
-def test_what_wide_terms_give_is_kept_and_changes_no_score() -> None:
-    size, terms = parallel.WORTHWHILE + 1_000, MOST_COLUMNS + 3
+def grown(start: Lexical, counts: NDArray[np.int64]) -> Lexical:
+    """An index with rows more, which hold each term so often."""
+    rows, held = np.nonzero(counts)
+    flat = np.stack([held, counts[rows, held]], axis=1).astype(np.uint32)
+    return start.extended(flat, np.count_nonzero(counts, axis=1))
+
+
+def query_of(terms: Iterable[int]) -> Terms:
+    return np.array([[term, 1] for term in terms], dtype=np.uint32)
+
+
+def test_what_wide_terms_give_is_kept_as_rows_come_and_go_and_changes_no_score() -> None:
+    size, terms = parallel.WORTHWHILE + 40_000, MOST_COLUMNS + 3
     rng = np.random.default_rng(0)
-    counts = rng.integers(0, 3, (size, terms)) * (rng.random((size, terms)) < [0.4] * 6 + [0.01])
-    places, held = np.nonzero(counts)
-    flat = np.stack([held, counts[places, held]], axis=1).astype(np.uint32)
-    made = Lexical().extended(flat, np.count_nonzero(counts, axis=1))
-    gone = np.arange(0, size, 700)
-    longer = np.array([[0, 9], [6, 1]], dtype=np.uint32)
-    for index in (made, made.shrunk(gone), made.extended(longer, np.array([2]))):
-        asked = [rng.permutation(terms)[: 1 + at % terms] for at in range(12)]
-        for columns in [*asked, np.arange(MOST_COLUMNS), np.arange(MOST_COLUMNS)]:
-            query = np.array([[term, 1] for term in columns], dtype=np.uint32)
-            # Shares are in a query only after its best hits are known: nothing is kept for them.
-            plain = index.score(query, np.ones(len(query), dtype=np.float32))
-            np.testing.assert_array_equal(index.score(query), plain)
+    shares = [0.4] * (terms - 1) + [0.01]
+
+    def rows(count: int) -> NDArray[np.int64]:
+        is_held = rng.random((count, terms)) < shares
+        return np.asarray(rng.integers(1, 3, (count, terms)) * is_held)
+
+    counts = rows(size)
+    index = grown(Lexical(), counts)
+    for change in ("", "come", "go", "come", "go", "many come", "many go", "come"):
+        before = index._columns
+        if "come" in change:
+            more = rows(size // 20 if "many" in change else 3)
+            index, counts = grown(index, more), np.concatenate([counts, more])
+        elif "go" in change:
+            gone = np.arange(5, len(counts), 3 if "many" in change else 20_000)
+            index, counts = index.shrunk(gone), np.delete(counts, gone, axis=0)
+        anew = grown(Lexical(), counts)
+        for asked in ([0, 1], range(MOST_COLUMNS), rng.permutation(terms), range(MOST_COLUMNS)):
+            query = query_of(asked)
+            plain = anew.score(query, np.ones(len(query), dtype=np.float32))  # keeps nothing
+            np.testing.assert_allclose(index.score(query), plain, rtol=1e-5, atol=1e-6)
             assert len(index._columns) <= MOST_COLUMNS
+        assert not anew._columns
         assert set(index._columns) == set(range(MOST_COLUMNS))
+        if change in {"come", "go"}:
+            assert index.score(query_of([0])).any()
+            assert set(before) == set(range(MOST_COLUMNS))
+
+
+def test_a_row_more_leaves_what_wide_terms_give_where_it_is() -> None:
+    counts = np.ones((parallel.WORTHWHILE + 1_000, 2), dtype=np.int64)
+    index = grown(Lexical(), counts)
+    index.score(query_of([0]))
+    for changed in (grown(index, counts[:1]), index.shrunk(np.array([7]))):
+        changed.score(query_of([0]))
+        assert changed._columns[0] is index._columns[0]
+
+
+def test_many_runs_are_looked_through_by_a_directory_and_score_the_same() -> None:
+    rng = np.random.default_rng(0)
+    rows = SEALED // 60 + 1
+    counts = rng.integers(1, 3, (rows * (UNLISTED + 3), 90)) * (
+        rng.random((rows * (UNLISTED + 3), 90)) < 0.7
+    )
+    index = Lexical()
+    for first in range(0, len(counts), rows):
+        index = grown(index, counts[first : first + rows])
+    asked = query_of([3, 17, 89, 500])
+    found = index.score(asked)
+    assert index._directory is not None
+    assert len(index._directory) >= UNLISTED
+    last = index
+    for changed, left in (
+        (index, counts),
+        (grown(last, counts[:2]), np.concatenate([counts, counts[:2]])),
+        (index.shrunk(np.arange(0, len(counts), 50)), np.delete(counts, slice(0, None, 50), 0)),
+    ):
+        at_once = grown(Lexical(), left)
+        np.testing.assert_allclose(changed.score(asked), at_once.score(asked), rtol=1e-5)
+        assert changed.rarity([3, 500]) == at_once.rarity([3, 500])
+        assert changed._directory is index._directory
+    assert found.any()
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=30), min_size=1, max_size=6))
+def test_a_directory_tells_what_each_run_does(held: list[list[int]]) -> None:
+    runs = [
+        PostingRun.of(
+            np.array(terms, dtype=np.uint32),
+            np.arange(len(terms), dtype=np.int32),
+            np.ones(len(terms), dtype=np.uint16),
+        )
+        for terms in held
+    ]
+    directory = RunDirectory(runs)
+    asked = np.arange(12, dtype=np.uint32)
+    assert directory.sizes(asked).tolist() == np.sum([run.sizes(asked) for run in runs], 0).tolist()
+    expected = [
+        [(n, run.postings(asked)[term]) for n, run in enumerate(runs) if term in run.terms]
+        for term in asked.tolist()
+    ]
+    assert directory.postings(asked) == expected
+    assert directory.is_of(runs)
+    assert directory.is_of([*runs, runs[0]])
+    assert not directory.is_of(runs[:-1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,20 +18,27 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats, without
 from treering.parallel import WORTHWHILE, for_each, for_each_piece
 from treering.scratch import lent
+from treering.search.postings import (
+    MAX_COUNT,
+    PostingRun,
+    RunDirectory,
+    Slots,
+    counted,
+    listed,
+    merged,
+)
 from treering.search.terms import Terms
 
 K1 = 1.2
 B = 0.4  # below the usual 0.75: short turns must not win by being short (LoCoMo + 1 point)
-MERGE_RATIO = 2  # a run is merged into one at most this much larger: O(log N) runs, O(N log N) work
-SEALED = 1 << 17
-"""Postings from which a run is merged no more: no single addition sorts more than some of these."""
-
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
-MAX_COUNT = np.iinfo(np.uint16).max
 PIECE = 1 << 14  # postings scored at a time
 WIDE = 8
-"""A term that one row in so many holds is wide: what it gives each row is kept. Such are the names
-of those who talk with each other, which their questions say, too."""
+"""A term that one row in so many holds is wide: what it gives each row is kept, but for its idf.
+Such are the names of those who talk with each other, which their questions say, too."""
+
+LATE = 64
+"""Of all slots, one in so many may be newer than what is kept of a wide term."""
 
 MOST_COLUMNS = 4
 """Wide terms that are kept, each for four bytes a row."""
@@ -41,8 +48,6 @@ TERMS_SEEN = 1_024
 
 FEW_POSTINGS = 1_024
 """Postings of a term up to which they are put together once they are looked up."""
-
-Slots = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,82 +71,6 @@ class StoredPostings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PostingRun:
-    """Which rows hold which terms how often, sorted by term.
-
-    The postings of ``terms[i]`` are at ``starts[i]:starts[i + 1]``; their rows ascend. None is
-    below ``first``. ``gone`` has the term of each posting whose row is gone, sorted.
-    """
-
-    terms: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    rows: NDArray[np.int32]
-    counts: NDArray[np.uint16]
-    first: int = 0
-    gone: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, dtype=np.uint32))
-
-    @classmethod
-    def of(
-        cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
-    ) -> PostingRun:
-        """Postings in any order, those of one term by row, as a run."""
-        order = _argsort32(terms)
-        return cls.in_order(terms[order], rows[order], counts[order])
-
-    @classmethod
-    def in_order(
-        cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
-    ) -> PostingRun:
-        """Postings that are sorted by term, and those of one term by row, as a run."""
-        first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
-        starts = np.append(first, len(terms)).astype(np.int64)
-        return cls(terms[first], starts, rows, counts)
-
-    def flat_terms(self) -> NDArray[np.uint32]:
-        """The term of every posting."""
-        return np.repeat(self.terms, np.diff(self.starts))
-
-    def postings(self, terms: NDArray[np.uint32]) -> list[slice]:
-        """Where the postings of each term are; empty where it has none."""
-        starts, stops = self._bounds(terms)
-        return list(map(slice, starts.tolist(), stops.tolist()))
-
-    def _bounds(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if not len(self.terms):
-            nowhere = np.zeros(len(terms), dtype=np.int64)
-            return nowhere, nowhere
-        # An unknown term gets the place where it would stand: the end, or another term's.
-        at = np.minimum(self.terms.searchsorted(terms), len(self.terms) - 1)
-        starts = self.starts[at]
-        return starts, np.where(self.terms[at] == terms, self.starts[at + 1], starts)
-
-    def frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many rows hold each term, but for those that are gone."""
-        starts, stops = self._bounds(terms)
-        return stops - starts - self.lost(terms)
-
-    def lost(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many postings of each term are of rows that are gone."""
-        if not len(self.gone):
-            return np.zeros(len(terms), dtype=np.int64)
-        return self.gone.searchsorted(terms, "right") - self.gone.searchsorted(terms)
-
-    def after(self, gone: Slots) -> PostingRun:
-        """The same postings, where some more rows are gone."""
-        # One row is mostly what goes at a time, and compared in a tenth of the time.
-        is_gone = self.rows == gone if len(gone) == 1 else np.isin(self.rows, gone)
-        places = np.flatnonzero(is_gone)
-        terms = self.terms[self.starts.searchsorted(places, "right") - 1]
-        return replace(self, gone=np.sort(np.concatenate([self.gone, terms])))
-
-    def kept(self, alive: NDArray[np.bool_], number: Slots) -> PostingRun:
-        """The postings of the rows that are ``alive``, under their new ``number``."""
-        keep = alive[self.rows]
-        rows = number[self.rows[keep]]
-        return self.in_order(self.flat_terms()[keep], rows, self.counts[keep])
-
-
-@dataclass(frozen=True, slots=True)
 class TermPostings:
     """The slots that hold a term, and how often: as the runs have them, or put together if they are
     few. No slot is in two.
@@ -154,22 +83,6 @@ class TermPostings:
 
 _Parts = tuple[list[Slots], list[NDArray[np.uint16]]]
 """Slots and how often, part by part."""
-
-
-def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
-    """Postings and lengths of ``len(sizes)`` rows; row i has the next ``sizes[i]`` of ``flat``."""
-    rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    counts = np.minimum(flat[:, 1], MAX_COUNT).astype(np.uint16)
-    lengths = np.bincount(rows, weights=counts, minlength=len(sizes)).astype(np.int32)
-    return PostingRun.of(flat[:, 0], rows, counts), lengths
-
-
-def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """A stable argsort by two 16-bit radix passes: three times as fast as comparing."""
-    low = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
-    high = np.argsort((keys >> 16).astype(np.uint16)[low], kind="stable")
-    order: NDArray[np.int64] = low[high]
-    return order
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +119,9 @@ class Lexical:
         self._end = threading.Lock()  # taken by the first index that is made by extending this
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
-        self._columns: dict[int, Floats] = {}  # what wide terms give each slot, for an idf as it is
+        self._columns: dict[int, Floats] = {}  # what wide terms give each slot, for an idf of 1
+        self._directory: RunDirectory | None = None
+        self._gone_terms: NDArray[np.uint32] | None = None  # of postings whose row is gone, sorted
         self._stored: StoredPostings | None = None  # the postings that are not here
 
     def __len__(self) -> int:
@@ -221,10 +136,11 @@ class Lexical:
         result = Lexical()
         first = self._lengths.size
         run = replace(postings, rows=postings.rows + np.int32(first), first=first)
-        result._runs = tuple(_merged([*self._runs, run]))
+        result._runs = tuple(merged([*self._runs, run]))
         result._lengths = self._lengths.extended(lengths, self._end.acquire(False))
         result._total = self._total + int(lengths.sum())
         result._gone = self._gone
+        result._keep(self)
         if self._is_gone is not None:
             more = np.zeros(len(lengths), dtype=np.bool_)
             result._is_gone = np.concatenate([self._is_gone, more])
@@ -250,9 +166,16 @@ class Lexical:
         is_gone = np.zeros(self._lengths.size, dtype=np.bool_)
         is_gone[result._gone] = True
         result._is_gone = is_gone
+        result._keep(self)
         if len(result._gone) > MOST_GONE * self._lengths.size:
             result._compact(is_gone)
         return result
+
+    def _keep(self, before: Lexical) -> None:
+        """Take over what an index of nearly the same rows has worked out."""
+        self._directory = before._directory
+        if self._average() == before._average():
+            self._columns = before._columns
 
     def _runs_without(self, gone: Slots) -> tuple[PostingRun, ...]:
         """The runs, where some more slots have no row, given ascending."""
@@ -305,6 +228,7 @@ class Lexical:
         lengths = self._lengths.values[alive]
         self._lengths = _Lengths(lengths, len(lengths))
         self._gone, self._is_gone = self._gone[:0], None
+        self._columns = {}
 
     def _slots(self, rows: Codes) -> Codes:
         """The slots of rows: each is as far on as there are slots without a row before it."""
@@ -324,37 +248,44 @@ class Lexical:
         """
         size = self._lengths.size
         scores: Floats = lent((size,))
-        norms = self._norms()
+        self._norms()  # made before two threads ask for it
         looked_up = dict(zip(query[:, 0].tolist(), self._looked_up(query[:, 0]), strict=True))
         idfs = [of_term.idf for of_term in looked_up.values()]
         if shares is not None:
             idfs = [idf * share for idf, share in zip(idfs, shares, strict=True)]
-        columns = self._columns.copy() if shares is None else {}
-        new = {} if shares is not None else self._new_columns(looked_up, columns)
-        columns |= new
-
-        parts = 2 if size >= WORTHWHILE else 1
+        known = {t: c for t, c in self._columns.items() if size - len(c) <= size // LATE}
+        new = self._new_columns(looked_up, known) if shares is None else {}
+        columns = known | new
 
         def add(at: int) -> None:
             low, high = size * at // parts, size * (at + 1) // parts
-            part = slice(low, high)
-            scores[part] = 0
+            scores[low:high] = 0
             for (term, postings), idf in zip(looked_up.items(), idfs, strict=True):
-                column = columns.get(term, scores)
-                if term in new:
-                    column[part] = 0
-                if term in new or column is scores:
-                    for slots, counts in _in_pieces(postings, low, high):
-                        # A row occurs once in the postings of a term, so += loses nothing.
-                        column[slots] += _weights(counts, norms[slots], idf)
-                if column is not scores:
-                    scores[part] += column[part]
+                first = low
+                if term in columns:
+                    column = columns[term][low:high]
+                    first += len(column)
+                    if term in new:
+                        column[:] = 0
+                        self._add(columns[term], postings, np.float32(1), low, high)
+                    _add_times(scores[low:first], column, idf)
+                self._add(scores, postings, idf, first, high)
 
+        parts = 2 if size >= WORTHWHILE else 1
         for_each(add, parts, size)
-        if len(self._columns) + len(new) > MOST_COLUMNS:
-            self._columns = {}
-        self._columns |= new
+        if len(known) + len(new) > MOST_COLUMNS:
+            known = {}
+        self._columns = known | new
         return without(scores, self._gone)
+
+    def _add(
+        self, scores: Floats, postings: TermPostings, idf: np.float32, low: int, high: int
+    ) -> None:
+        """Add what a term gives the slots from one to another."""
+        norms = self._norms()
+        for slots, counts in _in_pieces(postings, low, high) if low < high else ():
+            # A row occurs once in the postings of a term, so += loses nothing.
+            scores[slots] += _weights(counts, norms[slots], idf)
 
     def _new_columns(
         self, looked_up: Mapping[int, TermPostings], columns: Mapping[int, Floats]
@@ -389,10 +320,27 @@ class Lexical:
         if self._stored is not None:
             looked_up = self._looked_up(terms)
             return np.array([sum(map(len, of_term.slots)) for of_term in looked_up], dtype=np.int64)
-        held = np.zeros(len(terms), dtype=np.int64)
-        for run in self._runs:
-            held += run.frequencies(terms)
+        directory = self._listed()
+        held = (
+            -self._lost(terms) if directory is None else directory.sizes(terms) - self._lost(terms)
+        )
+        for run in self._runs[0 if directory is None else len(directory) :]:
+            held += run.sizes(terms)
         return held
+
+    def _lost(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """How many postings of each term are of rows that are gone."""
+        gone = self._gone_terms
+        if gone is None:
+            every = [run.gone for run in self._runs if len(run.gone)]
+            gone = np.sort(np.concatenate(every)) if every else np.zeros(0, dtype=np.uint32)
+            self._gone_terms = gone
+        return np.asarray(gone.searchsorted(terms, "right") - gone.searchsorted(terms))
+
+    def _listed(self) -> RunDirectory | None:
+        """Where the postings are in the first runs, where these are many."""
+        self._directory = listed(self._runs, self._directory)
+        return self._directory
 
     def score_text(self, query: Terms, text: Terms) -> float:
         """BM25 of a text that is not among the rows, by the statistics of the rows."""
@@ -453,8 +401,12 @@ class Lexical:
         return self._norm
 
     def _average(self) -> float:
-        """The mean length of a row in terms."""
-        return max(self._total / max(len(self), 1), 1e-9)
+        """The mean length of a row in terms; of many rows four digits of it.
+
+        So it stays the same when a row comes or goes, and with it what depends on it.
+        """
+        mean = self._total / max(len(self), 1)
+        return max(mean if len(self) < WORTHWHILE else float(f"{mean:.4g}"), 1e-9)
 
     def coverage(self, query: Terms, rows: Codes) -> NDArray[np.float64]:
         """The share of the query's idf mass that each of some rows holds, 0 to 1; unknown terms
@@ -481,8 +433,7 @@ class Lexical:
             return entries
         parts = self._of_runs(terms) if self._stored is None else self._of_stored(terms)
         held = np.array([sum(map(len, slots)) for slots, _ in parts], dtype=np.int64)
-        for run in self._runs:
-            held -= run.lost(terms)
+        held -= self._lost(terms)
         idfs = self._idf(held)
         entries = [
             TermPostings(idf, *_joined_if_few(slots, counts))
@@ -496,7 +447,14 @@ class Lexical:
     def _of_runs(self, terms: NDArray[np.uint32]) -> list[_Parts]:
         """The slots that hold each of some terms, and how often, run by run."""
         parts: list[_Parts] = [([], []) for _ in terms]
-        for run in self._runs:
+        directory = self._listed()
+        for (slots, counts), places in zip(
+            parts, directory.postings(terms) if directory else (), strict=False
+        ):
+            for number, where in places:
+                slots.append(self._runs[number].rows[where])
+                counts.append(self._runs[number].counts[where])
+        for run in self._runs[0 if directory is None else len(directory) :]:
             for (slots, counts), where in zip(parts, run.postings(terms), strict=True):
                 if where.stop > where.start:
                     slots.append(run.rows[where])
@@ -544,6 +502,13 @@ def _in_pieces(
             yield slots[part].astype(np.intp), counts[part]
 
 
+def _add_times(scores: Floats, column: Floats, idf: np.float32) -> None:
+    """Add a column times a number to scores, in pieces that stay in the cache."""
+    for start in range(0, len(scores), PIECE):
+        piece = slice(start, start + PIECE)
+        scores[piece] += column[piece] * idf
+
+
 def _weights(counts: NDArray[np.uint16], norm: Floats, idf: np.float32) -> Floats:
     """What a term gives rows that hold it so often, by the formula of BM25; ``norm`` changes."""
     weights = counts.astype(np.float32)
@@ -564,22 +529,3 @@ def _are_among(rows: Slots, slots: Slots) -> NDArray[np.bool_]:
     """Which slots are among those of a term, which ascend."""
     among: NDArray[np.bool_] = rows.take(rows.searchsorted(slots), mode="clip") == slots
     return among
-
-
-def _merged(runs: list[PostingRun]) -> list[PostingRun]:
-    """Merge runs of similar size from the end, so that few remain."""
-    while len(runs) > 1 and len(runs[-2].rows) <= min(MERGE_RATIO * len(runs[-1].rows), SEALED):
-        last, before = runs.pop(), runs.pop()
-        runs.append(_joined(before, last))
-    return runs
-
-
-def _joined(first: PostingRun, second: PostingRun) -> PostingRun:
-    """Two runs as one; the rows of the second come after those of the first."""
-    terms = np.concatenate([first.flat_terms(), second.flat_terms()])
-    order = np.argsort(terms, kind="stable")  # finds what is in order, and merges that: no sorting
-    rows = np.concatenate([first.rows, second.rows])[order]
-    counts = np.concatenate([first.counts, second.counts])[order]
-    run = PostingRun.in_order(terms[order], rows, counts)
-    gone = np.sort(np.concatenate([first.gone, second.gone]))
-    return replace(run, first=first.first, gone=gone)

@@ -8,6 +8,7 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.parallel import for_each_piece
+from treering.search.reading import RowChange
 from treering.search.relations.columns import by_column
 from treering.search.relations.contract import MISSING, Items, Labels, NullOperator, Operator
 
@@ -78,14 +79,36 @@ class WholeMessage:
 
     def bind(self, items: Items) -> Operator:
         """Groups by message, if messages have ``MEAN_PIECES`` or more on average."""
-        pieces = 0.0 if items.message is None else _pieces(items.message)
-        if items.message is None or pieces < MEAN_PIECES:
+        if items.message is None:
             return NullOperator(len(items))
-        return MessageOperator(items.message, pieces)
+        pieces, messages = _counts(items.message)
+        mean = pieces / max(messages, 1)
+        if mean < MEAN_PIECES:
+            return UncutOperator(len(items), pieces, messages)
+        return MessageOperator(items.message, mean)
+
+    def rebind(self, before: Operator, items: Items, change: RowChange) -> Operator | None:
+        """See ``Rebinding``: a few rows do not make long replies of what is hardly ever cut."""
+        if items.message is None or not isinstance(before, UncutOperator):
+            return None
+        most, fewest = before.most_pieces + change.added, before.fewest - len(change.gone)
+        if most >= MEAN_PIECES * fewest:
+            return None  # near to it: they are counted
+        return UncutOperator(len(items), most, fewest)
 
 
-def _pieces(message: Labels) -> float:
-    """How many pieces a message has on average."""
+@dataclass(frozen=True, slots=True)
+class UncutOperator(NullOperator):
+    """Relates nothing, as messages have too few pieces: ``most_pieces`` at most, of messages of
+    which there are the ``fewest`` or more.
+    """
+
+    most_pieces: int
+    fewest: int
+
+
+def _counts(message: Labels) -> tuple[int, int]:
+    """How many pieces messages have together, and how many messages there are."""
     counts: list[tuple[int, int]] = []
 
     def count(rows: slice) -> None:
@@ -98,8 +121,8 @@ def _pieces(message: Labels) -> float:
         counts.append((int(np.count_nonzero(is_piece)), int(np.count_nonzero(is_first))))
 
     for_each_piece(count, len(message))
-    all_pieces, firsts = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
-    return all_pieces / max(firsts, 1)
+    pieces, messages = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
+    return pieces, messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, without
+from treering.scratch import lent
 
 GROWTH = 1.125  # spare room when a column must grow: few copies, and 12 % at most unused
 SPARE = 1_024  # rows of room behind a column that was copied for another reason
@@ -62,7 +63,9 @@ class Column(Generic[T]):
         self._data, self._size = data, len(values)
 
     def _room(self, size: int) -> NDArray[T]:
-        return np.empty(size + max(SPARE, size >> 6), dtype=self._data.dtype)
+        # In memory that an earlier state has given back: new memory is cleared page by page first.
+        room: NDArray[T] = lent((size + max(SPARE, size >> 6),), self._data.dtype)
+        return room
 
     def remove(self, gone: Codes) -> None:
         """Drop some rows, given ascending; the later ones move up."""

@@ -12,8 +12,8 @@ from treering.journal import blocks, damage
 from treering.journal.blocks import Postings, Rows
 from treering.journal.contract import Reader
 from treering.records import KINDS
-from treering.search.lexical import PostingRun
 from treering.search.names import Names
+from treering.search.postings import PostingRun
 from treering.search.vectors import Block
 
 Ints = NDArray[np.int32]
