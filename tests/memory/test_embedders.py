@@ -325,3 +325,43 @@ def test_an_entry_replaced_while_it_is_embedded_is_indexed_as_it_is_now(open_mem
     memory.add("The elephant crossed the bridge.")
     memory.settle()
     assert [hit.text for hit in memory.search("elephant bridge")] == ["completely different"]
+
+
+def test_who_is_stopped_while_a_slow_model_reads_a_long_text_goes_on_there(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treering.views.fragments.build.BATCH_FRAGMENTS", 4)
+    monkeypatch.setattr("treering.views.fragments.build.EMBED_S", 0.0)
+
+    def stopped(texts: Sequence[str], vectors: Floats) -> Floats:
+        if any("number 30 " in text for text in texts):
+            raise KeyboardInterrupt
+        return vectors
+
+    text = "\n\n".join(f"This is paragraph number {number} of a book. " * 9 for number in range(50))
+    embedder = HashingEmbedder(tamper=stopped)
+    with open_memory(embedder=embedder) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            memory.add(text, source="book")
+        stats = memory.stats()
+        assert stats.fragments > stats.embedded > 0
+    embedder.tamper, embedder.texts[:] = None, []
+    with open_memory(embedder=embedder) as memory:
+        assert memory.settle().embedded == stats.fragments
+        assert len(embedder.texts) == stats.fragments - stats.embedded
+
+
+def test_entries_are_indexed_in_batches_of_so_many_bytes(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treering.views.follow.BATCH_BYTES", 1_000)
+    told: list[tuple[int, int]] = []
+    lengths = [300, 300, 5_000, 200, 900, 10]
+    with open_memory() as memory:
+        with pytest.MonkeyPatch.context() as paused:
+            paused.setattr(memory._views, "build", lambda *_, **__: None)
+            for number, length in enumerate(lengths):
+                memory.add("ü" * (length // 2), source=str(number))
+        memory.settle(progress=lambda done, total: told.append((done, total)))
+        assert [done for done, total in told if total == len(lengths)] == [2, 3, 4, 6]
+        assert memory.stats().pending == {}

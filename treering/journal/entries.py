@@ -409,6 +409,25 @@ def endings(reader: Reader, seqs: Collection[int], size: int) -> dict[int, str]:
     return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
 
 
+def within(reader: Reader, seqs: Sequence[int], size: int) -> list[int]:
+    """The first of some entries, as many as have ``size`` bytes of text together; one at least."""
+    if len(seqs) < 2:
+        return list(seqs)
+    rows = reader.rows(
+        "SELECT e.seq, length(CAST(b.text AS BLOB)) FROM entry e JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
+        (reader.space, json.dumps(list(seqs))),
+    )
+    size_of = {int(row[0]): int(row[1]) for row in rows}
+    total, first = 0, list[int]()
+    for seq in seqs:
+        total += size_of.get(seq, 0)
+        if first and total > size:
+            break
+        first.append(seq)
+    return first
+
+
 def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
     """The digests of entries by sequence number, not compared with what they are of; those that
     have gone are left out. A digest changes when its entry is rewritten.

@@ -27,6 +27,10 @@ log = logging.getLogger("treering")
 BATCH_ENTRIES = 64
 """Entries read, derived and committed together, at first and where that takes its time."""
 
+BATCH_BYTES = 1 << 17
+"""Of texts in a batch, but for one that is longer: some ten seconds of the bundled model. Who is
+stopped has lost no more than that, and who waits is told how far it is."""
+
 MOST_ENTRIES = 512
 QUICK_S = 0.1
 """A batch that was done sooner is followed by one of twice as many entries: what each costs by
@@ -170,8 +174,11 @@ class Follower:
             read = min(states[view.name].read for view in views)
             fresh = places.after(reader, reader.id, read, run.size)
             again = {view.name: self._queued(reader, view, run) for view in views}
-            seqs = frozenset(fresh).union(*again.values())
-            sound, damaged = read_sound(reader, sorted(seqs))
+            due = frozenset(fresh).union(*again.values())
+            seqs = entries.within(reader, sorted(due), BATCH_BYTES)
+            fresh = [seq for seq in fresh if seq <= seqs[-1]] if seqs else []
+            again = {name: of_view.intersection(seqs) for name, of_view in again.items()}
+            sound, damaged = read_sound(reader, seqs)
             digests = entries.digests_by_seq(reader, list(sound))
         run.damaged |= damaged
         last = fresh[-1] if fresh else read

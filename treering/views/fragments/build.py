@@ -7,7 +7,7 @@ lexical scoring, and their embedding stays pending.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -45,6 +45,13 @@ _QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
 PATIENCE_S = 2.0
 """Who adds waits no longer for another process that embeds what is queued."""
+
+BATCH_CHARS = 1 << 17
+"""Characters embedded and committed together, but for a fragment that is longer."""
+
+EMBED_S = 10.0
+"""What a slow model has not embedded by then is stored without vectors, and embedded a batch after
+the other. Who stops that, as a job with a time limit does, goes on there."""
 
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
 SAMPLE = 64
@@ -268,17 +275,22 @@ class Fragments(View):
     def _vectors(
         self, texts: Sequence[str], size: FragmentSize, models: Sequence[EmbeddingModel]
     ) -> Floats | None:
-        """Unit vectors of texts, checked; None if the embedder fails, which is noted."""
+        """Unit vectors of texts, checked, as far as ``EMBED_S`` goes.
+
+        None if the embedder fails, which is noted.
+        """
         if self._refused is not None:
             return None
         embedder = self._model(size)
         dimensions = {model.name: model.dimension for model in models}
         try:
             width = dimensions.get(embedder.name) or embedder.dimension
-            batches = [
-                checked(embedder, texts[start : start + BATCH_FRAGMENTS], dimension=width)
-                for start in range(0, len(texts), BATCH_FRAGMENTS)
-            ]
+            batches: list[Floats] = []
+            until = time.monotonic() + EMBED_S
+            for batch in _batches(texts):
+                batches.append(checked(embedder, batch, dimension=width))
+                if time.monotonic() > until:
+                    break
             if not models:
                 self._decide_model(width)
         except (EmbeddingError, MissingExtra) as error:
@@ -310,7 +322,13 @@ class Fragments(View):
     def _next_texts(self, model: EmbeddingModel, last: int) -> tuple[list[int], list[Text]] | None:
         with self._space.read() as reader:
             queued = work.queued(reader, reader.id, model.work, BATCH_FRAGMENTS, last)
-            return (queued, store.texts(reader, queued)) if queued else None
+            texts = store.texts(reader, queued)
+        if not queued:
+            return None
+        most = next(_stops([len(text) for _, text, _ in texts]), 0)
+        if most < len(texts):
+            queued = [fragment for fragment in queued if fragment < texts[most][0]]
+        return queued, texts[:most]
 
     def _embed_batch(self, model: EmbeddingModel, texts: Sequence[Text]) -> int:
         """Embed and store a batch; return how many of its vectors are not finite."""
@@ -437,7 +455,7 @@ def cut_and_embed(
 ) -> dict[int, list[Piece]]:
     """The pieces of entries, with the vectors of their texts; without, if there are none of them.
 
-    ``vectors_of`` is not asked for those of no text.
+    ``vectors_of`` is not asked for those of no text. It may give those of the first texts alone.
     """
     pieces = _cut(entries, size)
     texts = [
@@ -450,13 +468,34 @@ def cut_and_embed(
         return pieces
     rows = iter(vectors)
     return {
-        seq: [replace(piece, vector=next(rows)) for piece in cut] for seq, cut in pieces.items()
+        seq: [replace(piece, vector=next(rows, None)) for piece in cut]
+        for seq, cut in pieces.items()
     }
 
 
 def model_for(embedder: Embedder, size: FragmentSize) -> Embedder:
     """What embeds fragments: in parts, where they may be longer than a model reads."""
     return embedder if size == FragmentSize() else PartwiseEmbedder(embedder)
+
+
+def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Texts in batches of so many, and of so many characters."""
+    start = 0
+    for stop in _stops([len(text) for text in texts]):
+        yield texts[start:stop]
+        start = stop
+
+
+def _stops(lengths: Sequence[int]) -> Iterator[int]:
+    """Where batches of texts of some lengths end."""
+    start = total = 0
+    for at, length in enumerate(lengths):
+        if at > start and (total + length > BATCH_CHARS or at - start == BATCH_FRAGMENTS):
+            yield at
+            start, total = at, 0
+        total += length
+    if start < len(lengths):
+        yield len(lengths)
 
 
 def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:

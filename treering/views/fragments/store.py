@@ -126,16 +126,26 @@ def add_vectors(
 
 def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str | None]]:
     """Id, text and speaker of the fragments that still exist, in the given order."""
-    existing = []
+    existing: list[tuple[int, str, str | None]] = []
+    last, text, speaker = -1, "", None  # of an entry, which has many: it is read once
     for fragment in fragments:
         row = reader.row(
-            "SELECT f.start, f.stop, b.text, b.speaker FROM fragment f"
-            " JOIN entry e ON e.space = f.space AND e.seq = f.entry JOIN body b ON b.id = e.body"
-            " WHERE f.space = ? AND f.id = ?",
+            "SELECT start, stop, entry FROM fragment WHERE space = ? AND id = ?",
             (reader.space, fragment),
         )
-        if row is not None:
-            existing.append((fragment, str(row[2])[row[0] : row[1]], row[3]))
+        if row is None:
+            continue
+        start, stop, entry = map(int, row)
+        if entry != last:
+            of_entry = reader.row(
+                "SELECT b.text, b.speaker FROM entry e JOIN body b ON b.id = e.body"
+                " WHERE e.space = ? AND e.seq = ?",
+                (reader.space, entry),
+            )
+            if of_entry is None:
+                continue
+            last, text, speaker = entry, str(of_entry[0]), of_entry[1]
+        existing.append((fragment, text[start:stop], speaker))
     return existing
 
 
