@@ -196,3 +196,36 @@ def test_a_chat_with_few_times_stays_in_its_order(
     assert [text.index(one) for one in said] == sorted(text.index(one) for one in said)
     if len(dated) < 2:  # what has no time goes with what has
         assert "Porto.\nuser: Does she like it there?\nuser: She rows" in text
+
+
+LONG = (
+    "The router stands in the hall beside the door, next to the meter box. Please do not move it, "
+    "since the cable is short and the socket is loose. The lamps on the front show the state of "
+    "the line. The password of the guest network is blue-heron-42, and the one of the other is on "
+    "the sticker. Guests may use the guest network only."
+)
+
+
+@pytest.mark.parametrize(("budget", "whole"), [(100, True), (36, False)])
+def test_of_the_best_text_that_does_not_fit_what_answers_is_shown_before_others(
+    memory: Memory, budget: int, whole: bool
+) -> None:
+    memory.add(LONG, source="router.md")
+    memory.add("The hedge is cut in June. The bench is for guests.", source="garden.md")
+    question = "What is the password of the guest network?"
+    assert memory.search(question)[0].source == "router.md"
+    context = memory.context(question, budget=budget)
+    assert context.tokens <= budget
+    assert "blue-heron-42" in context.text
+    [passage] = [passage for passage in context.passages if passage.source == "router.md"]
+    [hit] = passage.hits
+    assert LONG[hit.start : hit.end] == hit.text
+    assert ("Guests may use" in context.text) == whole
+
+
+def test_a_text_that_says_no_word_of_the_question_is_shown_from_its_beginning(
+    memory: Memory,
+) -> None:
+    memory.add(LONG, source="router.md")
+    [passage] = memory.context("wanderlust", budget=40, mode="dense").passages
+    assert passage.text.startswith("The router stands in the hall")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from treering.arrays import Floats
 from treering.records import Context, Hit, Newer, Passage
+from treering.search.terms import terms
 from treering.search.times import carried
 from treering.split.text import spans
 from treering.text import with_speaker
@@ -71,17 +72,19 @@ def assemble(
     """Take candidates, best first, while the whole stays within ``budget`` tokens.
 
     A candidate that repeats one already taken is dropped; one that does not fit is passed over,
-    since a shorter one behind it may. Where not even the best one fits, as many of its sentences
-    are taken as do.
+    since a shorter one behind it may. Of the best one as many sentences are taken as fit.
     """
-    taken: list[Candidate] = []
-    best: Candidate | None = None
-    total = misses = 0
+    every = iter(candidates)
+    best = next(every, None)
+    if best is None:
+        return arranged(query, [], budget, count)
+    is_whole = _tokens([best], count) <= budget
+    taken = [best] if is_whole else excerpt(query, best, budget, count)
+    total, misses = _tokens(taken, count), 0
     exact = True  # ``total`` is what was counted, not a sum of upper bounds
-    for candidate in candidates:
+    for candidate in every:
         if misses == MAX_MISSES:
             break
-        best = best or candidate
         if _repeats(candidate, taken):
             continue
         # Counting all passages anew for each candidate would cost more than the search. Upper
@@ -97,10 +100,7 @@ def assemble(
             continue
         taken.append(candidate)
         total, exact = total + cost, False
-    fitting = arranged(query, taken, budget, count)
-    if not fitting.passages and best is not None:
-        return arranged(query, beginning(best, budget, count), budget, count)
-    return fitting
+    return arranged(query, taken, budget, count)
 
 
 def cost_of(candidate: Candidate, count: CountTokens) -> int:
@@ -114,15 +114,53 @@ def _has_neighbour(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
     return any(other.hit.source == source and abs(other.rank - rank) <= 1 for other in taken)
 
 
-def beginning(candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
-    """The longest run of whole sentences from the start of a fragment that fits; maybe none."""
+def excerpt(query: str, candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
+    """Of a fragment that does not fit, the sentences that say most words of the query, as many in a
+    row as do; parts of sentences, where no whole one with such a word does.
+
+    The first sentences where it says none. Maybe nothing fits.
+    """
+    first: list[Candidate] = []
+    for size in (SENTENCE_CHARS, SENTENCE_CHARS // 2, SENTENCE_CHARS // 4):
+        said, best = _stretch(query, candidate, budget, count, size)
+        if said:
+            return best
+        first = first or best
+    return first
+
+
+def _stretch(
+    query: str, candidate: Candidate, budget: int, count: CountTokens, size: int
+) -> tuple[int, list[Candidate]]:
+    """Pieces of a fragment in a row, of so many characters, that fit, and how many words of the
+    query they say: the most there are.
+    """
     hit = candidate.hit
-    for _, stop in reversed(spans(hit.text, SENTENCE_CHARS)):
-        cut = replace(hit, text=hit.text[:stop], end=hit.start + stop)
-        shorter = replace(candidate, hit=cut)
-        if _tokens([shorter], count) <= budget:
-            return [shorter]
-    return []
+    parts = spans(hit.text, size)
+    asked = _terms_of(query)
+    words = [asked & _terms_of(hit.text[start:stop]) for start, stop in parts]
+
+    def cut(first: int, stop: int) -> Candidate:
+        begin, end = parts[first][0], parts[stop - 1][1]
+        text = hit.text[begin:end]
+        return replace(
+            candidate,
+            hit=replace(hit, text=text, start=hit.start + begin, end=hit.start + end),
+        )
+
+    most, best, stop = -1, list[Candidate](), 0
+    for first in range(len(parts)):
+        stop = max(stop, first)
+        while stop < len(parts) and _tokens([cut(first, stop + 1)], count) <= budget:
+            stop += 1
+        said = len(frozenset[int]().union(*words[first:stop]))
+        if stop > first and said > most:
+            most, best = said, [cut(first, stop)]
+    return max(most, 0), best
+
+
+def _terms_of(text: str) -> frozenset[int]:
+    return frozenset(terms(text)[:, 0].tolist())
 
 
 def _tokens(taken: Sequence[Candidate], count: CountTokens) -> int:

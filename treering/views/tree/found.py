@@ -10,7 +10,7 @@ import numpy as np
 
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
-from treering.search.context import Candidate, CountTokens, arranged, beginning, cost_of
+from treering.search.context import Candidate, CountTokens, arranged, cost_of, excerpt
 from treering.search.rank import RankedRows, Ranking
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
@@ -88,7 +88,7 @@ def mixed_context(
     tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
     words = {row: _words(texts) for row, texts in shown.items()}
     best = next(iter(relevant))
-    part = _words(beginning(shown[best][0], budget, count))
+    part = _words(excerpt(query, shown[best][0], budget, count))
     least = relevant[best] * share(words[best], part)
     taken = cover(candidates(relevant, above, tokens, words), budget, least)
     if all(row < wide.texts for row in taken):
