@@ -71,6 +71,7 @@ from treering.search.rounds import ChatUnit
 from treering.search.searcher import (
     check_choice,
     check_confidence,
+    check_count,
     check_queries,
     known_until,
 )
@@ -429,8 +430,7 @@ class Memory:
         model (raises LLMNotConfigured, LLMUnavailable). Where sentences are too long to be left
         out, fewer passages are shown.
         """
-        if budget < 1:
-            raise InputError(f"budget is {budget}; it must be at least 1 token")
+        check_count("budget", budget, " token")
         check_choice("altitude", altitude, ALTITUDES)
         check_confidence(min_confidence)
         if compress is not None:
@@ -460,8 +460,7 @@ class Memory:
         No model is asked. It is made of facts, memos, summaries that are there, and the newest
         entries; an empty space has an empty one.
         """
-        if budget < 1:
-            raise InputError(f"budget is {budget}; it must be at least 1 token")
+        check_count("budget", budget, " token")
         self._views.catch_up()
         return compose(self._views.material(), budget, count_tokens)
 
@@ -559,8 +558,7 @@ class Memory:
 
         Raises InputError, FilterError.
         """
-        if limit < 1:
-            raise InputError(f"limit is {limit}; it must be at least 1")
+        check_count("limit", limit)
         condition, after = to_filter(where), entries.after(cursor)
         with self._reading() as reader:
             rows = entries.page(reader, reader.id, condition, after, limit + 1)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -351,3 +352,18 @@ def test_an_empty_argument_is_not_the_current_folder(
     done = treering(*command, "")
     assert done.exit_code == 2
     assert "empty" in done.stderr
+
+
+def test_a_word_that_is_no_file_is_remembered_and_that_is_said(treering: Treering) -> None:
+    added = treering("add", "notess")
+    assert added.exit_code == 0
+    assert "remembered as a text: there is no file or folder 'notess' here" in added.stderr
+    assert "remembered as a text" not in treering("add", "two words").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_a_link_to_what_is_not_there_is_no_text(treering: Treering, tmp_path: Path) -> None:
+    Path("notes").symlink_to(tmp_path / "gone")
+    refused = treering("add", "notes")
+    assert refused.exit_code == 2
+    assert "'notes' is a link to what is not there" in refused.stderr

@@ -61,6 +61,7 @@ RUN_ELSEWHERE = {
     "how-to/chat.md": "tests/chat/test_page.py",
     "how-to/tree.md": "tests/tree/test_docs.py",
     "how-to/views.md": "tests/views/test_docs.py",
+    "how-to/relations.md": "tests/relate/test_docs.py",
 }
 
 

@@ -512,3 +512,9 @@ def test_a_picture_in_a_message_does_not_cost_the_conversation(memory: Memory) -
     assert [entry.text for entry in memory.entries()] == [
         "Look, the harbour of Porto.\n[image_url]"
     ]
+
+
+def test_a_key_of_metadata_that_could_not_be_asked_for_is_refused(memory: Memory) -> None:
+    with pytest.raises(InputError, match="key '' is not a text, or empty"):
+        memory.add("A boat.", metadata={"": 1})
+    assert list(memory.entries()) == []

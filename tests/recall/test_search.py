@@ -181,7 +181,7 @@ def test_a_query_of_unknown_words_still_has_finite_scores(mixed: Memory) -> None
         ("Porto", {"k": 0}, InputError, "k is 0"),
         ("Porto", {"mode": "fuzzy"}, InputError, "mode is 'fuzzy'; it can be hybrid"),
         ("Porto", {"relations": ["kinship"]}, UnknownName, "no relation 'kinship'"),
-        ("Porto", {"relations": [5]}, InputError, "relation 5; give a name"),
+        ("Porto", {"relations": [5]}, InputError, "relation 5, which has no name and no bind; give a name"),
         ("Porto", {"relations": "context"}, InputError, "relations"),
         ("Porto", {"alpha": {"kinship": 1.0}}, UnknownName, "alpha for kinship"),
     ],
@@ -288,3 +288,11 @@ def test_cosines_count_less_the_more_of_a_space_is_text(path: Path) -> None:
             dense = np.array([why.terms["dense"] for why in whys])
             worth.append(float(np.ptp(dense) / np.ptp(cosines) * cosines.std()))
     assert worth == pytest.approx([1, 1 - 0.2 / 5, 1 - 0.2 / 3], rel=1e-3)
+
+
+@pytest.mark.parametrize("k", [1.5, "3", True, 0, -1])
+def test_a_number_of_hits_that_is_none_is_refused(memory: Memory, k: Any) -> None:
+    memory.add("A boat.")
+    with pytest.raises(InputError, match=r"k is .*a whole number of at least 1"):
+        memory.search("boat", k=k)
+    assert memory.search("boat", k=np.int64(1))  # type: ignore[arg-type]

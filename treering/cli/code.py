@@ -217,7 +217,12 @@ def check(
 ) -> None:
     """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
-        message = f"{message}\n{files.read_replaced(message_file)}"
+        try:
+            message = f"{message}\n{files.read_replaced(message_file)}"
+        except OSError as error:
+            raise InputError(
+                f"--message-file {message_file} cannot be read: {error.strerror}"
+            ) from error
     if run.is_there:
         with run.memory(whole=True) as memory:
             report = memory.code.check(

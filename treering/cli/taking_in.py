@@ -200,10 +200,22 @@ def _content(run: Run, argument: str, as_text: bool) -> str | Path:
     path = Path(argument)
     if is_there(path):
         return path
+    if _is_broken_link(path):
+        raise InputError(f"{argument!r} is a link to what is not there; to remember it, add --text")
     if not any(map(str.isspace, argument)) and ("/" in argument or path.suffix):
         rest = _still_found(run, argument) or "to remember it as a text, add --text"
         raise InputError(f"there is no file or folder {argument!r}; {rest}")
+    if not any(map(str.isspace, argument)):
+        note(f"remembered as a text: there is no file or folder {argument!r} here")
     return argument
+
+
+def _is_broken_link(path: Path) -> bool:
+    """Whether a path, which leads nowhere, is a link."""
+    try:
+        return path.is_symlink()
+    except (OSError, ValueError):  # a text that cannot be a path
+        return False
 
 
 def _folder(run: Run, argument: str) -> Path:

@@ -69,8 +69,8 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
         raise InputError(f"metadata is a {type(metadata).__name__}; give keys and values")
     try:
         for key in metadata:
-            if not isinstance(key, str):
-                raise TypeError(f"key {key!r} is not a text")
+            if not isinstance(key, str) or not key:
+                raise TypeError(f"key {key!r} is not a text, or empty")
         text = _canonical(dict(metadata)) if metadata else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error

@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from operator import index
+from typing import SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,8 +92,7 @@ class Searcher:
 
         With ``rounds``, the fragments of the k best rounds, as each is read.
         """
-        if k < 1:
-            raise InputError(f"k is {k}; it must be at least 1")
+        check_count("k", k)
         check_queries(queries)
         if not queries:
             return []
@@ -395,6 +395,13 @@ def _newer_first(
         moved.append(row)
     first = np.array(list(dict.fromkeys(moved)), dtype=np.int64)
     return np.concatenate([first, order[~np.isin(order, first)]])
+
+
+def check_count(name: str, value: SupportsIndex, what: str = "") -> None:
+    """Raises InputError for what is no whole number of at least 1, of ``what``."""
+    is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
+    if not is_whole or index(value) < 1:
+        raise InputError(f"{name} is {value!r}; it must be a whole number of at least 1{what}")
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:

@@ -110,7 +110,12 @@ def _resolve(
         preset = next((default for default in defaults if default.relation.name == choice), None)
         return preset or Weighted(relation(choice, others), ALPHA)
     if not isinstance(choice, Relation):
-        raise InputError(f"relation {choice!r}; give a name, a Relation or a Weighted")
+        lacks = [part for part in ("name", "bind") if not hasattr(choice, part)]
+        why = f", which has no {' and no '.join(lacks)}" if lacks else ""
+        raise InputError(
+            f"relation {choice!r}{why}; give a name, a Weighted, or a Relation, which has a `name` "
+            "and `bind(items)`"
+        )
     return Weighted(choice, ALPHA)
 
 

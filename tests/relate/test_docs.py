@@ -1,0 +1,49 @@
+"""The page for those who write a relation of their own: its example does what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.docs.pages import DOCS, blocks
+from tests.plugins import install
+from treering import Memory
+from treering.errors import InputError
+
+
+def examples(language: str) -> list[str]:
+    page = blocks(DOCS / "how-to" / "relations.md")
+    return [block.text for block in page if block.language == language]
+
+
+def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    relation, usage = examples("python")
+    [section] = examples("toml")
+    entry_point = section.strip().splitlines()[-1].replace('"', "")
+    install(monkeypatch, tmp_path, "weekdays", relation, f"[treering.relations]\n{entry_point}\n")
+    monkeypatch.chdir(tmp_path)
+    exec(usage, {})
+    assert capsys.readouterr().out == "True\n"
+    with Memory.open("life.db") as memory:
+        hits = {hit.text: hit for hit in memory.search("choir", relations=["weekday"], k=3)}
+        operator = memory._views.plan(["weekday"], None)["chat"][0].relation.bind(
+            memory._views.searcher.snapshot().items  # type: ignore[union-attr]
+        )
+    assert hits["The tenor was ill."].why.terms["weekday"] > 0
+    same = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=np.float32)
+    scores = np.array([[3, 1], [5, 2], [7, 4]], dtype=np.float32)
+    np.testing.assert_allclose(operator.propagate(scores), same @ scores)
+    np.testing.assert_allclose(operator.mass(), same.sum(axis=1))
+
+
+def test_what_is_no_relation_is_told_what_it_lacks(memory: Memory) -> None:
+    class Bare:
+        name = "bare"
+
+    memory.add("A boat.")
+    with pytest.raises(InputError, match="which has no bind; give a name, a Weighted, or"):
+        memory.search("boat", relations=[Bare()])  # type: ignore[list-item]
