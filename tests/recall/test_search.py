@@ -181,7 +181,7 @@ def test_a_query_of_unknown_words_still_has_finite_scores(mixed: Memory) -> None
         ("Porto", {"k": 0}, InputError, "k is 0"),
         ("Porto", {"mode": "fuzzy"}, InputError, "mode is 'fuzzy'; it can be hybrid"),
         ("Porto", {"relations": ["kinship"]}, UnknownName, "no relation 'kinship'"),
-        ("Porto", {"relations": [5]}, InputError, "relation 5, which has no name and no bind; give a name"),
+        ("Porto", {"relations": [5]}, InputError, "5, which has no name and no bind; give a name"),
         ("Porto", {"relations": "context"}, InputError, "relations"),
         ("Porto", {"alpha": {"kinship": 1.0}}, UnknownName, "alpha for kinship"),
     ],
