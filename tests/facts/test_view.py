@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Open
 from treering import Memory
 from treering.llm.scripted import ScriptedLLM
@@ -200,3 +202,29 @@ def test_facts_of_a_chat_belong_to_its_speaker(open_memory: Open) -> None:
         list(stream)
     assert [(fact.subject, fact.value) for fact in memory.facts.current()] == [("ana", "Lisbon")]
     assert [entry.speaker for entry in memory.entries()] == ["Ana", "assistant"] * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "part"),
+    [
+        ("I'm allergic to penicillin, and I live in Porto.", "I live in Porto."),
+        ("I live in Porto and my sister works in Braga.", "I live in Porto"),
+        ("My sister is Maria; I live in Porto.", "I live in Porto."),
+        ("I live in Porto, Portugal.", None),
+        ("I live in Porto.", None),
+    ],
+)
+def test_of_a_sentence_that_says_more_the_mark_names_the_part(
+    memory: Memory, said: str, part: str | None
+) -> None:
+    memory.add([{"role": "user", "name": "Ana", "content": said, "at": "2026-01-01"}], source="a")
+    memory.add(
+        [{"role": "user", "name": "Ana", "content": "I moved to Lisbon.", "at": "2026-02-01"}],
+        source="b",
+    )
+    [before, _] = memory.entries()
+    assert before.superseded_by is not None
+    assert before.superseded_by.of == part
+    then = next(iter(memory.search(said, k=1, as_of="2026-03-01")))
+    assert then.superseded_by is not None
+    assert then.superseded_by.of == part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,6 +14,7 @@ from treering.journal.space import SpaceReader
 from treering.records import Entry, Hit, Newer
 from treering.search.marks import UNMARKED, Mark
 from treering.views.facts.change import DatedStatement, superseded
+from treering.views.facts.clauses import clauses
 from treering.views.facts.record import Statement
 
 RULE: Final = "rule"
@@ -26,12 +28,18 @@ STALE_SLOTS: Final = frozenset({"home", "employer"})
 MIN_NAME_CHARS: Final = 3
 MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
 
+_JOINT: Final = re.compile(
+    r"[;,—–]\s+(?:(?:and|but|so|or)\s+)?|\s+(?:and|but|so|because|although|while)\s+"
+)
+"""Where one part of a sentence ends and the next begins."""
+
 Group = tuple[str, str]
 """Subject and slot."""
 
 
 _NEWER: Final = (
-    "o.stale, e.id, b.text, o.start, o.stop, e.at, old.text, s.start, s.stop, o.newer, o.entry"
+    "o.stale, e.id, b.text, o.start, o.stop, e.at, old.text, s.start, s.stop, s.value,"
+    " o.newer, o.entry"
 )
 _OLDER: Final = (
     "FROM superseded o JOIN entry e ON e.space = o.space AND e.seq = o.newer"
@@ -393,17 +401,26 @@ def _whole(reader: Reader, columns: str, where: str, params: Sequence[Value]) ->
         ends = reader.rows(f"SELECT o.newer, o.entry {_OLDER} WHERE {where}", params)
         entries.there(reader, [int(seq) for pair in ends for seq in pair])
         raise
-    entries.there(reader, [seq for row in whole for seq in (row[9], row[10])])
+    entries.there(reader, [seq for row in whole for seq in (row[10], row[11])])
     return whole
 
 
 def _newer(row: Row) -> Newer:
-    _, entry_id, text, start, stop, at, older, first, last = row[:9]
+    _, entry_id, text, start, stop, at, older, first, last, value = row[:10]
     with damage.decoding(f"what entry {entry_id!r} supersedes"):
-        of = None if older is None or row[0] else short(str(older)[first:last])
+        is_known = older is not None and value is not None and not row[0]
+        of = short(clause_with(str(older)[first:last], str(value))) if is_known else None
         when = entries.moment(at) if at is not None else None
         whole = of is None or of == str(older).strip()
         return Newer(str(entry_id), short(str(text)[start:stop]), when, None if whole else of)
+
+
+def clause_with(sentence: str, value: str) -> str:
+    """The part of a sentence that gives a value, where it says other things, too."""
+    if not value or len(clauses(sentence)) < 2:
+        return sentence
+    parts = [part for part in _JOINT.split(sentence) if value.casefold() in part.casefold()]
+    return min(parts, key=len, default=sentence)
 
 
 def short(text: str) -> str:

@@ -79,6 +79,7 @@ def _newer(older: DatedStatement, newer: DatedStatement, entry_of: Mapping[int, 
     """A newer statement as it is shown beside the older one."""
     entry, before = entry_of[newer.entry], entry_of[older.entry]
     text = entry.text[newer.statement.start : newer.statement.stop]
-    of = before.text[older.statement.start : older.statement.stop]
+    sentence = before.text[older.statement.start : older.statement.stop]
+    of = store.clause_with(sentence, older.statement.value)
     whole = of == before.text.strip()
     return Newer(entry.id, store.short(text), entry.at, None if whole else store.short(of))
