@@ -394,11 +394,12 @@ def _whole(reader: Reader, columns: str, where: str, params: Sequence[Value]) ->
 
     Raises EntryCorrupt, with the rows of those that are damaged.
     """
+    own = (reader.space, *params)
     try:
-        whole = list(reader.rows(f"SELECT {columns} {_OLDER} WHERE {where}", params))
+        whole = list(reader.rows(f"SELECT {columns} {_OLDER} WHERE o.space = ? AND {where}", own))
     except JournalCorrupt:
         # Bytes that are no UTF-8 fail while a row is fetched, before it is known whose they are.
-        ends = reader.rows(f"SELECT o.newer, o.entry {_OLDER} WHERE {where}", params)
+        ends = reader.rows(f"SELECT o.newer, o.entry {_OLDER} WHERE o.space = ? AND {where}", own)
         entries.there(reader, [int(seq) for pair in ends for seq in pair])
         raise
     entries.there(reader, [seq for row in whole for seq in (row[10], row[11])])
