@@ -125,7 +125,7 @@ def test_what_is_known_against_a_text_stays_word_for_word(open_memory: Open) -> 
     memory = open_memory()
     memory.add([{"role": "user", "name": "Ana", "content": "I live in Leeds and like it a lot."}])
     memory.add([{"role": "user", "name": "Ana", "content": "I moved to Porto."}])
-    against = "("I live in Leeds" is superseded: I moved to Porto.)"
+    against = '("I live in Leeds" is superseded: I moved to Porto.)'
     assert against in memory.context("Where does Ana live?").text
     assert against in memory.context("Where does Ana live?", compress=0.2).text
 

@@ -70,7 +70,7 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
     try:
         for key in metadata:
             if not isinstance(key, str) or not key:
-                raise TypeError(f"metadata key {key!r} is not a text, or empty")
+                raise TypeError(f"metadata key {key!r}; it must be a text that is not empty")
         text = _canonical(dict(metadata)) if metadata else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
