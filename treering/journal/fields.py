@@ -69,8 +69,10 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
         raise InputError(f"metadata is a {type(metadata).__name__}; give keys and values")
     try:
         for key in metadata:
-            if not isinstance(key, str) or not key:
-                raise TypeError(f"metadata key {key!r}; it must be a text that is not empty")
+            if not isinstance(key, str):
+                raise TypeError(f"key {key!r} is not a text")
+            if not key:
+                raise TypeError("metadata key '' is empty")
         text = _canonical(dict(metadata)) if metadata else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
