@@ -57,6 +57,8 @@ class Envelope:
     ) -> Envelope:
         """Checked values. Raises InputError."""
         metadata_json(metadata or {})
+        if metadata and "" in metadata:
+            raise InputError("metadata key '' is empty; no search could name it")
         return cls(
             kind=_kind(kind),
             at=None if at is None else parse_time(at, "at"),

@@ -71,8 +71,6 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
         for key in metadata:
             if not isinstance(key, str):
                 raise TypeError(f"key {key!r} is not a text")
-            if not key:
-                raise TypeError("metadata key '' is empty")
         text = _canonical(dict(metadata)) if metadata else "{}"
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
