@@ -17,5 +17,6 @@ def install(
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(entry_points)
     (folder / f"{module}.py").write_text(source)
-    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, module, sys)  # as it was, or gone, once the test has ended
+    del sys.modules[module]
     monkeypatch.syspath_prepend(str(folder))

@@ -313,7 +313,8 @@ class Memory:
         ``stats().outdated`` names it. What a language model made is only dropped if one is
         configured to make it again.
 
-        Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError.
+        Raises UnknownName; LLMNotConfigured, LLMError, EmbeddingError; JournalCorrupt naming
+        damaged entries, which keep the rows they have, once all others are done.
         """
         self._views.rebuild(views, progress)
         return self.stats()

@@ -116,6 +116,16 @@ def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
     assert "cosine" in result.stdout
 
 
+def test_a_context_without_room_for_anything_says_so(filled: Treering) -> None:
+    result = filled("context", "otter", "--budget", "1")
+    assert result.stdout.strip() == ""
+    assert "no passage fits 1 tokens; give a larger --budget" in result.stderr
+    unknown = filled("context", "otter", "--budget", "1", "--source", "nowhere")
+    assert "no passage fits" not in unknown.stderr
+    unsure = filled("context", "otter", "--budget", "500", "--min-confidence", "1")
+    assert "no passage fits" not in unsure.stderr
+
+
 def test_a_context_fits_its_budget_and_nothing_else_is_on_stdout(filled: Treering) -> None:
     result = filled("context", "otter", "--budget", "40")
     assert result.stdout.startswith("[1] ")

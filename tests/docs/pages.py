@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
@@ -51,6 +52,21 @@ class Command:
 
     line: str
     prints: str
+
+
+def examples(page: str, language: str) -> list[str]:
+    """The blocks of a page of the documentation that are in a language."""
+    return [block.text for block in blocks(DOCS / page) if block.language == language]
+
+
+def entry_points(page: str) -> str:
+    """What a page has for pyproject.toml as the ``entry_points.txt`` that is made of it."""
+    groups = tomllib.loads(examples(page, "toml")[0])["project"]["entry-points"]
+    sections = (
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in points.items())
+        for group, points in groups.items()
+    )
+    return "".join(sections)
 
 
 def blocks(page: Path) -> list[Block]:

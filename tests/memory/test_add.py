@@ -515,6 +515,10 @@ def test_a_picture_in_a_message_does_not_cost_the_conversation(memory: Memory) -
 
 
 def test_a_key_of_metadata_that_could_not_be_asked_for_is_refused(memory: Memory) -> None:
+    message = {"role": "user", "content": "A boat."}
+    for said in ({"metadata": {"": 1}}, {"": 1}):
+        with pytest.raises(InputError, match="metadata key '' is empty"):
+            memory.add([message | said])
     with pytest.raises(InputError, match="metadata key '' is empty"):
         memory.add("A boat.", metadata={"": 1})
     assert list(memory.entries()) == []

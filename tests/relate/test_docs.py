@@ -7,24 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import entry_points, examples
 from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
 
-
-def examples(language: str) -> list[str]:
-    page = blocks(DOCS / "how-to" / "relations.md")
-    return [block.text for block in page if block.language == language]
+PAGE = "how-to/relations.md"
 
 
 def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    relation, usage = examples("python")
-    [section] = examples("toml")
-    entry_point = section.strip().splitlines()[-1].replace('"', "")
-    install(monkeypatch, tmp_path, "weekdays", relation, f"[treering.relations]\n{entry_point}\n")
+    relation, usage = examples(PAGE, "python")
+    install(monkeypatch, tmp_path, "weekdays", relation, entry_points(PAGE))
     monkeypatch.chdir(tmp_path)
     exec(usage, {})
     assert capsys.readouterr().out == "True\n"

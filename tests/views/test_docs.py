@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import DOCS, blocks
+from tests.docs.pages import entry_points, examples
 from tests.plugins import install
 
-
-def examples(language: str) -> list[str]:
-    page = blocks(DOCS / "how-to" / "views.md")
-    return [block.text for block in page if block.language == language]
+PAGE = "how-to/views.md"
 
 
 def test_the_example_of_the_page_is_a_view_of_every_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    view, usage = examples("python")
-    [entry_point] = re.findall(r'^(\w+ = )"(.*)"$', examples("toml")[0], re.MULTILINE)
-    install(monkeypatch, tmp_path, "shouting", view, f"[treering.views]\n{''.join(entry_point)}\n")
+    view, usage = examples(PAGE, "python")
+    install(monkeypatch, tmp_path, "shouting", view, entry_points(PAGE))
     monkeypatch.chdir(tmp_path)
-    try:
-        exec(usage, {})
-    finally:
-        sys.modules.pop("shouting", None)
+    exec(usage, {})
     assert capsys.readouterr().out.split("\n") == ["it was shouted", "2", "()", ""]

@@ -233,7 +233,8 @@ class AsyncMemory:
         ``stats().outdated`` names it. What a language model made is only dropped if one is
         configured to make it again.
 
-        Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError.
+        Raises UnknownName; LLMNotConfigured, LLMError, EmbeddingError; JournalCorrupt naming
+        damaged entries, which keep the rows they have, once all others are done.
         """
         return await asyncio.to_thread(lambda: self._memory.rebuild(*views, progress=progress))
 

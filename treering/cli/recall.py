@@ -108,13 +108,13 @@ def context(
             **ranking.chosen(),
             **where.of(memory),
         )
-        is_there = bool(passages.passages) or bool(
+        too_small = not passages.passages and bool(
             memory.search(passages.query, k=1, **ranking.chosen(), **where.of(memory))
         )
     run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
         note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
-    elif not passages.passages and is_there:
+    elif too_small:
         note(f"no passage fits {passages.budget} tokens; give a larger --budget")
     shown = counted(len(passages.passages), "passage", "passages")
     note(f"{passages.tokens} of {passages.budget} tokens, {shown}")

@@ -56,9 +56,7 @@ class Envelope:
         pin: bool = False,
     ) -> Envelope:
         """Checked values. Raises InputError."""
-        metadata_json(metadata or {})
-        if metadata and "" in metadata:
-            raise InputError("metadata key '' is empty; no search could name it")
+        _metadata_json(metadata or {})
         return cls(
             kind=_kind(kind),
             at=None if at is None else parse_time(at, "at"),
@@ -138,6 +136,14 @@ def message_drafts(
         raise EmptyText(f"{origin or 'the list'} has no messages; give at least one")
 
 
+def _metadata_json(metadata: Mapping[str, JSON]) -> str:
+    """As ``metadata_json``, of what is given now. Imports keep what earlier versions took."""
+    text = metadata_json(metadata)
+    if "" in metadata:
+        raise InputError("metadata key '' is empty; no search could name it")
+    return text
+
+
 def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:
     role = checked_name(message.get("role"), f"{what}: role")
     if role and (meant := _misspelt(role)):
@@ -155,7 +161,7 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft
         speaker=name or envelope.speaker or role,
         role=role,
         session=checked_name(message.get("session", envelope.session), f"{what}: session"),
-        metadata=metadata_json({**envelope.metadata, **extra, **given}),
+        metadata=_metadata_json({**envelope.metadata, **extra, **given}),
         expires=envelope.expires,
         pinned=envelope.pinned,
     )

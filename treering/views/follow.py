@@ -251,8 +251,9 @@ class Follower:
             states = self._completed(writer, stored_states)
             for view in views:
                 is_new = view.name not in stored_states
-                preparing = prepared(writer, view, is_new) if view not in self._seen else None
-                with attributed(view), preparing or nullcontext():
+                is_seen = view in self._seen
+                preparing = nullcontext() if is_seen else prepared(writer, view, is_new)
+                with attributed(view), preparing:
                     state = states[view.name]
                     _store_of(writer, view, state, batch, derived[view.name], as_read)
 

@@ -218,10 +218,10 @@ def marks(reader: Reader, seqs: Sequence[int], until: int | None = None) -> dict
         rows = _whole(
             reader,
             _NEWER,
-            f"o.space = ? AND o.entry IN ({', '.join('?' * len(chunk))})"
+            f"o.entry IN ({', '.join('?' * len(chunk))})"
             " AND (CAST(? AS BIGINT) IS NULL OR coalesce(e.at, e.added) <= ?)"
             " ORDER BY coalesce(e.at, e.added), e.seq",
-            (reader.space, *chunk, until, until),
+            (*chunk, until, until),
         )
         for row in rows:  # the newest counts
             before, newer = mark_of.get(int(row[-1]), UNMARKED), _newer(row)
@@ -257,28 +257,28 @@ class Replacement:
     statement: Newer
 
 
-def replacements(reader: Reader, space: int) -> list[Replacement]:
+def replacements(reader: Reader) -> list[Replacement]:
     """What is superseded by what, in the order of the newer statements."""
-    return _replacements(reader, "o.space = ?", (space,))
+    return _replacements(reader)
 
 
-def verdicts(
-    reader: Reader, space: int, until: int, older: Sequence[int] | None = None
-) -> list[Replacement]:
+def verdicts(reader: Reader, until: int, older: Sequence[int] | None = None) -> list[Replacement]:
     """What models judged to be superseded, of all entries or some, by what was said until then."""
-    among, params = "o.space = ?", [space]
+    condition = " AND o.made_by <> ? AND coalesce(e.at, e.added) <= ?"
+    params: list[Value] = [RULE, until]
     if older is not None:
-        among += f" AND o.entry IN ({', '.join('?' * len(older))})"
+        condition += f" AND o.entry IN ({', '.join('?' * len(older))})"
         params += older
-    condition = f"{among} AND o.made_by <> ? AND coalesce(e.at, e.added) <= ?"
-    return _replacements(reader, condition, (*params, RULE, until))
+    return _replacements(reader, condition, params)
 
 
-def _replacements(reader: Reader, condition: str, params: Sequence[Value]) -> list[Replacement]:
+def _replacements(
+    reader: Reader, condition: str = "", params: Sequence[Value] = ()
+) -> list[Replacement]:
     rows = _whole(
         reader,
         f"{_NEWER}, o.subject, o.slot, o.made_by",
-        f"{condition} AND o.stale = 0 ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
+        f"o.stale = 0{condition} ORDER BY coalesce(e.at, e.added), o.newer, o.entry",
         params,
     )
     return [_replacement(row) for row in rows]

@@ -40,7 +40,7 @@ def replacements(reader: Reader, space: int, as_of: int) -> list[Replacement]:
         )
         for older, newer in by_rule
     ]
-    return decided + store.verdicts(reader, space, as_of)
+    return decided + store.verdicts(reader, as_of)
 
 
 def marks(reader: SpaceReader, seqs: Sequence[int], as_of: int) -> dict[int, Mark]:
@@ -54,7 +54,7 @@ def marks(reader: SpaceReader, seqs: Sequence[int], as_of: int) -> dict[int, Mar
     for older, newer in sorted(pairs, key=lambda pair: pair[1].order):  # the newest counts
         before = mark_of.get(older.entry, UNMARKED)
         mark_of[older.entry] = replace(before, superseded_by=_newer(older, newer, entry_of))
-    for verdict in store.verdicts(reader, reader.id, as_of, seqs):
+    for verdict in store.verdicts(reader, as_of, seqs):
         before = mark_of.get(verdict.older, UNMARKED)
         mark_of[verdict.older] = replace(before, superseded_by=verdict.statement)
     return {seq: mark for seq, mark in mark_of.items() if mark != UNMARKED}

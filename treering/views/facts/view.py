@@ -230,7 +230,7 @@ def _said(entry: Entry) -> datetime:
 def _replacements(reader: SpaceReader, as_of: int | None) -> list[Replacement]:
     """What is superseded by what, or was at a time; of two rows for one the last counts."""
     if as_of is None:
-        by_rules = store.replacements(reader, reader.id)
+        by_rules = store.replacements(reader)
     else:
         by_rules = then.replacements(reader, reader.id, as_of)
     return [*by_rules, *store.by_person(reader, as_of)]

@@ -22,7 +22,7 @@ from treering.records import Entry, Progress, Spent
 from treering.search.context import against, outdated
 from treering.search.marks import Mark, Quote
 from treering.search.own import Mode
-from treering.search.searcher import by_words_if_down, check_queries
+from treering.search.searcher import by_words_if_down, check_count, check_queries
 from treering.views.contract import Resources
 from treering.views.memos import changes, choose, due, search, store
 from treering.views.memos.choose import ModelChoice
@@ -116,8 +116,7 @@ class MemoView:
         Raises InputError, EmbeddingError; ModelMismatch if another process has changed the model.
         """
         check_queries([query])
-        if k < 1:
-            raise InputError(f"k is {k}; it must be at least 1")
+        check_count("k", k)
         self._erase_expired()  # before memos are embedded, and what is said is counted
         vectors = self._searcher.embedded([query], mode)
         if vectors is not None:

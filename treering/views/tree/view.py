@@ -23,7 +23,7 @@ from treering.search.own import Mode
 from treering.search.relations.contract import MISSING
 from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit
-from treering.search.searcher import check_choice, check_queries, known_until
+from treering.search.searcher import check_choice, check_count, check_queries, known_until
 from treering.views.contract import Resources
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import draw, store
@@ -333,8 +333,7 @@ class TreeView:
         level: Level,
     ) -> list[list[Hit]]:
         """As ``Memory.search_many`` for a level that has summaries."""
-        if k < 1:
-            raise InputError(f"k is {k}; it must be at least 1")
+        check_count("k", k)
         with self._ranked(queries, condition, mode, plan) as ranking:
             if ranking is not None:
                 return [node_hits(ranking, at, k, level) for at in range(len(queries))]

@@ -16,6 +16,7 @@ from treering.errors import EmptyText, InputError, UnknownName
 from treering.records import Why
 from treering.search.lexical import Lexical
 from treering.search.own import MODES, Mode, standardise
+from treering.search.searcher import check_choice, check_count
 from treering.search.terms import Terms, terms
 from treering.views.code.graph.calls import updated_calls
 from treering.views.code.graph.code_graph import Candidates, CodeGraph
@@ -326,10 +327,8 @@ class CodeIndex:
 def _check(query: str, k: int, mode: str) -> None:
     if not query.strip():
         raise EmptyText("the query is empty; say what the code is needed for")
-    if k < 1:
-        raise InputError(f"k is {k}; it must be at least 1")
-    if mode not in MODES:
-        raise InputError(f"mode is {mode!r}; it can be {', '.join(MODES)}")
+    check_count("k", k)
+    check_choice("mode", mode, MODES)
 
 
 _COMPOUND = re.compile(r"(?<!\w)\w*(?:_\w|[a-z][A-Z]|[A-Z]{2}[a-z])\w*")

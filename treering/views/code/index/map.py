@@ -12,6 +12,7 @@ from treering import forks
 from treering.arrays import Floats
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
+from treering.search.searcher import check_count
 from treering.views.code.graph.code_graph import Candidates
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.code_index import CodeIndex
@@ -50,8 +51,7 @@ def repository_map(
     ``focus`` gives files a share of the attention, such as those a conversation is about.
     Raises InputError for a budget below 1.
     """
-    if budget < 1:
-        raise InputError(f"budget is {budget}; it must be at least 1 token")
+    check_count("budget", budget, " token")
     ranked = central(index, focus)
     fits, too_many = 0, len(ranked) + 1
     while too_many - fits > 1:
