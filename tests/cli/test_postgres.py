@@ -50,7 +50,13 @@ def test_doctor_looks_at_it_and_makes_nothing(treering: Treering, url: str) -> N
 
 def test_a_password_is_in_nothing_that_a_command_says(treering: Treering, tmp_path: Path) -> None:
     url = f"postgresql://ana:swordfish@/life?host={tmp_path}"
-    for command in (["search", "x"], ["doctor"], ["doctor", "--json"], ["add", "y"], ["serve"]):
+    for command in (
+        ["search", "x"],
+        ["doctor"],
+        ["doctor", "--json"],
+        ["add", "y"],
+        ["serve", "--port", "0"],
+    ):
         result = treering(*command, "-m", url)
         assert result.exit_code != 0
         assert str(tmp_path) in result.output

@@ -20,6 +20,7 @@ from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
+from treering.views.tables import present
 
 log = logging.getLogger("treering")
 
@@ -35,18 +36,6 @@ CODE_WORDS = ("code_repository", "code_file", "code_relation")
 
 SPACE_WORDS = (*CODE_WORDS, "space", "serve_key")
 """The same of whole spaces, their names among it."""
-
-OWN_TABLES = frozenset(
-    (
-        *("space", "model", "source", "entry", "work", "spent", "fragment", "vector", "gone"),
-        *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
-        *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
-        *("fact_mark", "statement", "superseded", "unanswered", "view", "body", "label"),
-        *("term_list", "vector_data", "work_error", "storage", "intake", "intake_slice"),
-        *("serve_closed", "reply_shown", "supersession"),
-    )
-)
-"""Tables that no view of another package has; a file may be anybody's, and names what it likes."""
 
 _COUNTED = {
     "fragment": "fragments",
@@ -185,9 +174,8 @@ class Eraser:
         installed = {view.name for view in self._views}
         for name, state in progress.states(writer, writer.id).items():
             if name not in installed:
-                for table in state.tables:
-                    if table.isidentifier() and table not in OWN_TABLES:
-                        writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
+                for table in present(writer, state.tables):
+                    writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
                 progress.drop(writer, writer.id, name)
                 work.drop(writer, writer.id, rereading(name))
 
@@ -281,7 +269,7 @@ def _scrub(
             if removed
             else progress.foreign_tables(reader)
         )
-    foreign = sorted(table for table in others - OWN_TABLES if table.isidentifier())
+        foreign = sorted(present(reader, others))
     own = [*WORDS, *further, *(SPACE_WORDS if removed else ())]
     try:
         is_clean = database.scrub([*own, *foreign], patient=patient, wait_s=wait_s)

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence, Set
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treering.errors import JournalCorrupt, JournalError, TreeringError, ViewError
+from treering.errors import JournalCorrupt, JournalError, TreeringError
 from treering.journal import entries, work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.views import progress as places
 from treering.views.contract import View, attributed, is_foreign
 from treering.views.progress import ViewState
+from treering.views.tables import prepared, tables_of, warn_of_unnamed
 
 log = logging.getLogger("treering")
 
@@ -85,8 +86,8 @@ class Follower:
     def __init__(self, space: Space, views: Sequence[View]) -> None:
         self._space = space
         self._views = views
-        self._seen = set[View]()
-        """Views whose rows were stored here: what tables they make was looked at."""
+        self._seen = set[str]()
+        """The names of views whose rows were stored here: what tables they make was looked at."""
 
     def follow(
         self,
@@ -251,15 +252,17 @@ class Follower:
             states = self._completed(writer, stored_states)
             for view in views:
                 is_new = view.name not in stored_states
-                is_seen = view in self._seen
+                is_seen = view.name in self._seen and not is_new
                 preparing = nullcontext() if is_seen else prepared(writer, view, is_new)
                 with attributed(view), preparing:
                     state = states[view.name]
                     _store_of(writer, view, state, batch, derived[view.name], as_read)
+            if any(is_foreign(view) and view.name not in self._seen for view in views):
+                warn_of_unnamed(writer, self._views)
 
         try:
             self._space.change(store)
-            self._seen.update(views)
+            self._seen.update(view.name for view in views)
         except JournalError:
             raise
         except TreeringError as error:
@@ -268,35 +271,6 @@ class Follower:
                 return
             for view in views:
                 self._store([view], batch, derived, run)
-
-
-@contextmanager
-def prepared(writer: SpaceWriter, view: View, is_new: bool = True) -> Iterator[None]:
-    """Have a view that ``is_new`` to a space make its tables, which it may also do while rows are
-    stored.
-
-    Raises ViewError for a table that the view does not name: where the package of the view is
-    missing, erased text would stay in it.
-    """
-    if not is_foreign(view):  # the tables of treering's own views are in the schema
-        yield
-        return
-    before = {table.name for table in writer.tables()}
-    if is_new:
-        view.prepare(writer)
-    yield
-    there = {table.name: table.columns for table in writer.tables()}
-    if unnamed := sorted(there.keys() - before - set(view.tables)):
-        raise ViewError(
-            f"view {view.name!r} made {', '.join(unnamed)} and names {list(view.tables)} as its "
-            "`tables`; name all of them, so that what is forgotten leaves them where the package "
-            "of the view is not installed"
-        )
-    if bare := [name for name in view.tables if "space" not in there.get(name, ("space",))]:
-        raise ViewError(
-            f"{', '.join(bare)} of view {view.name!r} has no column `space`; each table of a view "
-            "needs one"
-        )
 
 
 def _store_of(
@@ -322,8 +296,7 @@ def _store_of(
     due = {s: e for s, e in batch.damaged.items() if s > state.read or s in queued}
     queue_damaged(writer, view, due)
     read = max(state.read, batch.last)
-    # A later release of the view's package may have further tables.
-    tables = view.tables if is_foreign(view) else ()
+    tables = tables_of(view, state)
     places.save(writer, writer.id, view.name, replace(state, read=read, tables=tables))
 
 

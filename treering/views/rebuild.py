@@ -13,8 +13,9 @@ from treering.journal.space import Space
 from treering.records import Progress
 from treering.views import progress as places
 from treering.views.contract import View
-from treering.views.follow import BATCH_ENTRIES, prepared, queue_damaged, read_sound
+from treering.views.follow import BATCH_ENTRIES, queue_damaged, read_sound
 from treering.views.progress import ViewState
+from treering.views.tables import prepared, tables_of
 
 
 def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
@@ -46,7 +47,8 @@ def _begin(space: Space, view: View) -> ViewState:
         if state.target != view.version or state.rebuilt == 0:
             with prepared(writer, view):
                 view.begin_rebuild(writer)
-            state = replace(state, target=view.version, rebuilt=0)
+            tables = tables_of(view, state)
+            state = replace(state, target=view.version, rebuilt=0, tables=tables)
             places.save(writer, writer.id, view.name, state)
         return state
 
