@@ -160,6 +160,24 @@ def test_what_else_an_entry_says_still_holds(memory: Memory) -> None:
     assert '("I live in Porto." is superseded since 2026-05-03: I moved to Oslo.)' in shown
 
 
+@pytest.mark.parametrize(
+    ("said", "of"),
+    [
+        ("I live in Berlin, but Berlin is loud.", None),  # which of both parts nobody can tell
+        ("I live in Paris, and parisians are proud.", "I live in Paris"),
+        ("I'm allergic to penicillin, and I live in Porto.", "I live in Porto."),
+    ],
+)
+def test_the_part_of_a_sentence_that_is_superseded_is_the_one_that_gives_the_value(
+    memory: Memory, said: str, of: str | None
+) -> None:
+    [older] = memory.add(said, speaker="Ana", kind="chat", at="2025-01-10").ids
+    memory.add("I moved to Oslo.", speaker="Ana", kind="chat", at="2026-05-03")
+    [hit] = [hit for hit in memory.search("home of Ana") if hit.entry_id == older]
+    assert hit.superseded_by is not None
+    assert hit.superseded_by.of == of
+
+
 def test_what_a_person_does_to_memos_is_no_testimony(open_memory: Open) -> None:
     reply = '[{"topic": "home", "summary": "Ana lives in Oslo.", "start": 1, "end": %d}]'
     memory = open_memory(llm=ScriptedLLM([reply % 9]))

@@ -20,6 +20,8 @@ from treering.errors import (
     ModelMismatch,
     UnknownName,
 )
+from treering.journal import entries
+from treering.journal.contract import Reader
 from treering.records import Stats
 
 CHAT = [{"role": "user", "content": f"Porto {n} river"} for n in range(10)]
@@ -365,3 +367,23 @@ def test_entries_are_indexed_in_batches_of_so_many_bytes(
         memory.settle(progress=lambda done, total: told.append((done, total)))
         assert [done for done, total in told if total == len(lengths)] == [2, 3, 4, 6]
         assert memory.stats().pending == {}
+
+
+def test_of_long_texts_few_are_read_for_their_lengths(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    real = entries._text_bytes
+
+    def text_bytes(reader: Reader, seqs: Sequence[int]) -> dict[int, int]:
+        read.extend(seqs)
+        return real(reader, seqs)
+
+    monkeypatch.setattr("treering.views.follow.BATCH_BYTES", 1_000)
+    monkeypatch.setattr(entries, "_text_bytes", text_bytes)
+    with open_memory() as memory:
+        with pytest.MonkeyPatch.context() as paused:
+            paused.setattr(memory._views, "build", lambda *_, **__: None)
+            memory.add([{"role": "user", "content": f"{n} " * 300} for n in range(40)])
+        memory.settle()
+    assert len(read) <= 2 * 40

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -221,6 +222,36 @@ def test_of_the_best_text_that_does_not_fit_what_answers_is_shown_before_others(
     [hit] = passage.hits
     assert LONG[hit.start : hit.end] == hit.text
     assert ("Guests may use" in context.text) == whole
+
+
+def test_what_stands_behind_a_text_that_was_cut_is_a_passage_of_its_own(memory: Memory) -> None:
+    filler = " ".join(f"Number {n} talks about gardening, hedges and lawns." for n in range(16))
+    first = f"You may take the ferry to Porto on any weekday. {filler} But never in a storm: no."
+    memory.add(f"{first}\n\nThe ferry to Porto is safe.", source="trip.md")
+    for budget in range(30, 90):
+        context = memory.context("take the ferry weekday Porto", budget=budget)
+        for passage in context.passages:
+            hits = sorted(passage.hits, key=lambda hit: hit.start)
+            for before, after in pairwise(hits):
+                assert after.start <= before.end + len("\n\n"), (budget, passage.text)
+    assert "The ferry to Porto is safe." in memory.context("ferry Porto", budget=130).text
+
+
+def test_a_long_text_is_not_counted_again_and_again_for_its_best_sentences(
+    memory: Memory,
+) -> None:
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return estimate_tokens(text)
+
+    memory.configure(fragment="300000 characters")
+    report = " ".join(f"Line {n} of the long report tells of valves." for n in range(2_000))
+    memory.add(report, source="report.md")
+    context = memory.context("valves of the long report", budget=500, count_tokens=count)
+    assert context.passages
+    assert sum(counted) < 3 * len(report)
 
 
 def test_a_text_that_says_no_word_of_the_question_is_shown_from_its_beginning(

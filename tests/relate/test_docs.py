@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,8 @@ from tests.docs.pages import entry_points, examples
 from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
+from treering.search.relations.contract import Items, NullOperator
+from treering.search.relations.defaults import Weighted
 
 PAGE = "how-to/relations.md"
 
@@ -28,11 +32,50 @@ def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
         operator = memory._views.plan(["weekday"], None)["chat"][0].relation.bind(
             memory._views.searcher.snapshot().items  # type: ignore[union-attr]
         )
+        again = memory._views.plan([Weighted(sys.modules["weekdays"].SameWeekday(), 0.5)], None)
+        [chosen], [named] = again["chat"], memory._views.plan(["weekday"], None)["chat"]
+        assert named.relation == chosen.relation, "their operator is kept"
     assert hits["The tenor was ill."].why.terms["weekday"] > 0
     same = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=np.float32)
     scores = np.array([[3, 1], [5, 2], [7, 4]], dtype=np.float32)
     np.testing.assert_allclose(operator.propagate(scores), same @ scores)
     np.testing.assert_allclose(operator.mass(), same.sum(axis=1))
+
+
+def test_the_relation_of_an_entry_point_is_one_whatever_it_says_of_equality(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Memory
+) -> None:
+    source = """
+from treering.search.relations.contract import NullOperator
+
+BOUND = []
+
+class Odd:
+    name = "odd"
+
+    def bind(self, items):
+        BOUND.append(len(items.document))
+        return NullOperator(len(items.document))
+"""
+    points = "[treering.relations]\nodd = odd_relation:Odd\n"
+    install(monkeypatch, tmp_path, "odd_relation", source, points)
+    memory.add("A boat.")
+    for _ in range(3):
+        memory.search("boat", relations=["odd"])
+    assert sys.modules["odd_relation"].BOUND == [1]
+
+
+def test_a_relation_without_a_hash_is_refused(memory: Memory) -> None:
+    @dataclass
+    class Weekday:
+        name: str = "weekday"
+
+        def bind(self, items: Items) -> NullOperator:
+            return NullOperator(len(items.document))
+
+    memory.add("A boat.")
+    with pytest.raises(InputError, match="'weekday' has no hash, by which its operator is kept"):
+        memory.search("boat", relations=[Weekday()])
 
 
 def test_what_is_no_relation_is_told_what_it_lacks(memory: Memory) -> None:

@@ -233,6 +233,21 @@ def test_a_row_more_leaves_what_wide_terms_give_where_it_is() -> None:
         assert changed._columns[0] is index._columns[0]
 
 
+def test_equal_texts_score_equally_early_and_late() -> None:
+    rng = np.random.default_rng(0)
+    size = parallel.WORTHWHILE + 1_000
+    widths = [0.3, 0.3, 0.3, 0.3, 0.3, 0.02]
+    counts = rng.integers(1, 4, (size, 6)) * (rng.random((size, 6)) < widths)
+    index = grown(Lexical(), counts)
+    asked = query_of([0, 1, 2, 3, 5])
+    index.score(asked)
+    later = grown(index, counts[:200])
+    scores = later.score(asked)
+    np.testing.assert_array_equal(scores[size:], scores[:200])
+    at_once = grown(Lexical(), np.concatenate([counts, counts[:200]]))
+    np.testing.assert_array_equal(scores, at_once.score(asked))
+
+
 def test_many_runs_are_looked_through_by_a_directory_and_score_the_same() -> None:
     rng = np.random.default_rng(0)
     rows = SEALED // 60 + 1
@@ -253,7 +268,7 @@ def test_many_runs_are_looked_through_by_a_directory_and_score_the_same() -> Non
         (index.shrunk(np.arange(0, len(counts), 50)), np.delete(counts, slice(0, None, 50), 0)),
     ):
         at_once = grown(Lexical(), left)
-        np.testing.assert_allclose(changed.score(asked), at_once.score(asked), rtol=1e-5)
+        np.testing.assert_array_equal(changed.score(asked), at_once.score(asked))
         assert changed.rarity([3, 500]) == at_once.rarity([3, 500])
         assert changed._directory is index._directory
     assert found.any()

@@ -411,21 +411,28 @@ def endings(reader: Reader, seqs: Collection[int], size: int) -> dict[int, str]:
 
 def within(reader: Reader, seqs: Sequence[int], size: int) -> list[int]:
     """The first of some entries, as many as have ``size`` bytes of text together; one at least."""
-    if len(seqs) < 2:
-        return list(seqs)
+    total, first = 0, list[int]()
+    page = list(seqs[:1])
+    while page:
+        sizes = _text_bytes(reader, page) if len(seqs) > 1 else {}
+        for seq in page:
+            total += sizes.get(seq, 0)
+            if first and total > size:
+                return first
+            first.append(seq)
+        # The database reads a text to know its length: of no more than twice what is taken.
+        page = list(seqs[len(first) : 2 * len(first)])
+    return first
+
+
+def _text_bytes(reader: Reader, seqs: Sequence[int]) -> dict[int, int]:
+    """The bytes of the texts of entries, by sequence number."""
     rows = reader.rows(
         "SELECT e.seq, length(CAST(b.text AS BLOB)) FROM entry e JOIN body b ON b.id = e.body"
         " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
         (reader.space, json.dumps(list(seqs))),
     )
-    size_of = {int(row[0]): int(row[1]) for row in rows}
-    total, first = 0, list[int]()
-    for seq in seqs:
-        total += size_of.get(seq, 0)
-        if first and total > size:
-            break
-        first.append(seq)
-    return first
+    return {int(row[0]): int(row[1]) for row in rows}
 
 
 def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:

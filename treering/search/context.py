@@ -37,6 +37,7 @@ class Candidate:
     rank: int  # its place among the fragments of its source
     session: int  # the code of its session, which was named or cut at silences
     vector: Floats
+    is_cut: tuple[bool, bool] = (False, False)  # at its beginning, and at its end
 
 
 @dataclass(slots=True)
@@ -59,7 +60,11 @@ class _PassageRun:
             return False
         if (last.hit.source, last.session) != (candidate.hit.source, candidate.session):
             return False
-        return candidate.rank == last.rank + 1 or _overlap(last.hit, candidate.hit)
+        if _overlap(last.hit, candidate.hit):
+            return True
+        # Behind a fragment that was cut something is missing: a gap that nobody would see.
+        is_whole = not last.is_cut[1] and not candidate.is_cut[0]
+        return candidate.rank == last.rank + 1 and is_whole
 
 
 def _overlap(before: Hit, after: Hit) -> bool:
@@ -139,6 +144,7 @@ def _stretch(
     parts = spans(hit.text, size)
     asked = _terms_of(query)
     words = [asked & _terms_of(hit.text[start:stop]) for start, stop in parts]
+    every = len(frozenset[int]().union(*words))
 
     def cut(first: int, stop: int) -> Candidate:
         begin, end = parts[first][0], parts[stop - 1][1]
@@ -146,17 +152,32 @@ def _stretch(
         return replace(
             candidate,
             hit=replace(hit, text=text, start=hit.start + begin, end=hit.start + end),
+            is_cut=(first > 0, stop < len(parts)),
         )
 
-    most, best, stop = -1, list[Candidate](), 0
+    most, best, stop = -1, (0, 0), 0
     for first in range(len(parts)):
+        if most == every:
+            break
+        if first and not words[first]:
+            continue  # what begins behind it says as much
         stop = max(stop, first)
         while stop < len(parts) and _tokens([cut(first, stop + 1)], count) <= budget:
             stop += 1
         said = len(frozenset[int]().union(*words[first:stop]))
         if stop > first and said > most:
-            most, best = said, [cut(first, stop)]
-    return max(most, 0), best
+            most, best = said, (first, stop)
+    if most > 0:
+        best = _around(words, *best)
+    return max(most, 0), [cut(*best)] if most >= 0 else []
+
+
+def _around(words: Sequence[frozenset[int]], first: int, stop: int) -> tuple[int, int]:
+    """Of pieces in a row those from the first with a word to the last, and one on either side: room
+    for more is better left to other texts.
+    """
+    telling = [place for place in range(first, stop) if words[place]]
+    return max(first, telling[0] - 1), min(stop, telling[-1] + 2)
 
 
 def _terms_of(text: str) -> frozenset[int]:

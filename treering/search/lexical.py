@@ -139,7 +139,7 @@ class Lexical:
         result._runs = tuple(merged([*self._runs, run]))
         result._lengths = self._lengths.extended(lengths, self._end.acquire(False))
         result._total = self._total + int(lengths.sum())
-        result._gone = self._gone
+        result._gone, result._gone_terms = self._gone, self._gone_terms
         result._keep(self)
         if self._is_gone is not None:
             more = np.zeros(len(lengths), dtype=np.bool_)
@@ -285,7 +285,9 @@ class Lexical:
         norms = self._norms()
         for slots, counts in _in_pieces(postings, low, high) if low < high else ():
             # A row occurs once in the postings of a term, so += loses nothing.
-            scores[slots] += _weights(counts, norms[slots], idf)
+            weights = _weights(counts, norms[slots])
+            weights *= idf
+            scores[slots] += weights
 
     def _new_columns(
         self, looked_up: Mapping[int, TermPostings], columns: Mapping[int, Floats]
@@ -333,7 +335,9 @@ class Lexical:
         gone = self._gone_terms
         if gone is None:
             every = [run.gone for run in self._runs if len(run.gone)]
-            gone = np.sort(np.concatenate(every)) if every else np.zeros(0, dtype=np.uint32)
+            # Each is sorted, which a stable sort finds: it only merges them.
+            gone = np.concatenate(every or [np.zeros(0, dtype=np.uint32)])
+            gone.sort(kind="stable")
             self._gone_terms = gone
         return np.asarray(gone.searchsorted(terms, "right") - gone.searchsorted(terms))
 
@@ -509,11 +513,15 @@ def _add_times(scores: Floats, column: Floats, idf: np.float32) -> None:
         scores[piece] += column[piece] * idf
 
 
-def _weights(counts: NDArray[np.uint16], norm: Floats, idf: np.float32) -> Floats:
-    """What a term gives rows that hold it so often, by the formula of BM25; ``norm`` changes."""
+def _weights(counts: NDArray[np.uint16], norm: Floats) -> Floats:
+    """What a term of an idf of 1 gives rows that hold it so often, by the formula of BM25; ``norm``
+    changes.
+
+    Also where the idf is known: equal texts get equal scores, whether a column gives them or not.
+    """
     weights = counts.astype(np.float32)
     norm += weights
-    weights *= idf * np.float32(K1 + 1)
+    weights *= np.float32(K1 + 1)
     weights /= norm
     return weights
 

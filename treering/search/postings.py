@@ -21,7 +21,9 @@ SEALED: Final = 1 << 17
 MAX_COUNT: Final = np.iinfo(np.uint16).max
 
 UNLISTED: Final = 8
-"""Sealed runs that are looked through one by one, before a directory is made of all."""
+UNLISTED_SHARE: Final = 8
+"""Sealed runs that are looked through one by one, before a directory is made of all: so many, or
+one of so many that are listed."""
 
 Slots = NDArray[np.int32]
 
@@ -159,7 +161,8 @@ def listed(runs: Sequence[PostingRun], before: RunDirectory | None) -> RunDirect
     """
     known = before if before is not None and before.is_of(runs) else None
     sealed = sum(1 for _ in takewhile(lambda run: len(run.rows) > SEALED, runs))
-    if sealed - (0 if known is None else len(known)) < UNLISTED:
+    listed_runs = 0 if known is None else len(known)
+    if sealed - listed_runs < max(UNLISTED, listed_runs // UNLISTED_SHARE):
         return known
     return RunDirectory(runs[:sealed])
 

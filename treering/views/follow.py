@@ -52,7 +52,8 @@ class _Batch:
     """Entries to read: new ones up to ``last``, and ``again`` those that views read once more.
 
     ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
-    and ``states`` is where every view stood, when the batch was read.
+    and ``states`` is where every view stood, when the batch was read. ``is_cut`` says that more
+    were due, whose texts are too long together.
     """
 
     entries: Mapping[int, Entry]
@@ -61,6 +62,7 @@ class _Batch:
     last: int
     again: Mapping[str, frozenset[int]]
     states: Mapping[str, ViewState]
+    is_cut: bool
 
     def of(self, view: View) -> dict[int, Entry]:
         """The entries of the batch that one view has not read."""
@@ -157,7 +159,7 @@ class Follower:
         derived = self._derived(batch, run)
         views = [view for view in self._views if view.name in derived]
         self._store(views, batch, derived, run)
-        is_quick = time.monotonic() - began < QUICK_S
+        is_quick = time.monotonic() - began < QUICK_S and not batch.is_cut
         run.size = min(2 * run.size, MOST_ENTRIES) if is_quick else BATCH_ENTRIES
 
     def _behind(self) -> int:
@@ -185,7 +187,9 @@ class Follower:
         last = fresh[-1] if fresh else read
         # A view that is new to the space is noted, though there may be nothing to read for it now.
         is_new = any(view.name not in stored_states for view in views)
-        return _Batch(sound, digests, damaged, last, again, states) if seqs or is_new else None
+        if not seqs and not is_new:
+            return None
+        return _Batch(sound, digests, damaged, last, again, states, len(seqs) < len(due))
 
     def _queued(self, reader: SpaceReader, view: View, run: _Run) -> frozenset[int]:
         """Entries that a view is to read again; the damaged ones once in a run that retries."""

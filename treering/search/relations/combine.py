@@ -111,6 +111,11 @@ def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
                 f"{taken[0]!r} is a term of the own score; give the relation another name"
             )
         for choice in choices:
+            if type(choice.relation).__hash__ is None:
+                raise InputError(
+                    f"relation {choice.relation.name!r} has no hash, by which its operator is kept;"
+                    " make it a frozen dataclass, or leave out its __eq__"
+                )
             if not 0 <= choice.alpha < inf:
                 raise InputError(
                     f"alpha of {choice.relation.name} is {choice.alpha}; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
@@ -64,7 +65,15 @@ def relation(name: str, others: Sequence[str] = ()) -> Relation:
         if name not in points.names:
             names = sorted({*BUILT_IN, *others, *points.names})
             raise UnknownName(f"no relation {name!r}; there are {', '.join(names)}")
-        factory = points[name].load()
+        return _only(points[name].load())
+    return factory()
+
+
+@cache
+def _only(factory: RelationFactory) -> Relation:
+    """The one relation of a package's factory: an operator is kept for a relation and its equals,
+    and who writes a relation may not have said what is equal to it.
+    """
     return factory()
 
 

@@ -417,11 +417,15 @@ def _newer(row: Row) -> Newer:
 
 
 def clause_with(sentence: str, value: str) -> str:
-    """The part of a sentence that gives a value, where it says other things, too."""
+    """The part of a sentence that gives a value, where it says other things, too.
+
+    The sentence, where two parts name the value: "I live in Oslo, but Oslo is loud."
+    """
     if not value or len(clauses(sentence)) < 2:
         return sentence
-    parts = [part for part in _JOINT.split(sentence) if value.casefold() in part.casefold()]
-    return min(parts, key=len, default=sentence)
+    whole = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE)
+    parts = [part for part in _JOINT.split(sentence) if whole.search(part)]
+    return parts[0] if len(parts) == 1 else sentence
 
 
 def short(text: str) -> str:

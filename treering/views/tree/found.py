@@ -88,7 +88,8 @@ def mixed_context(
     tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
     words = {row: _words(texts) for row, texts in shown.items()}
     best = next(iter(relevant))
-    part = _words(excerpt(query, shown[best][0], budget, count))
+    is_whole = tokens[best] <= budget
+    part = words[best] if is_whole else _words(excerpt(query, shown[best][0], budget, count))
     least = relevant[best] * share(words[best], part)
     taken = cover(candidates(relevant, above, tokens, words), budget, least)
     if all(row < wide.texts for row in taken):
