@@ -225,9 +225,10 @@ def test_of_the_best_text_that_does_not_fit_what_answers_is_shown_before_others(
 
 
 def test_what_stands_behind_a_text_that_was_cut_is_a_passage_of_its_own(memory: Memory) -> None:
-    filler = " ".join(f"Number {n} talks about gardening, hedges and lawns." for n in range(16))
-    first = f"You may take the ferry to Porto on any weekday. {filler} But never in a storm: no."
+    filler = " ".join(f"Number {n} talks of gardening and hedges and lawns." for n in range(18))
+    first = f"You may take the ferry to Porto on any weekday. {filler} But never in a storm."
     memory.add(f"{first}\n\nThe ferry to Porto is safe.", source="trip.md")
+    assert len(memory.search("ferry Porto")) == 2
     for budget in range(30, 90):
         context = memory.context("take the ferry weekday Porto", budget=budget)
         for passage in context.passages:
