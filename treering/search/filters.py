@@ -27,6 +27,9 @@ MOST_LOOKED_AT: Final = 16_384
 """Of so many of the best rows the database is asked whether they meet a filter, a part after the
 other, before it is asked of all rows."""
 
+RANKED: Final = (1_024, 8_192, MOST_LOOKED_AT)
+"""So many of the best rows are ranked for it."""
+
 SLACK: Final = 4  # how many times as frequent what meets a filter may be as it seems
 TELLING: Final = 1_024
 """Of fewer rows it does not show how frequent it is: by chance none of 256 meets a filter that one
@@ -110,12 +113,14 @@ class RowFilter:
         them; None if they are hard to find.
         """
         scores = ranking.scores[:, query]
-        rows = top_rows(scores, MOST_LOOKED_AT, self.mask)
-        is_all = len(rows) < MOST_LOOKED_AT
+        depth, rows = 0, np.zeros(0, dtype=np.int64)
         allowed = np.zeros(len(self.snapshot), dtype=np.bool_)
         for start, stop in pairwise((0, *LOOKED_AT, MOST_LOOKED_AT)):
+            if stop > depth:  # a few are found without sorting all, and mostly they are enough
+                depth = next(deep for deep in RANKED if deep >= stop)
+                rows = top_rows(scores, depth, self.mask)
             allowed[self._met(rows[start:stop])] = True
-            if is_all and stop >= len(rows):
+            if len(rows) < depth and stop >= len(rows):
                 return allowed
             met = rows[:stop][allowed[rows[:stop]]]
             # Rows further down come after these, whatever they meet, if scores are not so far off.

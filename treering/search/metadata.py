@@ -26,8 +26,8 @@ searches chooses the keys."""
 LEAST_READ: Final = 2_048
 """Rows whose values are read at once without anybody noticing."""
 
-SHARE_READ: Final = 4
-"""Of a larger space one row in 2⁴ is read at once: that takes about as long as a search."""
+SHARE_READ: Final = 5
+"""Of a larger space one row in 2⁵ is read at once: that takes about as long as a search."""
 
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
