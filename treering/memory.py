@@ -30,7 +30,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger, listing, sources, supersession
+from treering.journal import check, entries, indexes, ledger, listing, sources, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -77,7 +77,7 @@ from treering.search.searcher import (
 )
 from treering.views.code.parse.cuts import Unit
 from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
-from treering.views.erase import matching, retry
+from treering.views.erase import matching, refuse_hidden, retry
 from treering.views.facts.view import FactView
 from treering.views.memos.choose import NotoPlace
 from treering.views.memos.view import MemoView
@@ -587,7 +587,8 @@ class Memory:
         It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
 
         Raises UnknownName when one of the ids is not there or nothing matches, and InputError
-        without any condition; nothing is erased then.
+        without any condition; JournalCorrupt if a damaged index hides entries that may match.
+        Nothing is erased then.
         """
         condition = to_filter(where)
         if condition.as_of is not None:
@@ -597,6 +598,8 @@ class Memory:
         self._intake.recover_if_possible()  # what was cut short must not come back afterwards
         try:
             with self._reading() as reader:
+                if reader.id and not entry_ids:
+                    refuse_hidden(reader, condition)
                 seqs = matching(reader, entry_ids, condition) if reader.id else []
             if not seqs:
                 raise UnknownName(
@@ -722,7 +725,8 @@ class Memory:
     def export(self) -> Iterator[str]:
         """The space as lines of JSON, without line ends: a header, then one entry a line.
 
-        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
+        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read;
+        also if an index is damaged, and hides entries.
         """
         self._views.erase_expired()
         with self._reading() as reader:
@@ -737,6 +741,8 @@ class Memory:
         yield from (exchange.superseded_line(*pair) for pair in superseded)
         if damaged:
             raise exchange.incomplete(damaged)
+        with self._reading() as reader:
+            indexes.refuse_incomplete(reader)
 
     def import_(
         self,

@@ -17,6 +17,7 @@ from tests.journal.conftest import OpenDatabase
 from treering.errors import JournalCorrupt, JournalError, JournalFull
 from treering.journal import scrub
 from treering.journal.contract import Database, Reader, Writer
+from treering.journal.sqlite import MOST_FREE, SqliteDatabase
 
 TIMEOUT_S = 30.0
 of_sqlite = pytest.mark.parametrize("open_database", ["sqlite"], indirect=True)
@@ -360,10 +361,8 @@ def test_rows_may_be_dropped_after_the_database_was_closed(database: Database) -
 
 
 @of_sqlite
-def test_connections_of_threads_that_ended_are_closed(
-    database: Database,
-) -> None:
-    """A server with a thread a request would run out of file handles."""
+def test_threads_take_the_connections_that_are_free(database: Database) -> None:
+    """A server with a thread a request would open a connection a request."""
 
     def in_a_thread() -> None:
         thread = threading.Thread(target=stored, args=(database,))
@@ -374,7 +373,27 @@ def test_connections_of_threads_that_ended_are_closed(
     before = _open_files(database)
     for _ in range(20):
         in_a_thread()
-    assert _open_files(database) <= before + 3
+    assert _open_files(database) == before
+
+
+@of_sqlite
+def test_of_many_connections_few_are_kept(database: Database) -> None:
+    size = MOST_FREE + 4
+    all_inside = threading.Barrier(size)
+
+    def read() -> None:
+        with database.read() as reader:
+            all_inside.wait(TIMEOUT_S)
+            reader.row("SELECT 1")
+
+    threads = [threading.Thread(target=read) for _ in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert isinstance(database, SqliteDatabase)
+    assert len(database._free) == MOST_FREE
+    assert stored(database) == []
 
 
 def _open_files(database: Database) -> int:

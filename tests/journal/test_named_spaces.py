@@ -53,7 +53,7 @@ SPACE_READ: Final = {"removal.finish", "store._mentioning"}
 _LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
 _TABLE: Final = re.compile(
     r"\b(?P<verb>FROM|JOIN|INTO|UPDATE)\s+\"?(?P<table>\w+)\"?(?:\s+(?:AS\s+)?(?P<alias>"
-    r"(?!(?:ON|WHERE|SET|JOIN|LEFT|ORDER|GROUP|UNION|LIMIT|CROSS|VALUES|SELECT|AND|FOR)\b)\w+))?"
+    r"(?!(?:ON|WHERE|SET|JOIN|LEFT|ORDER|GROUP|UNION|LIMIT|CROSS|VALUES|SELECT|AND|FOR|INDEXED)\b)\w+))?"
 )
 _GROUNDED: Final = re.compile(r"\bspace(?: = (?:%s|\?|\d+|…)| IN \()|(?:%s|\?) = \w+\.space\b")
 

@@ -488,7 +488,8 @@ class AsyncMemory:
         It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
 
         Raises UnknownName when one of the ids is not there or nothing matches, and InputError
-        without any condition; nothing is erased then.
+        without any condition; JournalCorrupt if a damaged index hides entries that may match.
+        Nothing is erased then.
         """
         return await asyncio.to_thread(
             lambda: self._memory.forget(*entry_ids, replies=replies, **where)
@@ -603,7 +604,8 @@ class AsyncMemory:
     def export(self) -> AsyncIterator[str]:
         """The space as lines of JSON, without line ends: a header, then one entry a line.
 
-        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read.
+        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read;
+        also if an index is damaged, and hides entries.
         """
         return paged(self._memory.export())
 

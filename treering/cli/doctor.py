@@ -53,14 +53,21 @@ def doctor(
         bool,
         typer.Option("--secrets", help="Look for keys, passwords and private passages instead."),
     ] = False,
+    reindex: Annotated[
+        bool,
+        typer.Option("--reindex", help="First make all indexes of the file anew from its tables."),
+    ] = False,
 ) -> None:
     """Check the file, the disk, pending work and the models; exit 6 if something is broken.
 
     A language model is called once if one is configured, and an embedding model once. With
-    --secrets the entries of the space are read for what should not be in them; none is shown.
+    --secrets the entries of the space are read for what should not be in them; none is shown. A
+    damaged index hides entries: --reindex brings them back.
     """
     if run.is_served:
         raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
+    if reindex:
+        _reindex(run)
     findings = []
     checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
     for check in checks:
@@ -78,6 +85,13 @@ def doctor(
     if not sound:
         note("see the lines marked fail" if secrets else _BROKEN)
         raise typer.Exit(FOUND)
+
+
+def _reindex(run: Run) -> None:
+    if not run.is_there:
+        raise InputError(f"there is no memory at {run.place}, so no index to make anew")
+    with _database(run) as database:
+        database.reindex()
 
 
 def _guarded(check: Callable[[Run], Iterator[Checkup]], run: Run) -> Iterator[Checkup]:
@@ -125,12 +139,15 @@ def _file(run: Run) -> Iterator[Checkup]:
         yield Checkup("file", "warn", f"no memory at {run.place} yet; `treering add` makes one")
         return
     from treering.journal import check
+    from treering.journal.indexes import HELP
 
     with _database(run) as database, run.out.progress("reading entries") as progress:
         problems = check.problems(database, progress)
         size = database.size()
     for problem in problems:
         hint = "" if "restore a copy" in problem.lower() else "; restore a copy or import an export"
+        if "index" in problem:
+            hint = f"; {HELP}"
         yield Checkup("file", "fail", f"{problem}{hint}")
     if not problems:
         yield Checkup("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")

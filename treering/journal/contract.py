@@ -251,6 +251,10 @@ class Database(Protocol):
         """Problems found by an integrity check; empty if there are none."""
         ...
 
+    def reindex(self) -> None:
+        """Make all indexes anew from the tables."""
+        ...
+
     def close(self) -> None:
         """Close every connection; a second call does nothing."""
         ...

@@ -5,6 +5,7 @@ Metadata is stored as JSON text, and every engine has functions of its own to lo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 Param = str | int | float
@@ -24,6 +25,13 @@ class Dialect(Protocol):
 
         A heap is a table whose rows a file overwrites in place. Its rows have no space there: the
         number alone tells them apart, and the condition always holds.
+        """
+        ...
+
+    @property
+    def entry_indexes(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Indexes that each lead to all entries of a space, and to all of a source, by which one
+        can be checked against the other. None of an engine that checks its own.
         """
         ...
 
@@ -69,6 +77,10 @@ class SqliteDialect:
 
     unlocked = ""
     in_heap_of_space = "? IS NOT NULL"
+    entry_indexes = (
+        ("entry_by_space", "sqlite_autoindex_entry_1"),  # the latter of UNIQUE (space, id)
+        ("entry_by_position", "sqlite_autoindex_entry_2"),  # the latter of UNIQUE (source, digest)
+    )
 
     # Equality is that of JSON texts: type and value must agree, since 1 is not true.
     _EQUALS: Final = (

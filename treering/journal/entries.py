@@ -277,7 +277,7 @@ def matching(
     reader: Reader, space: int, condition: Filter, seqs: Collection[int] | None = None
 ) -> Iterator[int]:
     """The sequence numbers of the entries that meet a filter: of ``seqs``, or of all."""
-    where, params = compile_filter(condition, reader.dialect)
+    where, params = compile_filter(condition, reader.dialect, space)
     if seqs is not None:
         where += " AND e.seq IN (SELECT value FROM json_each(?))"
         params = [*params, json.dumps(list(seqs))]
@@ -548,8 +548,13 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
     )
 
 
-def compile_filter(condition: Filter, dialect: Dialect) -> tuple[str, list[Value]]:
+def compile_filter(
+    condition: Filter, dialect: Dialect, space: int | None = None
+) -> tuple[str, list[Value]]:
     """A filter as SQL conditions on the tables of ``stored.FROM``, each starting with AND.
+
+    With a ``space`` the entries of a source are looked up by its number. Without one entries are
+    looked at one after the other, in which order a page of them is found without sorting.
 
     Raises FilterError for a condition that cannot mean anything.
     """
@@ -572,7 +577,11 @@ def compile_filter(condition: Filter, dialect: Dialect) -> tuple[str, list[Value
         (clause, [value]) for clause, value in columns if value is not None
     ]
     if condition.source is not None:
-        clauses.append(source_clause(condition.source))
+        clause, params = source_clause(condition.source)
+        if space is not None:
+            clause = f"e.source IN (SELECT s.id FROM source s WHERE s.space = ? AND {clause})"
+            params = [space, *params]
+        clauses.append((clause, params))
     clauses += [metadata_clause(dialect, key, value) for key, value in condition.metadata.items()]
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))

@@ -47,6 +47,8 @@ PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quar
 CONNECT_PAUSE_S = 0.005
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
 _LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
+MOST_FREE = 8
+"""Connections that are kept for whoever needs one next: opening one takes longer than a read."""
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
 _TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
@@ -197,10 +199,10 @@ class SqliteDatabase:
         # Threads connect later, from whatever folder is the current one then.
         self._given = path.absolute()
         self._file = Path(os.path.realpath(self._given))
-        self._local = threading.local()
-        self._connections: dict[threading.Thread, sqlite3.Connection] = {}
-        self._idle = threading.Condition()  # protects _connections, _closed and _inside
-        self._inside: dict[int, int] = {}  # transactions under way, by thread
+        self._idle = threading.Condition()  # protects what follows
+        self._free: list[sqlite3.Connection] = []
+        self._taken: dict[threading.Thread, sqlite3.Connection] = {}
+        self._inside: dict[threading.Thread, int] = {}  # transactions under way
         self._closed = False
         self._why_closed = f"{path} has been closed; open it again"
         self._inode: opened.Inode | None = None
@@ -339,20 +341,23 @@ class SqliteDatabase:
                 return [str(error)]
         return [finding for finding in findings if finding != "ok"] + broken
 
+    def reindex(self) -> None:
+        """See ``Database.reindex``."""
+        with self.write() as writer:
+            writer.execute("REINDEX")
+
     def close(self) -> None:
-        """Close all connections of all threads, once the transactions of other threads have ended.
+        """Close all connections, once the transactions of other threads have ended.
 
         SQLite does not survive that a connection is closed while another thread uses it. One that
-        is not given back in time loses its connection when it is collected.
+        is not given back in time is closed when it is.
         """
-        mine = threading.get_ident()
+        mine = threading.current_thread()
         with forks.gate.inside(), self._idle:
             self._closed = True
             if self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S):
-                for connection in self._connections.values():
-                    connection.close()
+                self._drop_connections()
                 self._left()
-            self._connections.clear()
 
     def _left(self) -> None:
         if self._inode is not None:
@@ -369,7 +374,7 @@ class SqliteDatabase:
 
     @contextmanager
     def _entered(self) -> Iterator[None]:
-        me = threading.get_ident()
+        me = threading.current_thread()
         with forks.gate.inside():
             with self._idle:
                 if self._closed:
@@ -382,7 +387,19 @@ class SqliteDatabase:
                     left = self._inside.pop(me, 1) - 1
                     if left:
                         self._inside[me] = left
+                    else:
+                        self._give_back(me)
                     self._idle.notify_all()
+
+    def _give_back(self, thread: threading.Thread) -> None:
+        """Leave the connection of a thread to whoever needs one next."""
+        connection = self._taken.pop(thread, None)
+        if connection is None:
+            return
+        if self._closed or connection.in_transaction or len(self._free) >= MOST_FREE:
+            connection.close()
+        else:
+            self._free.append(connection)
 
     def _ensure_in_place(self) -> None:
         """Raise JournalError if the path leads to another file than the one that is open."""
@@ -422,10 +439,15 @@ class SqliteDatabase:
                 opened.relock(inode)
 
     def _drop_connections(self) -> None:
-        for connection in self._connections.values():
+        for connection in self._forgotten_connections():
             connection.close()
-        self._connections.clear()
-        self._local = threading.local()
+
+    def _forgotten_connections(self) -> list[sqlite3.Connection]:
+        """All connections, which nobody is given any more."""
+        connections = [*self._free, *self._taken.values()]
+        self._free.clear()
+        self._taken.clear()
+        return connections
 
     def _renew_in_child(self) -> None:
         """Begin again in a forked process, without the other threads and what they had locked.
@@ -440,33 +462,29 @@ class SqliteDatabase:
         if is_usable:
             self._drop_connections()
             return
-        for connection in self._connections.values():
+        for connection in self._forgotten_connections():
             forks.abandon(connection)
-        self._connections.clear()
-        self._local = threading.local()
         self._closed = True
         self._why_closed = f"{self._path}: {opened.FORKED}"
         if self._inode is not None:
             opened.make_unusable(self._inode)
 
     def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if self._closed:
-            raise JournalError(self._why_closed)
-        if connection is None:
-            self._ensure_in_place()
-            with translated(self._path):
-                connection = self._connect()
-            self._local.connection = connection
-            with self._idle:
-                self._drop_connections_of_ended_threads()
-                self._connections[threading.current_thread()] = connection
+        """That of the transaction of this thread, which has entered; else one that is free."""
+        me = threading.current_thread()
+        with self._idle:
+            if self._closed:
+                raise JournalError(self._why_closed)
+            if me not in self._taken and self._free:
+                self._taken[me] = self._free.pop()
+            if me in self._taken:
+                return self._taken[me]
+        self._ensure_in_place()
+        with translated(self._path):
+            connection = self._connect()
+        with self._idle:
+            self._taken[me] = connection
         return connection
-
-    def _drop_connections_of_ended_threads(self) -> None:
-        ended = [thread for thread in self._connections if not thread.is_alive()]
-        for thread in ended:
-            self._connections.pop(thread).close()
 
     def _connect(self) -> sqlite3.Connection:
         until = time.monotonic() + failures.BUSY_TIMEOUT_S

@@ -13,7 +13,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
-from treering.journal import claims, entries, removal, replies, sources, storage, unanswered, work
+from treering.journal import (
+    claims,
+    entries,
+    indexes,
+    removal,
+    replies,
+    sources,
+    storage,
+    unanswered,
+    work,
+)
 from treering.journal.contract import Database
 from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -287,6 +297,13 @@ def _scrub(
 def _erased_by(view: View, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
     with attributed(view):
         return view.erase(writer, seqs)
+
+
+def refuse_hidden(reader: SpaceReader, condition: Filter) -> None:
+    """Raise JournalCorrupt if a damaged index hides entries that may meet a filter."""
+    source = condition.source
+    named = None if source is None else sources.sources_named(reader, reader.id, source)
+    indexes.refuse_incomplete(reader, named)
 
 
 def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:

@@ -229,6 +229,12 @@ class PostgresDatabase:
         failures = self._number(_CHECKSUMS)
         return [f"the server counts {failures} pages with wrong checksums"] if failures else []
 
+    def reindex(self) -> None:
+        """See ``Database.reindex``."""
+        with self.write() as writer:
+            for table in writer.tables():
+                writer.execute(f"REINDEX TABLE {table.name}")
+
     def close(self) -> None:
         """Close all connections, once the transactions of other threads have ended."""
         mine = threading.get_ident()

@@ -109,6 +109,7 @@ class PostgresDialect:
     """The functions of ``jsonb``."""
 
     unlocked = " FOR UPDATE SKIP LOCKED"
+    entry_indexes: tuple[Sequence[str], Sequence[str]] = ((), ())
     in_heap_of_space = "space = ?"
 
     def members(self, text: str, alias: str) -> str:
