@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sys
@@ -359,6 +360,28 @@ def test_a_word_that_is_no_file_is_remembered_and_that_is_said(treering: Treerin
     assert added.exit_code == 0
     assert "remembered as a text: there is no file or folder 'notess' here" in added.stderr
     assert "remembered as a text" not in treering("add", "two words").stderr
+
+
+def test_nothing_is_said_to_be_remembered_that_was_refused(treering: Treering) -> None:
+    refused = treering("add", "--at", "soon", "notess")
+    assert refused.exit_code == 2
+    assert "remembered" not in refused.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that are no UTF-8")
+def test_files_whose_names_are_no_utf8_or_of_two_lines_are_told_on_one(
+    process: Process, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in (b"a.md", b"\xff.md", b"new\nline.md"):
+        (folder / os.fsdecode(name)).write_text(f"Text {len(name)}.")
+    with process("add", str(folder)) as adding:
+        _, told = adding.communicate(timeout=60)
+    assert adding.returncode == 0, told
+    assert "\\xff.md" in told or "\\udcff.md" in told
+    assert "has bytes that are no UTF-8" in told
+    assert "new\\nline.md" in told
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs links")

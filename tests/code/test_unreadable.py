@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,16 @@ def test_a_folder_that_cannot_be_read_is_told_and_the_rest_is_indexed(
     assert (skipped.path, "Permission denied" in skipped.reason) == (refused.name, True)
     [skipped] = memory.add(tree).skipped
     assert "Permission denied" in skipped.reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs names that are no UTF-8")
+def test_a_file_whose_name_is_no_utf8_is_told_and_the_rest_is_indexed(
+    memory: Memory, tree: Path
+) -> None:
+    Path(os.fsdecode(os.fsencode(tree) + b"/\xff.py")).write_text("def lost():\n    return 1\n")
+    receipt = memory.code.index(tree)
+    assert receipt.added == ("a.py", "inner/b.py")
+    assert [skipped.reason for skipped in receipt.skipped] == ["its name is not UTF-8"]
 
 
 def test_what_cannot_be_read_any_more_stays_in_the_index(

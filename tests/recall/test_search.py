@@ -179,6 +179,8 @@ def test_a_query_of_unknown_words_still_has_finite_scores(mixed: Memory) -> None
         ("Porto\0", {}, InputError, "NUL"),
         ("Porto \ud800", {}, InputError, "lone surrogate"),
         ("Porto", {"k": 0}, InputError, "k is 0"),
+        ("Porto", {"min_confidence": "a"}, InputError, "'a'; it must be a number from 0 to 1"),
+        ("Porto", {"min_confidence": None}, InputError, "None; it must be a number from 0 to 1"),
         ("Porto", {"mode": "fuzzy"}, InputError, "mode is 'fuzzy'; it can be hybrid"),
         ("Porto", {"relations": ["kinship"]}, UnknownName, "no relation 'kinship'"),
         ("Porto", {"relations": [5]}, InputError, "5, which has no name and no bind; give a name"),
@@ -296,3 +298,8 @@ def test_a_number_of_hits_that_is_none_is_refused(memory: Memory, k: Any) -> Non
     with pytest.raises(InputError, match=r"k is .*a whole number of at least 1"):
         memory.search("boat", k=k)
     assert memory.search("boat", k=np.int64(1))  # type: ignore[arg-type]
+
+
+def test_several_queries_are_no_text(mixed: Memory) -> None:
+    with pytest.raises(InputError, match="queries is a text, 'Porto'; give a list of texts"):
+        mixed.search_many("Porto")

@@ -324,16 +324,16 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
     memory.add("kept", source="a")
 
     async def act(client: Client) -> None:
-        assert "text: Field required" in await refused(client, "remember")
+        assert "text is missing" in await refused(client, "remember")
         assert "white space" in await refused(client, "remember", text=" ")
         assert "ISO 8601" in await refused(client, "remember", text="x", at="soon")
-        assert "budget: Input should be greater" in await refused(
-            client, "recall", query="x", budget=0
-        )
-        assert "idz: Extra inputs" in await refused(client, "recall", query="x", idz=True)
+        assert "budget must be more than 0" in await refused(client, "recall", query="x", budget=0)
+        assert "idz is not a field" in await refused(client, "recall", query="x", idz=True)
         assert "forget what?" in await refused(client, "forget", ids=[], source="")
         assert "nothing to forget" in await refused(client, "forget", source="b")
-        assert "index it first" in await refused(client, "code_context", instruction="x")
+        assert "ask your user to run `treering code index FOLDER`" in await refused(
+            client, "code_context", instruction="x"
+        )
         with pytest.raises(MCPError, match="there are remember, recall"):
             await client.call_tool("memorize", {"text": "x"})
         with pytest.raises(MCPError, match="treering://tree"):
@@ -502,6 +502,27 @@ def test_over_stdio_what_was_remembered_is_there_for_the_next_client(
     anyio.run(conversation)
     [entry] = open_memory(path).entries()
     assert entry.text == "The launch is on Friday."
+
+
+def test_a_line_that_is_no_message_is_answered(parameters: StdioServerParameters) -> None:
+    call = {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "tools/call",
+        "params": {"name": "remember", "arguments": {"text": "a\ud800b"}},
+    }
+    asked = subprocess.run(
+        [parameters.command, *parameters.args],
+        input=f"not json\n{json.dumps(call)}\n",
+        env=os.environ | (parameters.env or {}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    replies = [json.loads(line) for line in asked.stdout.splitlines()]
+    assert [(reply["id"], reply["error"]["code"]) for reply in replies] == [(None, -32700)] * 2
+    assert "Invalid JSON" in replies[0]["error"]["message"]
 
 
 def test_no_input_ends_the_server_but_its_end(parameters: StdioServerParameters) -> None:

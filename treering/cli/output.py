@@ -55,6 +55,11 @@ def counted(count: int, singular: str, plural: str) -> str:
     return f"{count:,} {singular if count == 1 else plural}"
 
 
+def named(path: str) -> str:
+    """A path as a note shows it: on one line, whatever is in it."""
+    return path if path.isprintable() else repr(path)
+
+
 def short_path(source: str) -> str:
     """A source that is a path below the current or the home folder, as ``./…`` or ``~/…``.
 
@@ -87,7 +92,8 @@ def use_utf8() -> None:
             if stream.isatty():
                 stream.reconfigure(errors="backslashreplace")
             else:
-                stream.reconfigure(encoding="utf-8")
+                # The name of a file may hold bytes that no encoding has.
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def note(*parts: Part) -> None:

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ import typer
 from treering.cli import stdin
 from treering.cli.moments import FORMS, moment
 from treering.cli.options import EntryOptions, command, is_there
-from treering.cli.output import counted, note, note_some
+from treering.cli.output import counted, named, note, note_some
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
 from treering.errors import InputError, TreeringError, UnknownName
@@ -93,6 +93,8 @@ def add(
         except TreeringError:
             _say_what_was_added(receipts, len(contents))
             raise
+    if not text:
+        _note_texts(contents)
     _show(run, Receipt.total(receipts), sync)
 
 
@@ -202,12 +204,21 @@ def _content(run: Run, argument: str, as_text: bool) -> str | Path:
         return path
     if _is_broken_link(path):
         raise InputError(f"{argument!r} is a link to what is not there; to remember it, add --text")
-    if not any(map(str.isspace, argument)) and ("/" in argument or path.suffix):
+    if not _has_space(argument) and ("/" in argument or path.suffix):
         rest = _still_found(run, argument) or "to remember it as a text, add --text"
         raise InputError(f"there is no file or folder {argument!r}; {rest}")
-    if not any(map(str.isspace, argument)):
-        note(f"remembered as a text: there is no file or folder {argument!r} here")
     return argument
+
+
+def _note_texts(contents: Sequence[str | Path]) -> None:
+    """Say which words were taken as texts: one may have been meant as the name of a file."""
+    for content in contents:
+        if isinstance(content, str) and content != stdin.STDIN and not _has_space(content):
+            note(f"remembered as a text: there is no file or folder {content!r} here")
+
+
+def _has_space(text: str) -> bool:
+    return any(map(str.isspace, text))
 
 
 def _is_broken_link(path: Path) -> bool:
@@ -288,7 +299,7 @@ def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
 
 
 def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
-    note_some([f"{'erased' if erased else 'gone'}: {name}" for name in receipt.gone])
+    note_some([f"{'erased' if erased else 'gone'}: {named(name)}" for name in receipt.gone])
     if erased:
         return
     erasing = "add --sync to erase it"
@@ -307,12 +318,12 @@ def _show(run: Run, receipt: Receipt, synced: bool = False) -> None:
         "private": receipt.private,
         "moved": receipt.moved,
     }
-    others = "".join(f", {count} {what}" for what, count in changes.items() if count)
+    others = "".join(f", {count:,} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
-    note_some([f"skipped {skipped.path}: {skipped.reason}" for skipped in receipt.skipped])
+    note_some([f"skipped {named(skipped.path)}: {skipped.reason}" for skipped in receipt.skipped])
     if receipt.gone:
         _say_what_is_gone(receipt, synced)
     for reason, count in receipt.omitted.items():
         note(f"left out: {reason} ({count:,})")
     if receipt.pending:
-        note(f"{receipt.pending} wait to be indexed; `treering settle` goes on")
+        note(f"{receipt.pending:,} wait to be indexed; `treering settle` goes on")

@@ -58,7 +58,10 @@ def checked_name(value: object, what: str) -> str | None:
         raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
     if len(value) > MAX_NAME_CHARS:
         raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
-    if not value.isprintable() and any(category(c) in UNNAMEABLE for c in value):
+    categories = set() if value.isprintable() else set(map(category, value))
+    if "Cs" in categories:
+        raise InputError(f"{what} {value!r} has bytes that are no UTF-8; give it another name")
+    if not UNNAMEABLE.isdisjoint(categories):
         raise InputError(f"{what} {value!r} has a control character or line break; remove it")
     return value
 

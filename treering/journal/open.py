@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ def open_database(url: str | Path, *, create: bool = True) -> Database:
     where PostgreSQL's driver is not installed, and without ``create`` UnknownName when it is not
     there.
     """
+    if not isinstance(url, str | os.PathLike):
+        raise InputError(f"a memory at {url!r}; give a path, or a URL as a text")
     if is_postgres(url):
         return _open_postgres(str(url), create)
     path = _path(url)

@@ -24,6 +24,8 @@ def put(writer: Writer, space: int, older: int, newer: int) -> None:
 
     Raises InputError if that goes in a circle, or joins two very long rows of entries.
     """
+    if older == newer:
+        raise InputError("an entry cannot supersede itself; give the ids of two entries")
     if is_circle(
         older,
         newer,

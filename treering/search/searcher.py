@@ -412,12 +412,14 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 def check_confidence(least: float) -> None:
     """Raises InputError for a least confidence that is no probability."""
-    if not 0 <= least <= 1:
-        raise InputError(f"min_confidence is {least}; it must be from 0 to 1")
+    if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
+        raise InputError(f"min_confidence is {least!r}; it must be a number from 0 to 1")
 
 
 def check_queries(queries: Sequence[str]) -> None:
     """Raises EmptyText, TextEncodingError or InputError for what cannot be searched for."""
+    if isinstance(queries, str):
+        raise InputError(f"queries is a text, {queries!r:.60}; give a list of texts")
     for query in queries:
         if not isinstance(query, str):
             raise InputError(f"a query is a {type(query).__name__}; give a text")

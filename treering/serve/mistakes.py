@@ -27,10 +27,13 @@ _LIMITS: Final = {
     "missing": "is missing",
     "extra_forbidden": "is not a field of this request",
     "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be more than {gt}",
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must have at least {min_length} character(s)",
     "string_too_long": "must have at most {max_length} characters",
     "too_long": "must have at most {max_length} items",
+    "too_short": "must have at least {min_length} items",
+    "string_unicode": "has a character that is no valid Unicode, such as half of a pair",
     "literal_error": "must be {expected}",
     "enum": "must be {expected}",
 }
@@ -51,10 +54,25 @@ def mistakes(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
         names = " or ".join(place for places in meant for place in places)
         return [{"where": names, "what": "is missing"}]
     return [
-        {"where": place, "what": _what(of_place)}
+        {"where": place, "what": _beside(place, of_place, branches) or _what(of_place)}
         for places in meant[:1]
         for place, of_place in places.items()
     ]
+
+
+def _beside(
+    place: str,
+    errors: Sequence[Mapping[str, Any]],
+    branches: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]],
+) -> str | None:
+    """What to say of a field that belongs to another form of the body; None of any other."""
+    if any(error["type"] != "extra_forbidden" for error in errors):
+        return None
+    for places in branches.values():
+        others = [at for at, of_place in places.items() if of_place[0]["type"] == "extra_forbidden"]
+        if place not in places and others:
+            return f"cannot be given beside {' and '.join(others)}"
+    return None
 
 
 def _branch(error: Mapping[str, Any]) -> str:

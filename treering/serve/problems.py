@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from treering import errors
 from treering.errors import TreeringError
 from treering.serve.mistakes import mistakes
+from treering.serve.wording import spoken
 
 log = logging.getLogger("treering.serve")
 
@@ -107,7 +108,8 @@ def of_error(error: TreeringError) -> Response:
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
     # What is wrong with the file names its path, which is nothing to clients.
-    detail = str(type(error).__doc__) if isinstance(error, errors.JournalError) else str(error)
+    is_of_file = isinstance(error, errors.JournalError)
+    detail = str(type(error).__doc__) if is_of_file else spoken(str(error), "rest")
     headers = _HEADERS.get(status)
     return problem(status, detail, kind=type(error).__name__, headers=headers)
 

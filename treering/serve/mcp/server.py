@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,15 +15,19 @@ try:
     import anyio
     import anyio.to_thread
     import mcp_types as types
+    from anyio.streams.memory import MemoryObjectReceiveStream
     from mcp import MCPError
     from mcp.server import Server, ServerRequestContext
     from mcp.server.stdio import stdio_server
+    from mcp.shared.message import SessionMessage
     from pydantic import ValidationError
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("mcp", "mcp") from missing
 
 from treering.serve.mcp import prompts, resources, tools
+from treering.serve.mistakes import mistakes
 from treering.serve.threads import Kind
+from treering.serve.wording import spoken
 
 INSTRUCTIONS: Final = (
     "A long-term memory. Recall before you answer from what earlier conversations may hold; "
@@ -68,10 +73,52 @@ def serve_stdio(memory: Memory) -> None:
     server = build(on(memory), Path)
 
     async def serve() -> None:
-        async with stdio_server() as (requests, replies):
+        async with (
+            stdio_server() as (lines, replies),
+            _answered(lines, replies.send) as requests,
+        ):
             await server.run(requests, replies, server.create_initialization_options())
 
     anyio.run(serve)
+
+
+@asynccontextmanager
+async def _answered(
+    lines: AsyncIterable[SessionMessage | Exception],
+    reply: Callable[[SessionMessage], Awaitable[None]],
+) -> AsyncIterator[MemoryObjectReceiveStream[SessionMessage | Exception]]:
+    """The messages among lines. One that is none is answered: the SDK only logs it, and its sender
+    would wait for ever.
+    """
+    sending, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+    async def pass_on() -> None:
+        async with sending:
+            async for line in lines:
+                if not isinstance(line, Exception):
+                    await sending.send(line)
+                elif not _is_blank(line):
+                    await reply(SessionMessage(_parse_error(line)))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pass_on)
+        yield messages
+
+
+def _is_blank(error: Exception) -> bool:
+    """Whether the line that is no message is empty, which nobody waits for an answer to."""
+    lines = (
+        [mistake["input"] for mistake in error.errors()]
+        if isinstance(error, ValidationError)
+        else []
+    )
+    return any(isinstance(line, str) and not line.strip() for line in lines)
+
+
+def _parse_error(error: Exception) -> types.JSONRPCError:
+    why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+    told = types.ErrorData(code=types.PARSE_ERROR, message=f"no message of JSON-RPC: {why}")
+    return types.JSONRPCError(jsonrpc="2.0", id=None, error=told)
 
 
 class _Service:
@@ -105,7 +152,7 @@ class _Service:
         except ValidationError as error:
             return _result(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
-            return _result(str(error), is_error=True)
+            return _result(spoken(str(error), "mcp"), is_error=True)
         return _result(reply.text, reply.data if kind.output is not None else None)
 
     async def list_resources(
@@ -127,7 +174,7 @@ class _Service:
                 context.request, lambda memory: resources.read(memory, uri), "read"
             )
         except TreeringError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), {"uri": uri}) from error
+            raise MCPError(types.INVALID_PARAMS, spoken(str(error), "mcp"), {"uri": uri}) from error
         shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")
         return types.ReadResourceResult(contents=[shown])
 
@@ -146,7 +193,7 @@ class _Service:
                 "read",
             )
         except TreeringError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            raise MCPError(types.INVALID_PARAMS, spoken(str(error), "mcp")) from error
         content = types.TextContent(type="text", text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
@@ -166,8 +213,6 @@ def _mistakes(name: str, error: ValidationError) -> str:
 
     The values are left out: they may be long.
     """
-    mistakes = (
-        f"{'.'.join(map(str, mistake['loc'])) or 'arguments'}: {mistake['msg']}"
-        for mistake in error.errors()
-    )
-    return f"{name} cannot be called like this: {'; '.join(mistakes)}"
+    wrong = mistakes([{**mistake, "loc": ("body", *mistake["loc"])} for mistake in error.errors()])
+    told = "; ".join(f"{mistake['where']} {mistake['what']}" for mistake in wrong)
+    return f"{name} cannot be called like this: {told}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
+from unicodedata import category
 
 from treering import files
 from treering.errors import MissingExtra, UnknownName
@@ -131,6 +132,8 @@ def _ignored(path: PurePosixPath, is_folder: bool, specs: IgnoreSpecs) -> bool:
 
 
 def _read(file: Path, path: str) -> SourceFile | Skipped:
+    if any(category(character) == "Cs" for character in path):
+        return Skipped(path, "its name is not UTF-8")
     if _GENERATED_NAMES.fullmatch(file.name):
         return Skipped(path, "generated, by its name")
     if files.is_memory(file):

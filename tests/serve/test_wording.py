@@ -1,0 +1,57 @@
+"""Errors tell clients and models what to do next in words of theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from treering.serve.mistakes import mistakes
+from treering.serve.wording import _STEPS
+
+PACKAGE = Path(__file__).parents[2] / "treering"
+
+
+def test_every_step_that_is_put_otherwise_is_one_that_the_package_tells() -> None:
+    package = "".join(
+        file.read_text("utf-8") for file in PACKAGE.rglob("*.py") if file.name != "wording.py"
+    )
+    joined = package.replace('"\n            "', "")  # of texts over two lines
+    assert [step for step in _STEPS if step not in joined] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "route", "body", "told"),
+    [
+        ("GET", "/v1/entries/nope", None, "`GET /v1/entries` lists the ids"),
+        ("GET", "/v1/memos/nope", None, "`GET /v1/memos` lists the ids"),
+        ("GET", "/v1/tree/nodes/99", None, "`GET /v1/tree` gives the roots"),
+        ("POST", "/v1/forget", {}, 'give ids or a filter, such as {"source": "novel.txt"}'),
+        (
+            "POST",
+            "/v1/entries",
+            {"text": "a", "messages": [{"role": "user", "content": "b"}]},
+            "messages cannot be given beside text",
+        ),
+        ("POST", "/v1/memos/merge", {"ids": ["x"]}, "ids must have at least 2 items"),
+    ],
+)
+def test_what_to_do_is_told_by_route_and_field(
+    client: TestClient, method: str, route: str, body: object, told: str
+) -> None:
+    client.post("/v1/entries", json={"text": "A boat."})
+    response = client.request(method, route, json=body)
+    assert 400 <= response.status_code < 500
+    assert told in response.json()["detail"]
+
+
+def test_half_of_a_pair_is_told_in_words(client: TestClient) -> None:
+    body = b'{"query": "\\ud83d"}'
+    response = client.post("/v1/search", content=body, headers={"Content-Type": "application/json"})
+    assert "query has a character that is no valid Unicode" in response.json()["detail"]
+
+
+def test_a_field_of_no_form_is_only_unknown() -> None:
+    error = {"type": "extra_forbidden", "loc": ("body", "bogus"), "msg": ""}
+    assert mistakes([error]) == [{"where": "bogus", "what": "is not a field of this request"}]
