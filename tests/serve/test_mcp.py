@@ -327,7 +327,7 @@ def test_bad_calls_are_answered_with_what_is_wrong_and_change_nothing(memory: Me
         assert "text is missing" in await refused(client, "remember")
         assert "white space" in await refused(client, "remember", text=" ")
         assert "ISO 8601" in await refused(client, "remember", text="x", at="soon")
-        assert "budget must be more than 0" in await refused(client, "recall", query="x", budget=0)
+        assert "budget must be at least 1" in await refused(client, "recall", query="x", budget=0)
         assert "idz is not a field" in await refused(client, "recall", query="x", idz=True)
         assert "forget what?" in await refused(client, "forget", ids=[], source="")
         assert "nothing to forget" in await refused(client, "forget", source="b")

@@ -27,7 +27,6 @@ _LIMITS: Final = {
     "missing": "is missing",
     "extra_forbidden": "is not a field of this request",
     "greater_than_equal": "must be at least {ge}",
-    "greater_than": "must be more than {gt}",
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must have at least {min_length} character(s)",
     "string_too_long": "must have at most {max_length} characters",
