@@ -34,6 +34,9 @@ def test_every_step_that_is_put_otherwise_is_one_that_the_package_tells() -> Non
             {"text": "a", "messages": [{"role": "user", "content": "b"}]},
             "messages cannot be given beside text",
         ),
+        ("POST", "/v1/entries", {"text": "a", "at": True}, "at must be a string or a number"),
+        ("POST", "/v1/search", {"query": "x", "k": "3"}, "k must be a whole number"),
+        ("POST", "/v1/search", {"query": "x", "k": True}, "k must be a whole number"),
         ("POST", "/v1/memos/merge", {"ids": ["x"]}, "ids must have at least 2 items"),
     ],
 )

@@ -14,6 +14,7 @@ from treering.serve.metrics import Metrics
 from treering.serve.once import OnceOnly
 from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import (
+    IN_QUERY,
     AddMessagesRequest,
     AddTextRequest,
     Body,
@@ -31,6 +32,8 @@ MAX_PAGE = 1_000
 
 class EntryListRequest(FilterRequest):
     """Which entries to list, and from where on."""
+
+    model_config = IN_QUERY
 
     metadata: Json[dict[str, JSON]] | None = Field(None, description="A JSON object.")
     cursor: str | None = None

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from treering.records import Entry
 from treering.serve.rest.router import router_of
-from treering.serve.rest.wire import Body, body_of
+from treering.serve.rest.wire import IN_QUERY, Body, body_of
 from treering.serve.tenant import Asking
 from treering.views.memos.record import Choice, Memo, MemoHit
 from treering.views.memos.view import MemoView
@@ -24,6 +24,8 @@ AsOf = Annotated[str | None, Query(description="As they were known then: ISO 860
 @body_of(MemoView.list)
 class MemoListRequest(Body):
     """Which memos to list; all conditions that are given must hold."""
+
+    model_config = IN_QUERY
 
     topic: str | None = Field(None, description="A part of the topic.")
     source: str | None = Field(None, description="The conversation.")

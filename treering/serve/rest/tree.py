@@ -9,7 +9,7 @@ from fastapi import Query
 from pydantic import Field
 
 from treering.serve.rest.router import router_of
-from treering.serve.rest.wire import Body, body_of
+from treering.serve.rest.wire import IN_QUERY, Body, body_of
 from treering.serve.tenant import Asking, Tenant
 from treering.views.tree.node import TreeNode
 from treering.views.tree.search import TREE_ALPHA
@@ -35,6 +35,8 @@ class TreeSearchRequest(Body):
 @body_of(TreeView.draw)
 class TreeDrawRequest(Body):
     """How to draw the tree, and which branch of it."""
+
+    model_config = IN_QUERY
 
 
 @body_of(TreeView.replant)

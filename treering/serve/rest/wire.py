@@ -70,13 +70,18 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
 _CALLBACKS: Final = frozenset({"progress", "count_tokens"})
 """Parameters that cannot be sent."""
 
+IN_QUERY: Final = ConfigDict(strict=False)
+"""Of what stands in a query string: there everything is a text."""
+
 B = TypeVar("B", bound="Body")
 
 
 class Body(BaseModel):
-    """A body that refuses unknown fields, so that a mistyped name is an error."""
+    """A body that refuses unknown fields, so that a mistyped name is an error, and takes no value
+    for one of another type: true is no number, and "3" is a text.
+    """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     def given(self, *but: str) -> dict[str, Any]:
         """The fields as the operation takes them, ``but`` for these."""
@@ -144,7 +149,7 @@ class FilterRequest(Body):
 class ChatMessage(BaseModel):
     """A message as OpenAI's interface has it; other keys are kept in the entry's metadata."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", strict=True)
 
     role: str | None = None
     name: str | None = None
@@ -209,6 +214,8 @@ class ContextRequest(RankingRequest):
 @body_of(Memory.brief)
 class BriefRequest(Body):
     """How long a brief may be."""
+
+    model_config = IN_QUERY
 
 
 @body_of(Memory.ask)
