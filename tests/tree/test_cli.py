@@ -39,6 +39,16 @@ def test_export_prints_or_writes_a_file(path: Path, tmp_path: Path) -> None:
     assert "<details" in (tmp_path / "tree.html").read_text("utf-8")
 
 
+def test_with_json_each_line_is_an_object(path: Path) -> None:
+    roots = json.loads(run(path, "export", "json"))
+    assert [json.loads(line) for line in run(path, "--json").splitlines()] == roots
+    [line] = run(path, "export", "outline", "--json").splitlines()
+    assert json.loads(line) == {
+        "form": "outline",
+        "drawing": run(path, "export", "outline").strip(),
+    }
+
+
 def test_a_branch_can_be_shown_alone(path: Path) -> None:
     (topic, _) = json.loads(run(path, "export", "json"))
     assert "Ben" not in run(path, "--root", str(topic["node"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import isnan
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,7 +11,7 @@ import typer
 
 from treering.cli import stdin
 from treering.cli.options import Globals, command, run_of_group, spelled_out
-from treering.cli.output import Part, note
+from treering.cli.output import Part, note, to_json
 from treering.cli.run import Run
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
@@ -25,12 +26,18 @@ Branch = Annotated[
 @app.callback(invoke_without_command=True)
 @spelled_out
 def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
-    """Print the tree as an outline: "[leaves] summary #node" and "- text #node"."""
+    """Print the tree as an outline: "[leaves] summary #node" and "- text #node".
+
+    With --json each root is an object, with what is below it.
+    """
     run = run_of_group(ctx, options)
     if run is None:
         return
     with run.memory() as memory:
         drawn = memory.tree.draw("json" if run.out.as_json else "outline", root=root)
+    if run.out.as_json:
+        run.out.lines(map(to_json, json.loads(drawn)))
+        return
     run.out.lines(iter(drawn.splitlines()))
     if not drawn:
         note("the tree is empty")
@@ -51,7 +58,9 @@ def export(
     """Draw the tree; html is one page in which branches open and close."""
     with run.memory() as memory:
         drawn = memory.tree.draw(form, root=root)
-    if out is None:
+    if out is None and run.out.as_json:
+        run.out.emit({"form": form, "drawing": drawn})
+    elif out is None:
         run.out.lines(iter(drawn.splitlines()))
     else:
         out.write_text(drawn, encoding="utf-8")
