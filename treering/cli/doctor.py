@@ -146,7 +146,7 @@ def _file(run: Run) -> Iterator[Checkup]:
         size = database.size()
     for problem in problems:
         hint = "" if "restore a copy" in problem.lower() else "; restore a copy or import an export"
-        if "index" in problem:
+        if " index " in problem:
             hint = f"; {HELP}"
         yield Checkup("file", "fail", f"{problem}{hint}")
     if not problems:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from numbers import Real
 from operator import index
 from typing import SupportsIndex, TypeVar
 
@@ -412,7 +413,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 def check_confidence(least: float) -> None:
     """Raises InputError for a least confidence that is no probability."""
-    if isinstance(least, bool) or not isinstance(least, int | float) or not 0 <= least <= 1:
+    if isinstance(least, bool) or not isinstance(least, Real) or not 0 <= least <= 1:
         raise InputError(f"min_confidence is {least!r}; it must be a number from 0 to 1")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,11 +98,13 @@ async def _answered(
                 if not isinstance(line, Exception):
                     await sending.send(line)
                 elif not _is_blank(line):
-                    await reply(SessionMessage(_parse_error(line)))
+                    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+                        await reply(SessionMessage(_parse_error(line)))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pass_on)
         yield messages
+        tasks.cancel_scope.cancel()
 
 
 def _is_blank(error: Exception) -> bool:
