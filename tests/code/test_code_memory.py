@@ -262,3 +262,13 @@ def test_a_query_that_the_model_cannot_embed_is_refused(tmp_path: Path, root: Pa
             pytest.raises(EmbeddingError, match="'letters'"),
         ):
             memory.code.search("tax", mode="dense")
+
+
+def test_nothing_is_found_where_no_code_says_a_word_of_the_query(
+    memory: Memory, tmp_path: Path
+) -> None:
+    (tmp_path / "lone.py").write_text("def spin(rate):\n    return rate * 2\n")
+    memory.code.index(tmp_path)
+    assert memory.code.search("quarkonium") == []
+    assert [hit.path for hit in memory.code.search("spin quarkonium")] == ["lone.py"]
+    assert memory.code.search("quarkonium", near="lone.py"), "what is near that place"

@@ -140,6 +140,8 @@ class CodeMemory:
         ``paths`` finds only in files that meet one of some patterns, as in ``.gitignore``:
         ``["src/"]``, ``["*.py", "!tests/"]``.
 
+        Where only words count, and no fragment says any of the query's, nothing is found.
+
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
         repository, index = self._open(root)
@@ -149,6 +151,8 @@ class CodeMemory:
             self._check_model(repository)
             vector = checked(self._embedder, [query], query=True)[0]
         place = None if near is None else CodePlace.of(near)
+        if mode == "lexical" and place is None and not index.says_any(query):
+            return []  # else whatever comes first would be given for what nothing speaks of
         return index.search(
             query, k=k, mode=mode, vector=vector, alpha=alpha, near=place, paths=paths
         )

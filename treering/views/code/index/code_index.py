@@ -246,6 +246,11 @@ class CodeIndex:
         best = np.argsort(-total, kind="stable")[:k]
         return [self._hit(int(row), terms) for row in best if total[row] > -np.inf]
 
+    def says_any(self, query: str) -> bool:
+        """Whether any fragment says a word of a query. Raises EmptyText."""
+        _check(query, 1, "lexical")
+        return bool(self._lexical.score(code_terms(query)).any())
+
     def _aside(self, query: str, near: CodePlace | None) -> NDArray[np.bool_]:
         """Which fragments are of files that are not asked for, shape (N,)."""
         asked_for = is_asked_for(query, None if near is None else near.path)
