@@ -417,7 +417,7 @@ def test_rounds_are_made_of_all_fragments(same: Pair) -> None:
     question = corpus.questions(np.random.default_rng(11), 1)[0]
     results = [
         memory._views.searcher.search(
-            [question], 3, _no_filter(), "hybrid", memory._views.plan(None, None), "rounds"
+            [question], 3, _no_filter(), "hybrid", memory._views.planner.plan(None, None), "rounds"
         )
         for memory in (same.exact, same.found)
     ]
