@@ -32,10 +32,10 @@ from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import Space
 from treering.records import Hit
 from treering.search import rank
-from treering.search.lexical import RowCounts
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
+from treering.search.term_postings import RowCounts
 from treering.search.terms import terms
 from treering.views.candidates import outside, postings, sample, source
 from treering.views.candidates.heads import PieceHeads, PieceRanges
