@@ -15,7 +15,8 @@ DIALECT = re.compile(
 )
 """What only SQLite understands; ``json_each(?)`` every engine does, see the contract."""
 SQLITE_ALONE = {
-    *("sqlite.py", "schema.py", "dialect.py", "first_look.py"),
+    *("sqlite.py", "sqlite_connection.py", "sqlite_transaction.py"),
+    *("schema.py", "dialect.py", "first_look.py"),
     *("scrub.py", "takeover.py", "backup.py"),
 }
 """The modules of the journal that are SQLite's own."""

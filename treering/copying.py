@@ -15,7 +15,7 @@ from typing import Any, Final
 from treering.errors import CopyMismatch, InputError, JournalCorrupt, UnknownName
 from treering.ingest import exchange
 from treering.ingest.drafts import Numbering
-from treering.journal.entries import Draft
+from treering.journal.writing import Draft
 from treering.memory import Memory
 from treering.records import Progress, Receipt
 

@@ -79,10 +79,12 @@ from treering.views.code.parse.cuts import Unit
 from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.erase import matching, refuse_hidden, retry
 from treering.views.facts.view import FactView
+from treering.views.fragments.model import space_embedder
 from treering.views.memos.choose import NotoPlace
 from treering.views.memos.view import MemoView
 from treering.views.memos.write import Wording
-from treering.views.registry import Alpha, Views, space_embedder
+from treering.views.planning import Alpha
+from treering.views.registry import Views
 from treering.views.settings import SpaceSettings, settings_of
 from treering.views.tree.view import TreeView
 
@@ -571,7 +573,9 @@ class Memory:
         with self._reading() as reader:
             if not reader.id:
                 raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
-            [entry] = self._views.marked(reader, [entries.find(reader, reader.id, entry_id)])
+            [entry] = self._views.marking.marked(
+                reader, [entries.find(reader, reader.id, entry_id)]
+            )
         if entry.expires is not None and entry.expires <= datetime.now(UTC):
             raise UnknownName(f"entry {entry_id!r} has expired and is erased with the next change")
         return entry
@@ -803,7 +807,7 @@ class Memory:
     def _page(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]], limit: int) -> Page:
         """A page of ``limit`` rows; one more was asked for, to tell whether there is another."""
         more = str(rows[limit - 1][0]) if len(rows) > limit else None
-        return Page(tuple(self._views.marked(reader, rows[:limit])), more)
+        return Page(tuple(self._views.marking.marked(reader, rows[:limit])), more)
 
     @contextmanager
     def _reading(self) -> Iterator[SpaceReader]:

@@ -32,10 +32,10 @@ from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import Space
 from treering.records import Hit
 from treering.search import rank
-from treering.search.lexical import RowCounts
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
+from treering.search.term_postings import RowCounts
 from treering.search.terms import terms
 from treering.views.candidates import outside, postings, sample, source
 from treering.views.candidates.heads import PieceHeads, PieceRanges
@@ -417,7 +417,7 @@ def test_rounds_are_made_of_all_fragments(same: Pair) -> None:
     question = corpus.questions(np.random.default_rng(11), 1)[0]
     results = [
         memory._views.searcher.search(
-            [question], 3, _no_filter(), "hybrid", memory._views.plan(None, None), "rounds"
+            [question], 3, _no_filter(), "hybrid", memory._views.planner.plan(None, None), "rounds"
         )
         for memory in (same.exact, same.found)
     ]

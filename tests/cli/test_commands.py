@@ -10,7 +10,8 @@ import pytest
 from tests.cli.conftest import ROOT, Treering, records
 from tools.document_cli import MARK, commands, document
 from treering.cli import subapps
-from treering.cli.options import Globals, option_names
+from treering.cli.global_options import Globals
+from treering.cli.options import option_names
 
 COMMANDS = dict(commands())
 

@@ -8,7 +8,8 @@ from inspect import Parameter, signature
 import pytest
 
 from treering.cli import recall
-from treering.cli.options import Globals, option_names
+from treering.cli.global_options import Globals
+from treering.cli.options import option_names
 from treering.ingest.where import Where
 from treering.memory import Memory
 

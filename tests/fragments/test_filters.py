@@ -131,7 +131,7 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
     searcher: Searcher = memory._views.searcher
     queries = ["turn 1", "turn 3"]
     vectors = searcher.embedded(queries, "hybrid")
-    plan = memory._views.defaults()
+    plan = memory._views.planner.defaults()
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None  # a file's fragments are always held
         ranking = searcher._rank(reader, snapshot, queries, vectors, "hybrid", plan, "messages")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.ingest.drafts import Numbering
-from treering.journal.entries import Draft
+from treering.journal.writing import Draft
 
 MANY = 20_000
 MAX_BYTES = 40

@@ -30,10 +30,10 @@ from treering.ingest.slices import (
     to_json,
 )
 from treering.journal.contract import Writer
-from treering.journal.entries import Draft
 from treering.journal.fields import parse_time
 from treering.journal.sources import FileSource
 from treering.journal.sqlite import SqliteDatabase
+from treering.journal.writing import Draft
 from treering.memory import intake_of
 
 STAGED = 1 + SLICES + 1

@@ -18,7 +18,7 @@ from treering import backup
 from treering.errors import InputError, JournalCorrupt, JournalError, UnknownName
 from treering.journal import opened
 from treering.journal.backup import STEP_PAGES
-from treering.journal.sqlite import PAGE_SIZE
+from treering.journal.sqlite_connection import PAGE_SIZE
 
 
 def names(folder: Path) -> list[str]:

@@ -21,9 +21,10 @@ from treering.errors import (
     JournalFull,
     JournalVersionError,
 )
-from treering.journal import failures, sqlite
+from treering.journal import failures
 from treering.journal.open import open_database
 from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite_connection import PAGE_SIZE
 
 
 def fill(database: SqliteDatabase, rows: int = 400, start: int = 0) -> None:
@@ -129,7 +130,7 @@ def test_a_truncated_file_is_corrupt(path: Path) -> None:
         rows_of(path)
 
 
-@pytest.mark.parametrize("damaged", [1, 40, sqlite.PAGE_SIZE])
+@pytest.mark.parametrize("damaged", [1, 40, PAGE_SIZE])
 def test_flipped_bytes_are_found_by_the_check_and_when_they_are_read(
     path: Path, damaged: int
 ) -> None:
@@ -137,7 +138,7 @@ def test_flipped_bytes_are_found_by_the_check_and_when_they_are_read(
         fill(database)
         page = _root_page(database, "space")
     data = bytearray(path.read_bytes())
-    start = (page - 1) * sqlite.PAGE_SIZE
+    start = (page - 1) * PAGE_SIZE
     data[start : start + damaged] = bytes(byte ^ 0xFF for byte in data[start : start + damaged])
     path.write_bytes(data)
     with opened(path) as database:

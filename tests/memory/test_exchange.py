@@ -111,7 +111,7 @@ def test_what_fit_found_is_exported(open_memory: Open, tmp_path: Path) -> None:
     memory = open_memory()
     memory.import_([json.dumps(header)])
     memory.add("Porto.", speaker="Ana")
-    assert memory._views.defaults()["text"] == [Weighted(Speaker(), 0.25)]
+    assert memory._views.planner.defaults()["text"] == [Weighted(Speaker(), 0.25)]
     assert json.loads(next(memory.export()))["settings"] == header["settings"]
 
 

@@ -35,9 +35,9 @@ def test_fit_reports_and_the_space_follows_what_is_kept(open_memory: Open) -> No
     assert 0 < report.fitted <= 1
     assert report.gain == report.fitted - report.default
     expected = report.chosen if report.kept else DEFAULTS["chat"]
-    assert list(memory._views.defaults()["chat"]) == list(expected)
-    assert list(open_memory()._views.defaults()["chat"]) == list(expected)
-    assert list(memory._views.defaults()["text"]) == list(DEFAULTS["text"])
+    assert list(memory._views.planner.defaults()["chat"]) == list(expected)
+    assert list(open_memory()._views.planner.defaults()["chat"]) == list(expected)
+    assert list(memory._views.planner.defaults()["text"]) == list(DEFAULTS["text"])
     # These turns are short: whole messages have nothing to say that their only pieces have not. And
     # the question names no time, no source and nobody, and nobody asks or takes up anything.
     silent = {"message", "when", "role", "wish", "parts", "source", "reply", "persona", "follow-up"}
@@ -56,4 +56,4 @@ def test_too_little_text_keeps_the_defaults_and_says_so(memory: Memory) -> None:
     memory.add("Porto.")
     with pytest.raises(InputError, match="too little text"):
         memory.fit()
-    assert list(memory._views.defaults()["text"]) == list(DEFAULTS["text"])
+    assert list(memory._views.planner.defaults()["text"]) == list(DEFAULTS["text"])

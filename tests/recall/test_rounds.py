@@ -244,7 +244,9 @@ def searched_with(memory: Memory, exact_rows: int) -> list[tuple[str, float]]:
     searcher = Searcher(
         memory._space, Table(memory._space, False, exact_rows), lambda: views.embedder
     )
-    [hits] = searcher.search(["a c"], 9, Filter(), "dense", memory._views.defaults(), "rounds")
+    [hits] = searcher.search(
+        ["a c"], 9, Filter(), "dense", memory._views.planner.defaults(), "rounds"
+    )
     return [(hit.text, round(hit.score, 4)) for hit in hits]
 
 

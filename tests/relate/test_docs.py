@@ -29,11 +29,13 @@ def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
     assert capsys.readouterr().out == "True\n"
     with Memory.open("life.db") as memory:
         hits = {hit.text: hit for hit in memory.search("choir", relations=["weekday"], k=3)}
-        operator = memory._views.plan(["weekday"], None)["chat"][0].relation.bind(
+        operator = memory._views.planner.plan(["weekday"], None)["chat"][0].relation.bind(
             memory._views.searcher.snapshot().items  # type: ignore[union-attr]
         )
-        again = memory._views.plan([Weighted(sys.modules["weekdays"].SameWeekday(), 0.5)], None)
-        [chosen], [named] = again["chat"], memory._views.plan(["weekday"], None)["chat"]
+        again = memory._views.planner.plan(
+            [Weighted(sys.modules["weekdays"].SameWeekday(), 0.5)], None
+        )
+        [chosen], [named] = again["chat"], memory._views.planner.plan(["weekday"], None)["chat"]
         assert named.relation == chosen.relation, "their operator is kept"
     assert hits["The tenor was ill."].why.terms["weekday"] > 0
     same = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=np.float32)

@@ -154,7 +154,7 @@ def test_taking_rows_out_is_as_if_they_had_never_been_added(
     assert is_chat == (len(base) > len(LINES))
     reduced = without(base, base.entry == np.unique(base.entry)[2])
     vector = HashingEmbedder().embed([QUESTION], query=True)
-    plan = whole._views.plan(None, None)
+    plan = whole._views.planner.plan(None, None)
     taken_out, never_added = (
         rank(snapshot, Relations(), plan, [QUESTION], vector, "hybrid").scores
         for snapshot in (reduced, other)

@@ -51,7 +51,7 @@ from treering.views.code.parse.cuts import Unit
 from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.memos.choose import NotoPlace
 from treering.views.memos.write import Wording
-from treering.views.registry import Alpha
+from treering.views.planning import Alpha
 from treering.views.settings import SpaceSettings
 
 

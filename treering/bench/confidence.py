@@ -169,7 +169,7 @@ class _Asker:
         self._base = base
         self._unit = np.array([str(entry.metadata[UNIT]) for entry in fragments])
         self._tokens = np.array([estimate_tokens(entry.text) for entry in fragments])
-        self._plan = memory._views.plan(None, None)
+        self._plan = memory._views.planner.plan(None, None)
         self._relations = Relations()
         self._embedder = embedder
         self._mode: Mode = mode

@@ -141,7 +141,7 @@ class Conversations:
     def digests(self, ids_shown: Collection[str]) -> Mapping[str, bytes]:
         """The digests of entries that a model is shown, and of those quoted as newer than them."""
         with self._space.read() as reader:
-            return shown.digests(reader, ids_shown, self._views.marks)
+            return shown.digests(reader, ids_shown, self._views.marking.marks)
 
     def changed(self, digests: Mapping[str, bytes]) -> list[str]:
         """The ids among those of ``digests`` that are gone since, or hold another text."""

@@ -61,12 +61,12 @@ class MemorySources:
 
         hits = by_words_if_down(best)
         with self._space.read() as reader:
-            return exchanges(reader, hits, without | self._hidden, self._views.marks)
+            return exchanges(reader, hits, without | self._hidden, self._views.marking.marks)
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
         """See ``Sources``."""
         tree = self._views.tree
-        plan = self._views.plan(None, None, tree=True)
+        plan = self._views.planner.plan(None, None, tree=True)
         condition = Filter(omit=self._hidden)
         context = by_words_if_down(
             lambda mode: tree._context(query, condition, mode, plan, budget, self._count)
@@ -110,12 +110,12 @@ class MemorySources:
         with self._space.read() as reader:
             entry_by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, below))
             quotes = [Quote.whole(seq, entry) for seq, entry in entry_by_seq.items()]
-            return outdated(self._views.marks(reader, quotes))
+            return outdated(self._views.marking.marks(reader, quotes))
 
     def _candidates(
         self, query: str, without: frozenset[str], mode: Mode
     ) -> Generator[Candidate, None, None]:
         """The best fragments; they are read within a transaction, so the generator is closed."""
         condition = Filter(omit=without | self._hidden)
-        plan, unit = self._views.defaults(), settings_of(self._space).chat_unit
+        plan, unit = self._views.planner.defaults(), settings_of(self._space).chat_unit
         return self._views.searcher.candidates(query, condition, mode, plan, unit)

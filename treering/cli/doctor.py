@@ -221,7 +221,7 @@ def _embedder(run: Run) -> Iterator[Checkup]:
     from treering.embed.checked import checked
     from treering.embed.registry import open_embedder
     from treering.journal.space import NOWHERE, SpaceState, read_state
-    from treering.views.fragments.build import ensure_same_model
+    from treering.views.fragments.model import ensure_same_model
 
     state = SpaceState(NOWHERE)
     # A damaged file is the finding of the file's check; the model can be checked all the same.

@@ -19,7 +19,8 @@ from treering.cli import (
     taking_in,
     upkeep,
 )
-from treering.cli.options import Globals, environment, spelled_out
+from treering.cli.global_options import Globals, environment
+from treering.cli.options import spelled_out
 from treering.cli.output import use_utf8
 from treering.cli.subapps import Root
 

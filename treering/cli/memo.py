@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from treering.cli import stdin
+from treering.cli.global_options import Globals, run_of_group
 from treering.cli.moments import FORMS, moment
-from treering.cli.options import Globals, command, run_of_group, spelled_out
+from treering.cli.options import command, spelled_out
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import InputError

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from treering.cli.options import Globals, command, run_of_group, spelled_out
+from treering.cli.global_options import Globals, run_of_group
+from treering.cli.options import command, spelled_out
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.serve.settings import (

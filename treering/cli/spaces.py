@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from treering.cli.options import Globals, command, run_of_group, spelled_out
+from treering.cli.global_options import Globals, run_of_group
+from treering.cli.options import command, spelled_out
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.cli.upkeep import STILL_READ, confirm

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 import typer
 
 from treering.cli import stdin
-from treering.cli.options import Globals, command, run_of_group, spelled_out
+from treering.cli.global_options import Globals, run_of_group
+from treering.cli.options import command, spelled_out
 from treering.cli.output import Part, note, to_json
 from treering.cli.run import Run
 from treering.views.tree.node import TreeNode

@@ -13,8 +13,8 @@ from typing import Any
 
 from treering.errors import EmptyText, InputError
 from treering.ingest.secrets import Cleaner
-from treering.journal.entries import Draft
 from treering.journal.fields import checked_name, metadata_json, parse_time
+from treering.journal.writing import Draft
 from treering.records import JSON, KINDS, Kind
 from treering.split.stream import MAX_ENTRY_CHARS, pieces
 from treering.text import check_text

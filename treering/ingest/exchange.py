@@ -9,9 +9,9 @@ from typing import Any
 
 from treering.errors import InputError, JournalCorrupt
 from treering.journal.damage import MIN_KEYS
-from treering.journal.entries import Draft
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.journal.sources import FileSource
+from treering.journal.writing import Draft
 from treering.records import KINDS, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
 from treering.text import check_text

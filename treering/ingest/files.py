@@ -20,7 +20,7 @@ from treering.ingest.documents import table
 from treering.ingest.documents.formats import READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
-from treering.journal.entries import Draft
+from treering.journal.writing import Draft
 from treering.records import Kind, Skipped
 from treering.split.stream import read_text
 from treering.text import storable

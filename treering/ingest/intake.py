@@ -20,12 +20,12 @@ from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
 from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, sliced, supersede
 from treering.ingest.staging import Staging
-from treering.journal import entries, sources
+from treering.journal import entries, sources, writing
 from treering.journal.contract import Reader
-from treering.journal.entries import Draft
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
 from treering.journal.space import Space, SpaceWriter
+from treering.journal.writing import Draft
 from treering.records import Receipt, Skipped
 from treering.text import check_text
 from treering.views import settings as space_settings
@@ -149,7 +149,7 @@ class Intake:
     def pin(self, entry_id: str, pinned: bool) -> None:
         """Pin an entry, or pin it no longer. Raises UnknownName."""
         with self._space.write() as writer:
-            entries.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
+            writing.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
 
     def restore(self, lines: Iterable[str]) -> Receipt:
         """Take in an export, all or nothing; entries that are here already are left alone.

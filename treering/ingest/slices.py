@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from treering.errors import InputError, UnknownName
 from treering.ingest.exchange import SupersededLine
-from treering.journal import entries, ledger, sources, supersession
-from treering.journal.entries import Draft
+from treering.journal import entries, ledger, sources, supersession, writing
 from treering.journal.sources import FileSource
 from treering.journal.space import SpaceWriter
+from treering.journal.writing import Draft
 from treering.records import Receipt
 from treering.views.memos import changes
 
@@ -143,7 +143,7 @@ def _append(
 ) -> Receipt:
     new = _new_ids(writer, drafts) if plan.keeps else drafts
     queue = changes.VIEW if source == changes.SOURCE else None
-    done = entries.append(writer, writer.id, place, new, queue)
+    done = writing.append(writer, writer.id, place, new, queue)
     if plan.appends and done.ids:
         sources.set_source_digest(writer, writer.id, source, None)
     same.update(_same_text(writer, place, new, done.ids))

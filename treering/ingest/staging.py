@@ -26,9 +26,9 @@ from treering.errors import InputError, JournalError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
-from treering.journal import attempts, entries, staged, supersession
-from treering.journal.entries import Draft
+from treering.journal import attempts, entries, staged, supersession, writing
 from treering.journal.space import Space
+from treering.journal.writing import Draft
 from treering.records import Receipt
 from treering.views.memos import changes
 
@@ -124,7 +124,7 @@ class Staging:
         """Raise InputError for an entry that could not be stored."""
         drafts = [item for _, item in items if isinstance(item, Draft)]
         with self._space.read() as reader:
-            entries.refuse_other_content(reader, reader.id, drafts)
+            writing.refuse_other_content(reader, reader.id, drafts)
         for source, draft in items:
             if source == changes.SOURCE and isinstance(draft, Draft):
                 changes.check(draft.metadata)

@@ -7,9 +7,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakSet, WeakValueDictionary
@@ -23,162 +22,21 @@ from treering.errors import (
     JournalFull,
     JournalVersionError,
 )
-from treering.journal import failures, first_look, opened, schema, scrub, storage, takeover
-from treering.journal.contract import (
-    NO_SPACE,
-    ForeignKey,
-    Patch,
-    Reader,
-    Row,
-    RowKey,
-    StoredTable,
-    Value,
-    Writer,
-)
-from treering.journal.dialect import SqliteDialect
+from treering.journal import first_look, opened, schema, scrub, storage, takeover
+from treering.journal.contract import Reader, Writer
 from treering.journal.failures import no_permission, not_lockable, translated
+from treering.journal.sqlite_connection import connect
+from treering.journal.sqlite_transaction import SqliteTransaction
 from treering.journal.together import SharedWrites
 
 log = logging.getLogger("treering")
 
 T = TypeVar("T")
 
-PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
-CONNECT_PAUSE_S = 0.005
 CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
 _LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
 MOST_FREE = 8
 """Connections that are kept for whoever needs one next: opening one takes longer than a read."""
-CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
-
-_TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
-"""What SQLite looks for in the type of a column to keep texts in it."""
-
-
-class _Transaction:
-    """Reader and Writer over one connection; lives inside ``read()`` or ``write()``."""
-
-    dialect = SqliteDialect()
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path
-
-    def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        with translated(self._path):
-            # The chain has no ``close``, which a generator that is dropped after its connection was
-            # closed, as by Ctrl-C, would call on the cursor, and which would fail.
-            yield from chain(self._connection.execute(sql, params))
-
-    def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        with translated(self._path):
-            first: Row | None = self._connection.execute(sql, params).fetchone()
-            return first
-
-    def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
-        with translated(self._path):
-            return self._connection.execute(sql, params).rowcount
-
-    def insert(self, sql: str, params: Sequence[Value]) -> int:
-        with translated(self._path):
-            new = self._connection.execute(sql, params).lastrowid
-        assert new is not None  # an INSERT that did not raise has made a row
-        return new
-
-    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
-        with translated(self._path):
-            cursor = self._connection.cursor()
-            # Each row has a number: an INSERT that did not raise has made one.
-            return [cursor.execute(sql, row).lastrowid or 0 for row in params]
-
-    def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
-        with translated(self._path):
-            self._connection.executemany(sql, params)
-
-    @property
-    def space(self) -> int:
-        raise JournalError(NO_SPACE)
-
-    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
-        with (
-            translated(self._path),
-            scrub.opened_value(self._connection, table, column, key[1], readonly=True) as value,
-        ):
-            if value is None:
-                return b""
-            value.seek(min(start, len(value)))
-            return value.read(size)
-
-    def extent(self, table: str, key: RowKey) -> int | None:
-        row = self.row(f"SELECT length(data) FROM {table} WHERE id = ?", (key[1],))
-        return None if row is None else int(row[0])
-
-    def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:  # noqa: ARG002
-        return self.insert(
-            f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?))", (identity, size)
-        )
-
-    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
-        with (
-            translated(self._path),
-            scrub.opened_value(self._connection, table, column, key[1], readonly=False) as value,
-        ):
-            scrub.overwrite(value, patches)
-
-    def vector_numbers(self, size: int) -> Sequence[int]:
-        return storage.vector_numbers(self, size)
-
-    def share(self) -> None:
-        """Nothing to do: whoever writes is alone in the file."""
-
-    def blank(
-        self,
-        table: str,
-        columns: Sequence[str],
-        space: int | str,  # noqa: ARG002
-        ids: Sequence[int],
-    ) -> None:
-        scrub.blank(self, table, columns, ids)
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        self.execute("SAVEPOINT attempt")
-        try:
-            yield
-        except BaseException:
-            self.execute("ROLLBACK TO SAVEPOINT attempt")
-            raise
-        finally:
-            self.execute("RELEASE SAVEPOINT attempt")
-
-    def tables(self) -> list[StoredTable]:
-        rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        names = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
-        # To SQLite a name is the same in small and in large letters, to who reads this it is not.
-        by_small = {name.lower(): name for name in names}
-        return [self._table(name, by_small) for name in names]
-
-    def _table(self, name: str, names: Mapping[str, str]) -> StoredTable:
-        info = self.rows("SELECT name, type FROM pragma_table_info(?)", (name,))
-        columns = [(str(column).lower(), str(kind).upper()) for column, kind in info]
-        links = self.rows(
-            'SELECT "from", lower("table"), "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq',
-            (name,),
-        )
-        return StoredTable(
-            name,
-            tuple(column for column, _ in columns),
-            frozenset(c for c, kind in columns if any(text in kind for text in _TEXT_TYPES)),
-            # One that names no column refers to the key of the other table.
-            tuple(
-                ForeignKey(str(column), names[target], str(key or "rowid"))
-                for column, target, key in links
-                if target in names
-            ),
-        )
-
-    def defer_references(self) -> None:
-        self.execute("PRAGMA defer_foreign_keys = ON")
 
 
 class SqliteDatabase:
@@ -224,13 +82,13 @@ class SqliteDatabase:
             connection = self._connection()
             # A nested read is part of the outer one, so that both see one state.
             if connection.in_transaction:
-                yield _Transaction(connection, self._path)
+                yield SqliteTransaction(connection, self._path)
                 return
             self._ensure_in_place()
             with translated(self._path):
                 connection.execute("BEGIN")
             try:
-                yield _Transaction(connection, self._path)
+                yield SqliteTransaction(connection, self._path)
             finally:
                 with translated(self._path):
                     connection.rollback()
@@ -249,7 +107,7 @@ class SqliteDatabase:
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
-                yield _Transaction(connection, self._path)
+                yield SqliteTransaction(connection, self._path)
                 with translated(self._path):
                     connection.execute("COMMIT")
             except BaseException:
@@ -481,46 +339,9 @@ class SqliteDatabase:
                 return self._taken[me]
         self._ensure_in_place()
         with translated(self._path):
-            connection = self._connect()
+            connection = connect(self._file)
         with self._idle:
             self._taken[me] = connection
-        return connection
-
-    def _connect(self) -> sqlite3.Connection:
-        until = time.monotonic() + failures.BUSY_TIMEOUT_S
-        while True:
-            try:
-                return self._connect_once()
-            except sqlite3.OperationalError as error:
-                # While another process makes the file and turns its log on, SQLite does not wait.
-                if not failures.is_busy(error) or time.monotonic() > until:
-                    raise
-            time.sleep(CONNECT_PAUSE_S)
-
-    def _connect_once(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{self._file.as_uri()}?mode=rw",  # what is gone is not made anew, empty
-            uri=True,
-            timeout=failures.BUSY_TIMEOUT_S,
-            isolation_level=None,
-            check_same_thread=False,  # close() may run in another thread than the work
-        )
-        try:
-            for pragma in (
-                f"page_size={PAGE_SIZE}",
-                "journal_mode=WAL",
-                "synchronous=FULL",  # NORMAL may lose an acknowledged commit with the power
-                # macOS alone: fsync there leaves data in the drive's cache, lost with the power.
-                "fullfsync=ON",
-                "checkpoint_fullfsync=ON",
-                "secure_delete=ON",
-                "foreign_keys=ON",
-                f"cache_size=-{CACHE_KIB}",
-            ):
-                connection.execute(f"PRAGMA {pragma}")
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
     def _prepare(self) -> None:

@@ -8,9 +8,9 @@ goes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,21 @@ from treering.search.postings import (
     listed,
     merged,
 )
+from treering.search.term_postings import (
+    PIECE,
+    PostingParts,
+    StoredPostings,
+    TermPostings,
+    are_among,
+    in_pieces,
+    joined,
+    joined_if_few,
+)
 from treering.search.terms import Terms
 
 K1 = 1.2
 B = 0.4  # below the usual 0.75: short turns must not win by being short (LoCoMo + 1 point)
 MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
-PIECE = 1 << 14  # postings scored at a time
 WIDE = 8
 """A term that one row in so many holds is wide: what it gives each row is kept, but for its idf.
 Such are the names of those who talk with each other, which their questions say, too."""
@@ -45,44 +54,6 @@ MOST_COLUMNS = 4
 
 TERMS_SEEN = 1_024
 """Terms of queries whose postings are kept at hand; more are looked up again."""
-
-FEW_POSTINGS = 1_024
-"""Postings of a term up to which they are put together once they are looked up."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowCounts:
-    """Rows that hold a term, ascending, and how often each does."""
-
-    rows: Slots
-    counts: NDArray[np.uint16]
-
-
-class StoredPostings(Protocol):
-    """The postings of terms that are not in main memory."""
-
-    def read(self, terms: NDArray[np.uint32]) -> Sequence[Sequence[RowCounts]]:
-        """The postings of each of some terms, in parts whose rows ascend from one to the next."""
-        ...
-
-    def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many rows hold each of some terms, at least: told without reading postings."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TermPostings:
-    """The slots that hold a term, and how often: as the runs have them, or put together if they are
-    few. No slot is in two.
-    """
-
-    idf: np.float32
-    slots: list[Slots]
-    counts: list[NDArray[np.uint16]]
-
-
-_Parts = tuple[list[Slots], list[NDArray[np.uint16]]]
-"""Slots and how often, part by part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +254,7 @@ class Lexical:
     ) -> None:
         """Add what a term gives the slots from one to another."""
         norms = self._norms()
-        for slots, counts in _in_pieces(postings, low, high) if low < high else ():
+        for slots, counts in in_pieces(postings, low, high) if low < high else ():
             # A row occurs once in the postings of a term, so += loses nothing.
             weights = _weights(counts, norms[slots])
             weights *= idf
@@ -371,7 +342,7 @@ class Lexical:
         return [self._holding([postings[term] for term in of.tolist()], most) for of in phrases]
 
     def _holding(self, postings: list[TermPostings], most: int) -> tuple[Codes, Floats]:
-        flat = [_flat(of_term) for of_term in postings]
+        flat = [joined(of_term) for of_term in postings]
         slots, _ = min(flat, key=lambda of_term: len(of_term[0]))
         if len(slots) > most:
             slots = slots[:0]
@@ -425,7 +396,7 @@ class Lexical:
             total += idf
             for holders in postings.slots:
                 if holders[0] <= high and holders[-1] >= low:
-                    held += idf * _are_among(holders, slots)
+                    held += idf * are_among(holders, slots)
         return held / total if total else held
 
     def _looked_up(self, terms: NDArray[np.uint32]) -> list[TermPostings]:
@@ -440,7 +411,7 @@ class Lexical:
         held -= self._lost(terms)
         idfs = self._idf(held)
         entries = [
-            TermPostings(idf, *_joined_if_few(slots, counts))
+            TermPostings(idf, *joined_if_few(slots, counts))
             for idf, (slots, counts) in zip(idfs, parts, strict=True)
         ]
         if len(self._terms_seen) >= TERMS_SEEN:
@@ -448,9 +419,9 @@ class Lexical:
         self._terms_seen.update(zip(looked_for, entries, strict=True))
         return entries
 
-    def _of_runs(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+    def _of_runs(self, terms: NDArray[np.uint32]) -> list[PostingParts]:
         """The slots that hold each of some terms, and how often, run by run."""
-        parts: list[_Parts] = [([], []) for _ in terms]
+        parts: list[PostingParts] = [([], []) for _ in terms]
         directory = self._listed()
         for (slots, counts), places in zip(
             parts, directory.postings(terms) if directory else (), strict=False
@@ -465,10 +436,10 @@ class Lexical:
                     counts.append(run.counts[where])
         return parts
 
-    def _of_stored(self, terms: NDArray[np.uint32]) -> list[_Parts]:
+    def _of_stored(self, terms: NDArray[np.uint32]) -> list[PostingParts]:
         """As ``_of_runs``, of the postings that are not here. Of these no row is gone."""
         assert self._stored is not None  # asked before
-        parts: list[_Parts] = []
+        parts: list[PostingParts] = []
         for of_term in self._stored.read(terms):
             some = [part for part in of_term if len(part.rows)]
             slots = [self._slots32(part.rows) for part in some]
@@ -478,32 +449,6 @@ class Lexical:
     def _idf(self, frequency: Any) -> Any:
         """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
         return np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
-
-
-def _joined_if_few(slots: list[Slots], counts: list[NDArray[np.uint16]]) -> _Parts:
-    """Postings of the runs, put together where that takes less than looking at each run's.
-
-    Those of common words are many, and stay where they are.
-    """
-    if len(slots) < 2 or sum(map(len, slots)) > FEW_POSTINGS:
-        return slots, counts
-    return [np.concatenate(slots)], [np.concatenate(counts)]
-
-
-def _in_pieces(
-    postings: TermPostings, low: int, high: int
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint16]]]:
-    """Slots from one to another, as numpy indexes with them, and counts, so many that they stay in
-    the cache.
-    """
-    for slots, counts in zip(postings.slots, postings.counts, strict=True):
-        first, stop = 0, len(slots)
-        if slots[0] < low or slots[-1] >= high:
-            # As numbers of another size they would all be converted to be compared.
-            first, stop = slots.searchsorted(np.array((low, high), dtype=slots.dtype)).tolist()
-        for start in range(first, stop, PIECE):
-            part = slice(start, min(start + PIECE, stop))
-            yield slots[part].astype(np.intp), counts[part]
 
 
 def _add_times(scores: Floats, column: Floats, idf: np.float32) -> None:
@@ -524,16 +469,3 @@ def _weights(counts: NDArray[np.uint16], norm: Floats) -> Floats:
     weights *= np.float32(K1 + 1)
     weights /= norm
     return weights
-
-
-def _flat(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
-    """All slots of a term, ascending, and their counts."""
-    if not postings.slots:
-        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
-    return np.concatenate(postings.slots), np.concatenate(postings.counts)
-
-
-def _are_among(rows: Slots, slots: Slots) -> NDArray[np.bool_]:
-    """Which slots are among those of a term, which ascend."""
-    among: NDArray[np.bool_] = rows.take(rows.searchsorted(slots), mode="clip") == slots
-    return among

@@ -25,7 +25,7 @@ from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads
 from treering.serve.traces import Traces
 from treering.views.erase import retry
-from treering.views.registry import space_embedder
+from treering.views.fragments.model import space_embedder
 
 log = logging.getLogger("treering.serve")
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 from treering.embed.contract import Embedder
 from treering.errors import TreeringError, ViewError
-from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.writing import Draft
 from treering.llm.contract import LLM
 from treering.records import Entry, Progress
 from treering.search.marks import Mark, Marker, Quote

@@ -23,10 +23,11 @@ from treering.journal import (
     storage,
     unanswered,
     work,
+    writing,
 )
 from treering.journal.contract import Database
-from treering.journal.entries import Draft
 from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.writing import Draft
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
@@ -108,7 +109,7 @@ class Eraser:
         work.forget_errors(writer, writer.id)
         gone = list(dict.fromkeys([*seqs, *further]))
         erased = entries.identities(writer, gone)
-        entries.erase(writer, gone)
+        writing.erase(writer, gone)
         return rows, erased
 
     def redraft(self, writer: SpaceWriter, seq: int, draft: Draft, *, scrub: bool) -> None:
@@ -117,8 +118,8 @@ class Eraser:
         With ``scrub`` the old content is removed from the file's bytes, too.
         """
         _, further = self._remove_derived(writer, [seq])
-        entries.erase(writer, further)
-        entries.rewrite(writer, seq, draft)
+        writing.erase(writer, further)
+        writing.rewrite(writer, seq, draft)
         for view in self._views:
             if view.reads:
                 work.enqueue(writer, writer.id, view.rereading, [seq])

@@ -5,17 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treering import forks
 from treering.embed.contract import Embedder
-from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import (
     EmbeddingError,
-    EntryCorrupt,
     InputError,
     JournalBusy,
     JournalCorrupt,
@@ -30,36 +27,35 @@ from treering.errors import (
 from treering.journal import entries, ledger, staged, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.plugins import plugins
-from treering.records import Entry, Filter, Hit, Level, Progress, Stats
+from treering.records import Filter, Hit, Level, Progress, Stats
 from treering.search.brief import BriefMaterial
-from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.relations import settings as fitted
-from treering.search.relations.contract import Relation
 from treering.search.relations.defaults import DEFAULTS
-from treering.search.relations.registry import Chosen, Named, Plan, plan
+from treering.search.relations.registry import Chosen, Plan
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
-from treering.views import progress as places
 from treering.views.code.derive import CodeChanges
-from treering.views.contract import Resources, View, ViewFactory, attributed
+from treering.views.contract import Resources, View, attributed
 from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
 from treering.views.follow import SETTLE_PATIENCE_S, Follower
+from treering.views.foreign import refuse_equal_names, views_of_other_packages
 from treering.views.fragments import store
-from treering.views.fragments.build import Deriver, Fragments, ensure_same_model
+from treering.views.fragments.build import Deriver, Fragments
 from treering.views.fragments.held import HeldTable
+from treering.views.marking import Marking
 from treering.views.material import material
 from treering.views.memos.derive import Memos
 from treering.views.memos.view import MemoView
+from treering.views.outdated import outdated, recognise
+from treering.views.planning import Alpha, Planner
 from treering.views.rebuild import rebuild
 from treering.views.settings import SpaceSettings
 from treering.views.tree import store as tree_store
 from treering.views.tree.derive import Summaries
-from treering.views.tree.search import with_tree
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
@@ -67,17 +63,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("treering")
 
-GROUP = "treering.views"
-"""The entry point group of views of other packages: each names a ``ViewFactory``."""
-
 CATCH_UP_ENTRIES = 256
 """A search first indexes up to this many entries that a crash left, about a second of work."""
 
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread or process to index; ``Receipt.pending`` says what is
 left."""
-
-Alpha = float | Mapping[str, float]
 
 
 class Views:
@@ -95,17 +86,21 @@ class Views:
         self._code: CodeMemory | None = None
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
+        self.marking = Marking(self._views)
+        self.planner = Planner(space, self._views, lambda: self.tree._relation())
         current = self._current_embedder
         self._corpus = _corpus(space, exact)
-        self.searcher = Searcher(space, self._corpus, current, self.marks, self._newer)
+        self.searcher = Searcher(
+            space, self._corpus, current, self.marking.marks, self.marking.newer
+        )
         resources = Resources(
             space=space,
             embedder=current,
             llm=account.llm,
             has_llm=lambda: account.has_model,
             search=self.searcher,
-            marks=self.marks,
-            defaults=self.defaults,
+            marks=self.marking.marks,
+            defaults=self.planner.defaults,
             catch_up=self.catch_up,
             erase_expired=self.erase_expired,
         )
@@ -119,13 +114,12 @@ class Views:
             Memos(self.memos, resources.has_llm),
             Facts(self.facts.judge),
             CodeChanges(lambda: self.code),
-            *_views_of_other_packages(resources),
+            *views_of_other_packages(resources),
         ]
-        _refuse_equal_names(self._views)
+        refuse_equal_names(self._views)
         self._fragments.dependents = [v for v in self._views if v.rests_on == Fragments.name]
         self._follower = Follower(space, self._views)
-        self._stored: frozenset[str] = frozenset()
-        self._recognise()
+        recognise(self._views, space)
 
     @property
     def code(self) -> CodeMemory:
@@ -244,7 +238,7 @@ class Views:
             # A search among texts leaves it out anyway; a summary may still tell of it.
             self.erase_expired(alone=not (tree or mixed))
         self._index(fresh)
-        return self._plan(defaults, relations, alpha, tree=tree), now
+        return self.planner.planned(defaults, relations, alpha, tree=tree), now
 
     def erase_expired(self, *, alone: bool = False) -> None:
         """Erase the entries whose time has passed. Their bytes go with the next ``settle``.
@@ -295,8 +289,8 @@ class Views:
         with _collected(failures), self._building:
             self._follow(progress, retry=True)
         with self._space.read() as reader:
-            outdated = self._outdated(reader)
-        for view in outdated:
+            due = outdated(self._views, reader)
+        for view in due:
             with _collected(failures):
                 self._rebuild_if_able(view, progress, due=True)
         for view in self._views:
@@ -352,7 +346,7 @@ class Views:
             model = reader.model
             counts = ledger.counts(reader)
             pending = Counter(self._behind(reader))
-            for view in self._followed(reader):
+            for view in self.marking.followed(reader):
                 with attributed(view):
                     pending.update(view.pending(reader))
             pending[storage.SCRUB] = int(self.eraser.is_scrub_due(reader))
@@ -367,7 +361,7 @@ class Views:
                 dimension=model.dimension if model else None,
                 bytes=size,
                 spent=ledger.spent(reader, reader.id),
-                outdated=tuple(view.name for view in self._outdated(reader)),
+                outdated=tuple(view.name for view in outdated(self._views, reader)),
             )
 
     def reembed(self, model: Embedder, progress: Progress | None) -> None:
@@ -381,49 +375,9 @@ class Views:
 
     # ------------------------------------------------------------------ giving back
 
-    def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> list[Mark]:
-        """The marks of all views for each quote; if two views differ, the first one wins."""
-        marked = [UNMARKED] * len(quotes)
-        for view in self._followed(reader) if quotes else ():
-            for place, mark in _marks_of(view, reader, quotes).items():
-                marked[place] = marked[place].joined(mark)
-        return marked
-
-    def marked(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
-        """Entries, by sequence number, with what is known against them."""
-        marks = self.marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
-        return [
-            replace(entry, superseded_by=mark.superseded_by, stale=mark.stale)
-            if mark.superseded_by or mark.stale
-            else entry
-            for (_, entry), mark in zip(rows, marks, strict=True)
-        ]
-
     def material(self) -> BriefMaterial:
         """What a brief is made of. The tree is used as far as it has grown."""
-        return material(self._space, self.marks, self.facts, self.memos, self._tree)
-
-    def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
-        """The chosen relations with weights. ``tree`` adds the tree relation to the defaults."""
-        return self._plan(self.defaults(), relations, alpha, tree=tree)
-
-    def _plan(
-        self, defaults: Plan, relations: Chosen | None, alpha: Alpha | None, *, tree: bool
-    ) -> Plan:
-        # Settings without any relation, as a preset may give them, get none of the tree either.
-        if relations is None and tree and any(defaults.values()):
-            defaults = with_tree(defaults, self.tree._relation())
-        if relations is not None and not isinstance(relations, str):
-            relations = [self._relation(chosen) for chosen in relations]
-        return plan(defaults, relations, alpha, self._relation_names())
-
-    def defaults(self) -> Plan:
-        """The shipped relations of each kind of content, or those that ``fit`` found."""
-        with self._space.read() as reader:
-            return self._defaults(reader)
-
-    def _defaults(self, reader: SpaceReader) -> Plan:
-        return fitted.load(ledger.settings(reader, reader.id))
+        return material(self._space, self.marking.marks, self.facts, self.memos, self._tree)
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
@@ -487,65 +441,15 @@ class Views:
         if failures:
             raise failures[0]
 
-    def _followed(self, reader: SpaceReader) -> Iterator[View]:
-        """The views that have stored anything. Other packages' views may have no tables yet."""
-        if any(view.name not in self._stored for view in self._views):
-            self._stored = frozenset(places.states(reader, reader.id))
-        return (view for view in self._views if view.name in self._stored)
-
     def _behind(self, reader: SpaceReader) -> dict[str, int]:
         """Unread entries by view. A view is left out if it is no further behind than fragments."""
         unread = self._follower.unread(reader)
         together = unread.get(Fragments.name, 0)
         return {n: size for n, size in unread.items() if n == Fragments.name or size > together}
 
-    def _outdated(self, reader: SpaceReader) -> list[View]:
-        """The views whose rows another version made, or whose rebuild is under way."""
-        states = places.states(reader, reader.id)
-        return [
-            view
-            for view in self._views
-            if view.name in states and states[view.name].is_outdated(view.version)
-        ]
-
     def _is_outdated(self, view: View) -> bool:
         with self._space.read() as reader:
-            return view in self._outdated(reader)
-
-    def _recognise(self) -> None:
-        """Check on opening whether this version made the rows; log a warning if not.
-
-        Rows without a version come from an earlier release. Of these a sample is compared.
-        """
-        with self._space.read() as reader:
-            states = places.states(reader, reader.id)
-            try:
-                outdated = self._outdated(reader)
-            except JournalCorrupt:
-                return  # settings that are damaged: whoever uses them is told
-            unknown = [v for v in outdated if states[v.name].version == places.UNKNOWN]
-            sound = [v for v in unknown if states[v.name].target is None and _is_current(v, reader)]
-        if sound:
-            with self._space.write() as writer:
-                states = places.states(writer, writer.id)
-                for view in sound:
-                    state = replace(states[view.name], version=view.version)
-                    places.save(writer, writer.id, view.name, state)
-        due = [view.name for view in outdated if view not in sound]
-        begun = [name for name in due if states[name].target is not None]
-        if begun:
-            log.warning(
-                "the rebuild of %s in space %r has not ended; settle() goes on with it",
-                ", ".join(begun),
-                self._space.name,
-            )
-        if other := ", ".join(name for name in due if name not in begun):
-            log.warning(
-                "another version of treering derived %s of space %r, or other settings did; "
-                "settle() or `treering rebuild` derives it again",
-                other,
-                self._space.name,
-            )
+            return view in outdated(self._views, reader)
 
     def _rebuild_if_able(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
         """Rebuild a view, unless it needs a language model and there is none."""
@@ -569,36 +473,10 @@ class Views:
         with self._building:
             self._follow(progress, retry=True)  # says which entries are damaged
 
-    def _relation_names(self) -> list[str]:
-        return [view.relation_name for view in self._views if view.relation_name]
-
-    def _relation(self, chosen: Named) -> Named:
-        """The relation that a view provides under a name; any other choice as it is."""
-        for view in self._views:
-            if view.relation_name is not None and view.relation_name == chosen:
-                return self._relation_of(view)
-        return chosen
-
-    def _relation_of(self, view: View) -> Relation:
-        if isinstance(view, Summaries):
-            return self.tree._relation()
-        with attributed(view):
-            relation = view.relation()
-        if relation is None:
-            raise ViewError(f"view {view.name!r} has no relation {view.relation_name!r} to give")
-        return relation
-
-    def _newer(self, reader: SpaceReader) -> Mapping[int, int]:
-        newer: dict[int, int] = {}
-        for view in self._followed(reader):
-            with attributed(view):
-                newer = {**view.newer(reader), **newer}
-        return newer
-
     def _beside_code(self, question: str, k: int) -> list[Hit]:
         """Hits in conversations and recorded rounds for a question about code."""
         self.catch_up()
-        chosen = self.plan(("context", "code"), None)
+        chosen = self.planner.plan(("context", "code"), None)
         return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
 
 
@@ -614,26 +492,6 @@ def _collected(failures: list[TreeringError]) -> Iterator[None]:
         failures.append(error)
 
 
-def _marks_of(view: View, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-    """The marks of one view, but for those that rest on damaged entries, which the log names."""
-    try:
-        with attributed(view):
-            return view.marks(reader, quotes)
-    except EntryCorrupt as error:
-        if len(quotes) == 1:
-            log.warning("a mark of entry %r is left out: %s", quotes[0].entry.id, error)
-            return {}
-    of_each = (_marks_of(view, reader, [quote]) for quote in quotes)
-    return {place: marks[0] for place, marks in enumerate(of_each) if marks}
-
-
-def _refuse_equal_names(views: Sequence[View]) -> None:
-    """Raises ViewError if two views share a name: they would share their state, too."""
-    for name, size in Counter(view.name for view in views).items():
-        if size > 1:
-            raise ViewError(f"{size} views are called {name!r}; uninstall the package of one")
-
-
 def _corpus(space: Space, exact: bool) -> FragmentSource:
     """Where fragments come from: main memory, or a database that has more than fit there."""
     loaded = HeldTable(space, exact=exact)
@@ -643,41 +501,3 @@ def _corpus(space: Space, exact: bool) -> FragmentSource:
     with forks.importing():
         from treering.views.candidates.source import CandidateSource
     return CandidateSource(space, loaded, limit)
-
-
-def _views_of_other_packages(resources: Resources) -> Iterator[View]:
-    for entry_point in sorted(plugins(GROUP), key=lambda point: point.name):
-        try:
-            factory: ViewFactory = entry_point.load()
-            view = factory(resources)
-        except Exception as error:
-            raise ViewError(
-                f"view {entry_point.name!r} cannot be made: {type(error).__name__}: {error}; mend "
-                "or uninstall the package that brings it"
-            ) from error
-        yield view
-
-
-def _is_current(view: View, reader: SpaceReader) -> bool:
-    try:
-        return view.is_current(reader)
-    except TreeringError:  # damaged rows: a rebuild is what makes them sound
-        return False
-
-
-def space_embedder(
-    space: Space,
-    embedder: str | Embedder | None,
-    opening: Callable[[str | Embedder], Embedder] = open_embedder,
-) -> Embedder:
-    """The requested embedding model, or by default the one that the space was built with.
-
-    Raises ModelMismatch, UnknownName.
-    """
-    with space.read() as reader:
-        state = reader.state
-    if embedder is None:
-        embedder = state.model.name if state.model else DEFAULT
-    model = opening(embedder)
-    ensure_same_model(state, model, space.name)
-    return model

@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 from treering.bench.perf.texts import RandomVectors
 from treering.bench.perf.timing import LEAST_ROUNDS, LIMIT, OURS, Timing, compared
 from treering.bench.perf.world import PASSING, World
-from treering.journal.sqlite import PAGE_SIZE
+from treering.journal.sqlite_connection import PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
 

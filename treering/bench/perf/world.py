@@ -21,7 +21,7 @@ from treering.bench.perf.texts import RandomVectors, questions, turns
 from treering.bench.perf.timing import BOUNDS, LIMIT, OURS, Bounds, Timing, compared, seconds_of
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
-from treering.journal.sqlite import CACHE_KIB, PAGE_SIZE
+from treering.journal.sqlite_connection import CACHE_KIB, PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
 

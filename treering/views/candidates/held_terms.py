@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
-from treering.search.lexical import RowCounts
+from treering.search.term_postings import RowCounts
 
 A_TERM: Final = 400
 """Bytes that a term takes beside its postings."""

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
-from treering.errors import InputError, JournalBusy, UnknownName
+from treering.errors import InputError
 from treering.journal.space import Space
 from treering.llm.tokens import estimate_tokens
 from treering.records import Forgotten, Hit, Progress
@@ -21,29 +17,13 @@ from treering.search.own import Mode
 from treering.views.code.guard.check import CheckReport, check
 from treering.views.code.index import store
 from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
-from treering.views.code.index.code_index import (
-    ALPHA,
-    CodeHit,
-    CodeIndex,
-    CodePlace,
-    IndexedFile,
-    index_file,
-)
-from treering.views.code.index.indexing import (
-    TOO_DEEP,
-    CodeReceipt,
-    FileChange,
-    IndexSettings,
-    noticed,
-    paused,
-)
+from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex, CodePlace
+from treering.views.code.index.indexing import CodeReceipt
 from treering.views.code.index.map import repository_map
 from treering.views.code.index.names import About, CodeNames, FragmentNames
 from treering.views.code.index.neighbours import Neighbourhood, neighbourhood
+from treering.views.code.index.repositories import Repositories
 from treering.views.code.parse.cuts import Unit
-from treering.views.code.parse.language import language_of
-from treering.views.code.parse.source_files import SourceFile
-from treering.views.code.rounds import marks
 from treering.views.code.rounds.git import identities, taken_off
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
@@ -74,15 +54,12 @@ class CodeMemory:
         model: BilledModel,
     ) -> None:
         self._space = space
-        self._embedder = embedder
+        self._repositories = Repositories(space, embedder)
         self._eraser = eraser
         self._rounds = Rounds(space, build, eraser)
-        self._names = FragmentNames(space, self._rounds, self._indexes)
+        self._names = FragmentNames(space, self._rounds, self._repositories.indexes)
         self._recall = recall
         self._coder = Coder(self._rounds, model, self._similarity)
-        self._indexing = threading.Lock()  # taken before the other, and held while files are read
-        self._lock = threading.RLock()
-        self._loaded: dict[int, tuple[int, CodeIndex]] = {}
 
     def index(
         self,
@@ -100,23 +77,7 @@ class CodeMemory:
 
         Raises UnknownName, MissingExtra, EmbeddingError, JournalError; then nothing was changed.
         """
-        top = Path(root).resolve()
-        with self._indexing, paused():
-            repository = self._known(str(top))
-            if unit is None and repository is None:
-                unit = settings_of(self._space).unit
-            want = IndexSettings.of(repository, unit, embed, self._embedder.name)
-            index, old = CodeIndex(want.unit), dict[str, bytes]()
-            if repository is not None and want.is_met_by(repository):
-                with self._lock:
-                    # A copy: the one that is there is being searched.
-                    index = self._index(repository).copy()
-                old = self._digests(repository)
-            change = FileChange.of(top, old, Path(self._space.database.url))
-            is_met = repository is not None and want.is_met_by(repository)
-            if change.files or change.removed or not is_met:
-                change = self._apply(change, want, index, repository, progress)
-            return change.receipt()
+        return self._repositories.index(root, unit, embed, progress)
 
     def search(
         self,
@@ -144,12 +105,12 @@ class CodeMemory:
 
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
-        repository, index = self._open(root)
+        repository, index = self._repositories.open(root)
         mode = mode or ("hybrid" if repository.model else "lexical")
         vector = None
         if mode != "lexical":
             self._check_model(repository)
-            vector = checked(self._embedder, [query], query=True)[0]
+            vector = checked(self._repositories.embedder, [query], query=True)[0]
         place = None if near is None else CodePlace.of(near)
         if mode == "lexical" and place is None and not index.says_any(query):
             return []  # else whatever comes first would be given for what nothing speaks of
@@ -169,7 +130,7 @@ class CodeMemory:
 
         ``focus`` gives files a share of the attention.
         """
-        return repository_map(self._open(root)[1], budget, focus, count_tokens)
+        return repository_map(self._repositories.open(root)[1], budget, focus, count_tokens)
 
     def neighbours(
         self, path: str, definition: str, *, root: str | Path | None = None
@@ -178,12 +139,12 @@ class CodeMemory:
 
         Raises UnknownName.
         """
-        return neighbourhood(self._open(root)[1], path, definition)
+        return neighbourhood(self._repositories.open(root)[1], path, definition)
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
         alpha = settings_of(self._space).block_alpha
-        return best_blocks(self._open(root)[1], query, k, alpha)
+        return best_blocks(self._repositories.open(root)[1], query, k, alpha)
 
     def context_memory(
         self, judge: Judge | None = None, *, root: str | Path | None = None
@@ -192,7 +153,7 @@ class CodeMemory:
 
         The default judge needs no model: it asks whether the keys cover the instruction's names.
         """
-        index = self._open(root)[1]
+        index = self._repositories.open(root)[1]
         names = {definition.name for _, definition in index.definitions()}
         return self._context(judge or NameJudge(names.__contains__), "selected", root, index)
 
@@ -262,7 +223,7 @@ class CodeMemory:
         choices = decided(settings_of(self._space), *given, self._instruction_pairs)
         index, among = None, tuple[str, ...]()
         if root is not None or self.repositories():
-            repository, index = self._open(root)
+            repository, index = self._repositories.open(root)
             among = identities(Path(repository.root))
         contexts = partial(self._context, root=root, index=index)
         return self._coder.round(instruction, definition, choices, index, contexts, budget, among)
@@ -357,20 +318,21 @@ class CodeMemory:
         """The cosine of two instructions."""
         if first == other:
             return 1.0
-        vectors = checked(self._embedder, [first, other])
+        vectors = checked(self._repositories.embedder, [first, other])
         return float(vectors[0] @ vectors[1])
 
     def _instruction_pairs(self) -> Floats:
         """The cosines of all pairs of recorded instructions."""
         recorded_rounds = self._rounds.known().values()
         return pair_similarities(
-            self._embedder, (r.block.instruction for rounds in recorded_rounds for r in rounds)
+            self._repositories.embedder,
+            (r.block.instruction for rounds in recorded_rounds for r in rounds),
         )
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
         """The definitions called for by name, then those that the question finds."""
         blocks: dict[str, CodeBlock] = {}
-        for index in self._indexes():
+        for index in self._repositories.indexes():
             for key in keys:
                 for block in blocks_named(index, key):
                     blocks.setdefault(key, block)
@@ -379,16 +341,9 @@ class CodeMemory:
                     blocks.setdefault(f"{hit.path}::{hit.definition}", block_of(index, hit))
         return list(blocks.values())
 
-    def _indexes(self) -> list[CodeIndex]:
-        with self._space.read() as reader:
-            indexed = store.repositories(reader, reader.id)
-        with self._lock:
-            return [self._index(repository) for repository in indexed]
-
     def repositories(self) -> list[str]:
         """The roots of the repositories that are indexed."""
-        with self._space.read() as reader:
-            return [repository.root for repository in store.repositories(reader, reader.id)]
+        return self._repositories.roots()
 
     def forget_rounds(self, definition: str) -> Forgotten:
         """Erase the recorded rounds of a definition, also from the file's bytes.
@@ -402,141 +357,20 @@ class CodeMemory:
 
         Recorded rounds stay: see ``forget_rounds``.
         """
-        with self._indexing, self._lock:
-            repository = self._repository(root)  # its index may be damaged: it is not read
-            with self._space.write() as writer:
-                files = store.drop(writer, repository)
-                self._eraser.queue_scrub(writer)
-            self._loaded.pop(repository.id, None)
-            self._eraser.scrub_code()
-        return files
+        return self._repositories.drop(root, self._eraser)
 
     def _use(self, embedder: Embedder) -> None:
         """Embed with another model from now on."""
-        with self._indexing, self._lock:
-            self._embedder = embedder
-
-    def _known(self, root: str) -> store.Repository | None:
-        with self._space.read() as reader:
-            indexed = store.repositories(reader, reader.id)
-        return next((repository for repository in indexed if repository.root == root), None)
-
-    def _open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
-        """The repository at ``root``, or the only one, with its index."""
-        repository = self._repository(root)
-        with self._lock:
-            return repository, self._index(repository)
-
-    def _repository(self, root: str | Path | None) -> store.Repository:
-        """The repository at ``root``, or the only one. Raises UnknownName."""
-        with self._space.read() as reader:
-            indexed = store.repositories(reader, reader.id)
-        if root is not None:
-            path = str(Path(root).resolve())
-            indexed = [repository for repository in indexed if repository.root == path]
-        if len(indexed) != 1:
-            raise UnknownName(_not_the_one(root, self.repositories()))
-        return indexed[0]
-
-    def _index(self, repository: store.Repository) -> CodeIndex:
-        """The repository's index, read again if another process has changed it."""
-        revision, index = self._loaded.get(repository.id, (None, None))
-        if index is None or revision != repository.revision:
-            with self._space.read() as reader, paused():
-                files, calls = store.load(reader, repository)
-                fragments = sum(len(file.fragments) for file in files.values())
-                gain = store.gain(reader, repository, fragments)
-            index = CodeIndex(repository.unit)
-            index.restore(files, calls, gain)
-            self._loaded[repository.id] = (repository.revision, index)
-        return index
-
-    def _digests(self, repository: store.Repository) -> dict[str, bytes]:
-        with self._space.read() as reader:
-            return store.digests(reader, repository)
-
-    def _made(
-        self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
-    ) -> dict[str, IndexedFile]:
-        files: dict[str, IndexedFile] = {}
-        for path, source in fresh.items():
-            try:
-                file = index_file(source.text, path, language_of(path), want.unit)
-            except RecursionError:  # left out, as nobody wrote it by hand
-                continue
-            if want.model is not None:
-                file = replace(file, vectors=self._vectors(file))
-            files[path] = file
-            if progress is not None:
-                progress(len(files), len(fresh))
-        return files
-
-    def _vectors(self, file: IndexedFile) -> Floats:
-        texts = [file.fragment_text(lines) for lines in file.fragments]
-        if not texts:
-            return np.zeros((0, self._embedder.dimension), dtype=np.float32)
-        return checked(self._embedder, texts)
+        self._repositories.use(embedder)
 
     def _check_model(self, repository: store.Repository) -> None:
-        if repository.model != self._embedder.name:
+        name = self._repositories.embedder.name
+        if repository.model != name:
             raise InputError(
                 f"{repository.root} is embedded with {repository.model or 'no model'}, not "
-                f"{self._embedder.name}; index it with embed=True, or search with mode='lexical'"
+                f"{name}; index it with embed=True, or search with mode='lexical'"
             )
-
-    def _apply(
-        self,
-        change: FileChange,
-        want: IndexSettings,
-        index: CodeIndex,
-        former: store.Repository | None,
-        progress: Progress | None,
-    ) -> FileChange:
-        """Bring ``index`` and the database up to date; the index is used once both are.
-
-        Returns the change without the files that nest too deeply to be read.
-        """
-        files = self._made(change.files, want, progress)
-        change = change.without(change.files.keys() - files.keys(), TOO_DEEP)
-        before = dict(index.calls)
-        changed, gone = noticed(index, files, change.removed)
-        index.update(files, change.removed)
-        digests = {path: change.files[path].digest for path in files}
-        resolved_again = {
-            path: calls
-            for path, calls in index.calls.items()
-            if path not in files and before[path] is not calls
-        }
-        with self._space.write() as writer:
-            if former is not None and not want.is_met_by(former):
-                store.drop(writer, former)
-            repository = store.add(writer, writer.id, change.root, want.unit, want.model)
-            goes_on = former is not None and want.is_met_by(former)
-            if repository != (former if goes_on else replace(repository, revision=0)):
-                raise JournalBusy(f"another process has just indexed {change.root}; index it again")
-            store.delete(writer, repository, change.removed)
-            store.save_files(writer, repository, files, digests, index.calls)
-            store.save_calls(writer, repository, resolved_again)
-            marks.save_noticed(writer, writer.id, repository.id, changed, gone)
-            store.save_gain(writer, repository, len(index), index.gain)
-            store.touch(writer, repository)
-        with self._lock:
-            if former is not None:
-                self._loaded.pop(former.id, None)
-            self._loaded[repository.id] = (repository.revision + 1, index)
-        return change
 
 
 _TALK_LOOKED_AT = 3
 """Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
-
-
-def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> str:
-    """What to say where ``root`` does not tell one of the indexed repositories."""
-    first = "index it first: `treering code index FOLDER`"
-    if not indexed:
-        return f"no repository is indexed; {first}"
-    listed = ", ".join(indexed)
-    if root is None:
-        return f"more than one repository is indexed; give the root of one: {listed}"
-    return f"{root} is not indexed; indexed are: {listed}; {first}"

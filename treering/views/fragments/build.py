@@ -23,7 +23,6 @@ from treering.journal.space import (
     EmbeddingModel,
     Space,
     SpaceReader,
-    SpaceState,
     SpaceWriter,
     register_model,
 )
@@ -514,18 +513,3 @@ def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Pie
 def _counted(entry: Entry, span: Span) -> str:
     """The text whose words are the terms of a fragment."""
     return dated(with_speaker(entry.text[slice(*span)], entry.speaker), entry.at)
-
-
-def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None:
-    """Raises ModelMismatch when a space was built with another model than the one given.
-
-    Its dimension is not asked for: an endpoint may be down, and vectors are checked as they come.
-    """
-    if state.model is None:
-        return
-    if embedder.name not in {model.name for model in state.models}:
-        raise ModelMismatch(
-            f"space {space!r} was built with the embedding model {state.model.name!r}, opened with "
-            f"{embedder.name!r}; open it with embedder={state.model.name!r} and change the model "
-            f"with reembed({embedder.name!r})"
-        )

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from treering.errors import InputError
-from treering.journal import entries, sources, work
+from treering.journal import entries, sources, work, writing
 from treering.journal.contract import Reader, Writer
-from treering.journal.entries import Draft
 from treering.journal.fields import metadata_json
+from treering.journal.writing import Draft
 from treering.text import check_text
 from treering.views.memos import store
 from treering.views.memos.record import Claim, Memo
@@ -62,7 +62,7 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
         id=identity,
     )
     place = sources.source_id(writer, space, SOURCE)
-    entries.append(writer, space, place, [draft], VIEW)
+    writing.append(writer, space, place, [draft], VIEW)
 
 
 def check(metadata: str) -> None:

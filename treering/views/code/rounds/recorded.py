@@ -16,8 +16,9 @@ from pathlib import PurePosixPath
 from treering.errors import UnknownName
 from treering.journal import labels
 from treering.journal.contract import Reader
-from treering.journal.entries import Draft, by_seq, identities
+from treering.journal.entries import by_seq, identities
 from treering.journal.fields import metadata_json
+from treering.journal.writing import Draft
 from treering.records import BLOCK, JSON, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
 from treering.views.code.rounds.session import RepositoryNames, SessionBlock, chained

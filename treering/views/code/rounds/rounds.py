@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from treering.errors import InputError, ReplyDiscarded
-from treering.journal import entries, sources
+from treering.journal import sources, writing
 from treering.journal.contract import Writer
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Forgotten
@@ -183,7 +183,7 @@ class Rounds:
 
     def _store(self, writer: Writer, space: int, block: RecordedBlock) -> str:
         source = sources.source_id(writer, space, recorded.source_of(block.block))
-        return entries.append(writer, space, source, [recorded.draft(block)]).ids[0]
+        return writing.append(writer, space, source, [recorded.draft(block)]).ids[0]
 
 
 def _refuse_what_shows_forgotten(

@@ -1,0 +1,53 @@
+"""Connections to a file: how each is opened, and the settings that it has."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+from treering.journal import failures
+
+PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
+CONNECT_PAUSE_S = 0.005
+CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """A new connection to a file that is there, in no transaction. Raises sqlite3.Error."""
+    until = time.monotonic() + failures.BUSY_TIMEOUT_S
+    while True:
+        try:
+            return _connect_once(file)
+        except sqlite3.OperationalError as error:
+            # While another process makes the file and turns its log on, SQLite does not wait.
+            if not failures.is_busy(error) or time.monotonic() > until:
+                raise
+        time.sleep(CONNECT_PAUSE_S)
+
+
+def _connect_once(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{file.as_uri()}?mode=rw",  # what is gone is not made anew, empty
+        uri=True,
+        timeout=failures.BUSY_TIMEOUT_S,
+        isolation_level=None,
+        check_same_thread=False,  # close() may run in another thread than the work
+    )
+    try:
+        for pragma in (
+            f"page_size={PAGE_SIZE}",
+            "journal_mode=WAL",
+            "synchronous=FULL",  # NORMAL may lose an acknowledged commit with the power
+            # macOS alone: fsync there leaves data in the drive's cache, lost with the power.
+            "fullfsync=ON",
+            "checkpoint_fullfsync=ON",
+            "secure_delete=ON",
+            "foreign_keys=ON",
+            f"cache_size=-{CACHE_KIB}",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,160 @@
+"""Reads and writes within one transaction of one connection to a file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+
+from treering.errors import JournalError
+from treering.journal import scrub, storage
+from treering.journal.contract import NO_SPACE, ForeignKey, Patch, Row, RowKey, StoredTable, Value
+from treering.journal.dialect import SqliteDialect
+from treering.journal.failures import translated
+
+_TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
+"""What SQLite looks for in the type of a column to keep texts in it."""
+
+
+class SqliteTransaction:
+    """Reader and Writer over one connection; lives inside ``read()`` or ``write()``."""
+
+    dialect = SqliteDialect()
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
+        """See ``Reader``."""
+        with translated(self._path):
+            # The chain has no ``close``, which a generator that is dropped after its connection was
+            # closed, as by Ctrl-C, would call on the cursor, and which would fail.
+            yield from chain(self._connection.execute(sql, params))
+
+    def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
+        """See ``Reader``."""
+        with translated(self._path):
+            first: Row | None = self._connection.execute(sql, params).fetchone()
+            return first
+
+    def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
+        """See ``Writer``."""
+        with translated(self._path):
+            return self._connection.execute(sql, params).rowcount
+
+    def insert(self, sql: str, params: Sequence[Value]) -> int:
+        """See ``Writer``."""
+        with translated(self._path):
+            new = self._connection.execute(sql, params).lastrowid
+        assert new is not None  # an INSERT that did not raise has made a row
+        return new
+
+    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
+        """See ``Writer``."""
+        with translated(self._path):
+            cursor = self._connection.cursor()
+            # Each row has a number: an INSERT that did not raise has made one.
+            return [cursor.execute(sql, row).lastrowid or 0 for row in params]
+
+    def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
+        """See ``Writer``."""
+        with translated(self._path):
+            self._connection.executemany(sql, params)
+
+    @property
+    def space(self) -> int:
+        """See ``Reader``."""
+        raise JournalError(NO_SPACE)
+
+    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
+        """See ``Reader``."""
+        with (
+            translated(self._path),
+            scrub.opened_value(self._connection, table, column, key[1], readonly=True) as value,
+        ):
+            if value is None:
+                return b""
+            value.seek(min(start, len(value)))
+            return value.read(size)
+
+    def extent(self, table: str, key: RowKey) -> int | None:
+        """See ``Reader``."""
+        row = self.row(f"SELECT length(data) FROM {table} WHERE id = ?", (key[1],))
+        return None if row is None else int(row[0])
+
+    def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:  # noqa: ARG002
+        """See ``Writer``."""
+        return self.insert(
+            f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?))", (identity, size)
+        )
+
+    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
+        """See ``Writer``."""
+        with (
+            translated(self._path),
+            scrub.opened_value(self._connection, table, column, key[1], readonly=False) as value,
+        ):
+            scrub.overwrite(value, patches)
+
+    def vector_numbers(self, size: int) -> Sequence[int]:
+        """See ``Writer``."""
+        return storage.vector_numbers(self, size)
+
+    def share(self) -> None:
+        """Nothing to do: whoever writes is alone in the file."""
+
+    def blank(
+        self,
+        table: str,
+        columns: Sequence[str],
+        space: int | str,  # noqa: ARG002
+        ids: Sequence[int],
+    ) -> None:
+        """See ``Writer``."""
+        scrub.blank(self, table, columns, ids)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """See ``Writer``."""
+        self.execute("SAVEPOINT attempt")
+        try:
+            yield
+        except BaseException:
+            self.execute("ROLLBACK TO SAVEPOINT attempt")
+            raise
+        finally:
+            self.execute("RELEASE SAVEPOINT attempt")
+
+    def tables(self) -> list[StoredTable]:
+        """See ``Reader``."""
+        rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        names = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
+        # To SQLite a name is the same in small and in large letters, to who reads this it is not.
+        by_small = {name.lower(): name for name in names}
+        return [self._table(name, by_small) for name in names]
+
+    def _table(self, name: str, names: Mapping[str, str]) -> StoredTable:
+        info = self.rows("SELECT name, type FROM pragma_table_info(?)", (name,))
+        columns = [(str(column).lower(), str(kind).upper()) for column, kind in info]
+        links = self.rows(
+            'SELECT "from", lower("table"), "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq',
+            (name,),
+        )
+        return StoredTable(
+            name,
+            tuple(column for column, _ in columns),
+            frozenset(c for c, kind in columns if any(text in kind for text in _TEXT_TYPES)),
+            # One that names no column refers to the key of the other table.
+            tuple(
+                ForeignKey(str(column), names[target], str(key or "rowid"))
+                for column, target, key in links
+                if target in names
+            ),
+        )
+
+    def defer_references(self) -> None:
+        """See ``Writer``."""
+        self.execute("PRAGMA defer_foreign_keys = ON")

@@ -1,0 +1,225 @@
+"""The journal of entries, written: drafts appended, entries rewritten, pinned and erased."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Self
+
+from treering.errors import InputError
+from treering.journal import damage, supersession
+from treering.journal.contract import Reader, Value, Writer
+from treering.journal.entries import PAGE
+from treering.journal.stored import micros
+from treering.records import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before it has an id and a place: what ``append`` takes.
+
+    ``key`` tells apart drafts of one source that are otherwise equal (the n-th "ok" of a chat).
+    """
+
+    text: str
+    kind: Kind
+    at: datetime | None = None
+    speaker: str | None = None
+    role: str | None = None
+    session: str | None = None
+    metadata: str = "{}"
+    key: str = ""
+    id: str | None = None
+    position: int | None = None
+    added: datetime | None = None
+    expires: datetime | None = None
+    pinned: bool = False
+
+    def digest(self) -> bytes:
+        """The identity of this content within its source."""
+        content = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
+        return damage.digest((*content, micros(self.at) if self.at else None), self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class AppendResult:
+    """The result of ``append``: the ids of new entries, and how many were there already."""
+
+    ids: list[str]
+    unchanged: int
+
+
+def append(
+    writer: Writer, space: int, source: int, drafts: Iterable[Draft], queue: str | None = None
+) -> AppendResult:
+    """Append drafts to a source. ``queue`` names the view that has work to do on each new entry.
+
+    A draft whose content the source already holds is skipped and counted as unchanged.
+    """
+    now = micros(datetime.now(UTC))
+    row = writer.row(
+        "SELECT coalesce(max(position) + 1, 0) FROM entry WHERE space = ? AND source = ?",
+        (space, source),
+    )
+    assert row is not None  # an aggregate always has a row
+    position = int(row[0])
+    drafts = list(drafts)
+    there = _There.of(writer, space, source, drafts)
+    new: list[_NewEntry] = []
+    for draft, digest in zip(drafts, there.drafted, strict=True):
+        if not there.has(draft, digest):
+            place = position if draft.position is None else draft.position
+            new.append(_NewEntry(draft, digest, draft.id or secrets.token_hex(8), place))
+            there.add(draft, digest)
+            position = max(position, place + 1)
+    seqs = _insert(writer, space, source, new, now)
+    if queue is not None:
+        writer.many(
+            "INSERT INTO work (space, view, target) VALUES (?, ?, ?)",
+            ((space, queue, seq) for seq in seqs),
+        )
+    return AppendResult([entry.id for entry in new], len(drafts) - len(new))
+
+
+@dataclass(frozen=True, slots=True)
+class _NewEntry:
+    """A draft that becomes an entry, with its digest, id and position."""
+
+    draft: Draft
+    digest: bytes
+    id: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class _There:
+    """What a source and its space hold of some drafts, of which ``drafted`` are the digests.
+
+    ``texts`` are those of the drafts' own ids: an import gives ids, and such an id may also stand
+    for another text here.
+    """
+
+    drafted: list[bytes]
+    digests: set[bytes]
+    texts: dict[str, str | None]
+
+    @classmethod
+    def of(cls, reader: Reader, space: int, source: int, drafts: Sequence[Draft]) -> Self:
+        drafted = [draft.digest() for draft in drafts]
+        digests: set[bytes] = set()
+        for start in range(0, len(drafted), PAGE):
+            chunk = drafted[start : start + PAGE]
+            rows = reader.rows(
+                "SELECT digest FROM entry WHERE space = ? AND source = ?"
+                f" AND digest IN ({', '.join('?' * len(chunk))})",
+                (space, source, *chunk),
+            )
+            digests.update(bytes(row[0]) for row in rows)
+        identities = [draft.id for draft in drafts if draft.id is not None]
+        return cls(drafted, digests, _texts_by_id(reader, space, identities))
+
+    def has(self, draft: Draft, digest: bytes) -> bool:
+        """Whether the source holds the content, or the space the id. Raises InputError."""
+        # The id first: one that stands for another text is refused whatever the source holds.
+        return (draft.id in self.texts and _is_same(draft, self.texts)) or digest in self.digests
+
+    def add(self, draft: Draft, digest: bytes) -> None:
+        """Note that a draft is there from now on."""
+        self.digests.add(digest)
+        if draft.id is not None:
+            self.texts[draft.id] = draft.text
+
+
+def _insert(
+    writer: Writer, space: int, source: int, new: Sequence[_NewEntry], now: int
+) -> list[int]:
+    """Store new entries; their sequence numbers."""
+    bodies = writer.insert_many(_BODY, [_body(entry.draft) for entry in new])
+    return writer.insert_many(
+        "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body, expires,"
+        " pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                *(space, entry.id, source, entry.position, entry.digest, entry.draft.kind),
+                micros(entry.draft.at) if entry.draft.at else None,
+                micros(entry.draft.added) if entry.draft.added else now,
+                body,
+                micros(entry.draft.expires) if entry.draft.expires else None,
+                entry.draft.pinned,
+            )
+            for entry, body in zip(new, bodies, strict=True)
+        ],
+    )
+
+
+def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
+    """Raise InputError if the id of a draft is here with another text."""
+    texts = _texts_by_id(reader, space, [draft.id for draft in drafts if draft.id is not None])
+    for draft in drafts:
+        if draft.id in texts:
+            _is_same(draft, texts)
+
+
+def _texts_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[str, str | None]:
+    """The texts of the ids that a space has, by id; None where what it says is missing."""
+    if not identities:
+        return {}
+    rows = reader.rows(
+        "SELECT e.id, b.text FROM entry e LEFT JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.id IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(sorted(identities))),
+    )
+    return {str(row[0]): row[1] for row in rows}
+
+
+def _is_same(draft: Draft, texts: Mapping[str, str | None]) -> bool:
+    """True, as the id of a draft that is here stands for its text. Raises InputError if not."""
+    if draft.id is not None and texts[draft.id] != draft.text:
+        raise InputError(
+            f"entry {draft.id!r} is in this space already, with another text; "
+            "import into an empty space, or forget that entry first"
+        )
+    return True
+
+
+_BODY = "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)"
+
+
+def _body(draft: Draft) -> tuple[Value, ...]:
+    return draft.text, draft.speaker, draft.role, draft.session, draft.metadata
+
+
+def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
+    """Give an entry another content; its id, source and position stay."""
+    _blank_bodies(writer, [seq])
+    at = micros(draft.at) if draft.at else None
+    writer.execute(
+        "UPDATE entry SET digest = ?, kind = ?, at = ?, body = ? WHERE space = ? AND seq = ?",
+        (draft.digest(), draft.kind, at, writer.insert(_BODY, _body(draft)), writer.space, seq),
+    )
+
+
+def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
+    """Pin an entry, or pin it no longer."""
+    writer.execute(
+        "UPDATE entry SET pinned = ? WHERE space = ? AND seq = ?", (pinned, writer.space, seq)
+    )
+
+
+def erase(writer: Writer, seqs: Sequence[int]) -> None:
+    """Delete entries; their derived rows must have gone before. What they said is overwritten."""
+    supersession.erase(writer, seqs)
+    _blank_bodies(writer, seqs)
+    space = writer.space
+    writer.many("DELETE FROM entry WHERE space = ? AND seq = ?", ((space, seq) for seq in seqs))
+
+
+def _blank_bodies(writer: Writer, seqs: Iterable[int]) -> None:
+    space = writer.space
+    sql = "SELECT body FROM entry WHERE space = ? AND seq = ?"
+    rows = (writer.row(sql, (space, seq)) for seq in seqs)
+    bodies = [int(row[0]) for row in rows if row is not None]
+    writer.blank("body", ("text", "speaker", "role", "session", "metadata"), space, bodies)

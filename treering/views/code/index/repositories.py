@@ -1,0 +1,212 @@
+"""The repositories of a space that are indexed: read, held in main memory, brought up to date."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from treering.arrays import Floats
+from treering.embed.checked import checked
+from treering.embed.contract import Embedder
+from treering.errors import JournalBusy, UnknownName
+from treering.journal.space import Space
+from treering.records import Progress
+from treering.views.code.index import store
+from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
+from treering.views.code.index.indexing import (
+    TOO_DEEP,
+    CodeReceipt,
+    FileChange,
+    IndexSettings,
+    noticed,
+    paused,
+)
+from treering.views.code.parse.cuts import Unit
+from treering.views.code.parse.language import language_of
+from treering.views.code.parse.source_files import SourceFile
+from treering.views.code.rounds import marks
+from treering.views.erase import Eraser
+from treering.views.settings import settings_of
+
+
+class Repositories:
+    """The repositories of a space with their indexes. All methods may be called from any thread."""
+
+    def __init__(self, space: Space, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self._space = space
+        self._indexing = threading.Lock()  # taken before the other, and held while files are read
+        self._lock = threading.RLock()
+        self._loaded: dict[int, tuple[int, CodeIndex]] = {}
+
+    def index(
+        self,
+        root: str | Path,
+        unit: Unit | None,
+        embed: bool | None,
+        progress: Progress | None,
+    ) -> CodeReceipt:
+        """See ``CodeMemory.index``."""
+        top = Path(root).resolve()
+        with self._indexing, paused():
+            repository = self._known(str(top))
+            if unit is None and repository is None:
+                unit = settings_of(self._space).unit
+            want = IndexSettings.of(repository, unit, embed, self.embedder.name)
+            index, old = CodeIndex(want.unit), dict[str, bytes]()
+            if repository is not None and want.is_met_by(repository):
+                with self._lock:
+                    # A copy: the one that is there is being searched.
+                    index = self._index(repository).copy()
+                old = self._digests(repository)
+            change = FileChange.of(top, old, Path(self._space.database.url))
+            is_met = repository is not None and want.is_met_by(repository)
+            if change.files or change.removed or not is_met:
+                change = self._apply(change, want, index, repository, progress)
+            return change.receipt()
+
+    def open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
+        """The repository at ``root``, or the only one, with its index."""
+        repository = self._repository(root)
+        with self._lock:
+            return repository, self._index(repository)
+
+    def indexes(self) -> list[CodeIndex]:
+        """The indexes of all repositories."""
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
+        with self._lock:
+            return [self._index(repository) for repository in indexed]
+
+    def roots(self) -> list[str]:
+        """The roots of all repositories."""
+        with self._space.read() as reader:
+            return [repository.root for repository in store.repositories(reader, reader.id)]
+
+    def drop(self, root: str | Path, eraser: Eraser) -> int:
+        """Erase a repository's index, also from the file's bytes; return how many files it had."""
+        with self._indexing, self._lock:
+            repository = self._repository(root)  # its index may be damaged: it is not read
+            with self._space.write() as writer:
+                files = store.drop(writer, repository)
+                eraser.queue_scrub(writer)
+            self._loaded.pop(repository.id, None)
+            eraser.scrub_code()
+        return files
+
+    def use(self, embedder: Embedder) -> None:
+        """Embed with another model from now on."""
+        with self._indexing, self._lock:
+            self.embedder = embedder
+
+    def _known(self, root: str) -> store.Repository | None:
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
+        return next((repository for repository in indexed if repository.root == root), None)
+
+    def _repository(self, root: str | Path | None) -> store.Repository:
+        """The repository at ``root``, or the only one. Raises UnknownName."""
+        with self._space.read() as reader:
+            indexed = store.repositories(reader, reader.id)
+        if root is not None:
+            path = str(Path(root).resolve())
+            indexed = [repository for repository in indexed if repository.root == path]
+        if len(indexed) != 1:
+            raise UnknownName(_not_the_one(root, self.roots()))
+        return indexed[0]
+
+    def _index(self, repository: store.Repository) -> CodeIndex:
+        """The repository's index, read again if another process has changed it."""
+        revision, index = self._loaded.get(repository.id, (None, None))
+        if index is None or revision != repository.revision:
+            with self._space.read() as reader, paused():
+                files, calls = store.load(reader, repository)
+                fragments = sum(len(file.fragments) for file in files.values())
+                gain = store.gain(reader, repository, fragments)
+            index = CodeIndex(repository.unit)
+            index.restore(files, calls, gain)
+            self._loaded[repository.id] = (repository.revision, index)
+        return index
+
+    def _digests(self, repository: store.Repository) -> dict[str, bytes]:
+        with self._space.read() as reader:
+            return store.digests(reader, repository)
+
+    def _made(
+        self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
+    ) -> dict[str, IndexedFile]:
+        files: dict[str, IndexedFile] = {}
+        for path, source in fresh.items():
+            try:
+                file = index_file(source.text, path, language_of(path), want.unit)
+            except RecursionError:  # left out, as nobody wrote it by hand
+                continue
+            if want.model is not None:
+                file = replace(file, vectors=self._vectors(file))
+            files[path] = file
+            if progress is not None:
+                progress(len(files), len(fresh))
+        return files
+
+    def _vectors(self, file: IndexedFile) -> Floats:
+        texts = [file.fragment_text(lines) for lines in file.fragments]
+        if not texts:
+            return np.zeros((0, self.embedder.dimension), dtype=np.float32)
+        return checked(self.embedder, texts)
+
+    def _apply(
+        self,
+        change: FileChange,
+        want: IndexSettings,
+        index: CodeIndex,
+        former: store.Repository | None,
+        progress: Progress | None,
+    ) -> FileChange:
+        """Bring ``index`` and the database up to date; the index is used once both are.
+
+        Returns the change without the files that nest too deeply to be read.
+        """
+        files = self._made(change.files, want, progress)
+        change = change.without(change.files.keys() - files.keys(), TOO_DEEP)
+        before = dict(index.calls)
+        changed, gone = noticed(index, files, change.removed)
+        index.update(files, change.removed)
+        digests = {path: change.files[path].digest for path in files}
+        resolved_again = {
+            path: calls
+            for path, calls in index.calls.items()
+            if path not in files and before[path] is not calls
+        }
+        with self._space.write() as writer:
+            if former is not None and not want.is_met_by(former):
+                store.drop(writer, former)
+            repository = store.add(writer, writer.id, change.root, want.unit, want.model)
+            goes_on = former is not None and want.is_met_by(former)
+            if repository != (former if goes_on else replace(repository, revision=0)):
+                raise JournalBusy(f"another process has just indexed {change.root}; index it again")
+            store.delete(writer, repository, change.removed)
+            store.save_files(writer, repository, files, digests, index.calls)
+            store.save_calls(writer, repository, resolved_again)
+            marks.save_noticed(writer, writer.id, repository.id, changed, gone)
+            store.save_gain(writer, repository, len(index), index.gain)
+            store.touch(writer, repository)
+        with self._lock:
+            if former is not None:
+                self._loaded.pop(former.id, None)
+            self._loaded[repository.id] = (repository.revision + 1, index)
+        return change
+
+
+def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> str:
+    """What to say where ``root`` does not tell one of the indexed repositories."""
+    first = "index it first: `treering code index FOLDER`"
+    if not indexed:
+        return f"no repository is indexed; {first}"
+    listed = ", ".join(indexed)
+    if root is None:
+        return f"more than one repository is indexed; give the root of one: {listed}"
+    return f"{root} is not indexed; indexed are: {listed}; {first}"

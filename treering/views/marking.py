@@ -1,0 +1,69 @@
+"""What the views know against entries: marks on what is about to be shown, and newer entries."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from treering.errors import EntryCorrupt
+from treering.journal.space import SpaceReader
+from treering.records import Entry
+from treering.search.marks import UNMARKED, Mark, Quote
+from treering.views import progress as places
+from treering.views.contract import View, attributed
+
+log = logging.getLogger("treering")
+
+
+class Marking:
+    """The marks of the views of a space."""
+
+    def __init__(self, views: Sequence[View]) -> None:
+        self._views = views
+        self._stored: frozenset[str] = frozenset()
+
+    def followed(self, reader: SpaceReader) -> Iterator[View]:
+        """The views that have stored anything. Other packages' views may have no tables yet."""
+        if any(view.name not in self._stored for view in self._views):
+            self._stored = frozenset(places.states(reader, reader.id))
+        return (view for view in self._views if view.name in self._stored)
+
+    def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> list[Mark]:
+        """The marks of all views for each quote; if two views differ, the first one wins."""
+        marked = [UNMARKED] * len(quotes)
+        for view in self.followed(reader) if quotes else ():
+            for place, mark in _marks_of(view, reader, quotes).items():
+                marked[place] = marked[place].joined(mark)
+        return marked
+
+    def marked(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
+        """Entries, by sequence number, with what is known against them."""
+        marks = self.marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
+        return [
+            replace(entry, superseded_by=mark.superseded_by, stale=mark.stale)
+            if mark.superseded_by or mark.stale
+            else entry
+            for (_, entry), mark in zip(rows, marks, strict=True)
+        ]
+
+    def newer(self, reader: SpaceReader) -> Mapping[int, int]:
+        """The newer entries that the views know of, see ``View.newer``; the first view wins."""
+        newer: dict[int, int] = {}
+        for view in self.followed(reader):
+            with attributed(view):
+                newer = {**view.newer(reader), **newer}
+        return newer
+
+
+def _marks_of(view: View, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
+    """The marks of one view, but for those that rest on damaged entries, which the log names."""
+    try:
+        with attributed(view):
+            return view.marks(reader, quotes)
+    except EntryCorrupt as error:
+        if len(quotes) == 1:
+            log.warning("a mark of entry %r is left out: %s", quotes[0].entry.id, error)
+            return {}
+    of_each = (_marks_of(view, reader, [quote]) for quote in quotes)
+    return {place: marks[0] for place, marks in enumerate(of_each) if marks}
