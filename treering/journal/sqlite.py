@@ -213,7 +213,12 @@ class SqliteDatabase:
         mine = threading.current_thread()
         with forks.gate.inside(), self._idle:
             self._closed = True
-            if self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S):
+            is_quiet = self._idle.wait_for(
+                lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S
+            )
+            while self._free:
+                self._free.pop().close()
+            if is_quiet:
                 self._drop_connections()
                 self._left()
 
