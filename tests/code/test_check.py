@@ -258,7 +258,10 @@ def test_a_question_is_answered_and_rounds_forgotten_at_a_terminal(root: Path) -
     assert all(one in told for one in ("breaks below zero", "Refuse negative", "m.py:1 half"))
     found = CliRunner().invoke(app, ["code", "about", "half()", "--json", *where]).stdout
     assert json.loads(found)["definitions"] == ["m.py::half"]
-    forgotten = CliRunner().invoke(app, ["code", "forget", "half", *where])
+    unasked = CliRunner().invoke(app, ["code", "forget", "half", *where])
+    assert unasked.exit_code == 2
+    assert "1 round will be erased for good:\n  half: Refuse negative" in unasked.stderr
+    forgotten = CliRunner().invoke(app, ["code", "forget", "half", "--yes", *where])
     assert "1 round forgotten" in forgotten.stdout
     assert "file forgotten" in run(root, "forget").stdout
     assert CliRunner().invoke(app, ["code", "forget", *where]).exit_code == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
+from treering.cli.upkeep import confirm
 from treering.errors import InputError
 from treering.search.own import Mode
 from treering.views.code.guard.check import check as compare
@@ -339,17 +340,31 @@ def forget(
         str | None, typer.Argument(help="PATH::NAME, Class.method or a name.")
     ] = None,
     root: Root = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Erase the recorded rounds of a definition, or with --root the index of a repository."""
+    """Erase the recorded rounds of a definition, or with --root the index of a repository.
+
+    An index can be made anew, so it is erased without being asked for.
+    """
     if (definition is None) == (root is None):
         raise InputError("give a definition, or --root for the index of a repository")
     with run.memory() as memory:
         if definition is not None:
+            if not yes:
+                _say_which_rounds(memory.code.log(definition))
+                confirm()
             gone = memory.code.forget_rounds(definition)
             run.out.emit(gone, counted(len(gone.entries), "round forgotten", "rounds forgotten"))
         elif root is not None:
             files = memory.code.forget(root)
             run.out.emit({"files": files}, counted(files, "file forgotten", "files forgotten"))
+
+
+def _say_which_rounds(blocks: Sequence[SessionBlock]) -> None:
+    rounds = [block for block in blocks if block.instruction]  # not as it was found
+    note(f"{counted(len(rounds), 'round', 'rounds')} will be erased for good:")
+    for block in rounds:
+        note(f"  {block.definition}: {block.instruction}")
 
 
 def _plain(block: SessionBlock) -> dict[str, object]:
