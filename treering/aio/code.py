@@ -75,6 +75,8 @@ class AsyncCode:
         ``paths`` finds only in files that meet one of some patterns, as in ``.gitignore``:
         ``["src/"]``, ``["*.py", "!tests/"]``.
 
+        Where only words count, and no fragment says any of the query's, nothing is found.
+
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
         return await asyncio.to_thread(

@@ -105,7 +105,7 @@ class CodeMemory:
 
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
-        repository, index = self._repositories.open(root)
+        repository, index = self._repositories.indexed(root)
         mode = mode or ("hybrid" if repository.model else "lexical")
         vector = None
         if mode != "lexical":
@@ -130,7 +130,7 @@ class CodeMemory:
 
         ``focus`` gives files a share of the attention.
         """
-        return repository_map(self._repositories.open(root)[1], budget, focus, count_tokens)
+        return repository_map(self._repositories.indexed(root)[1], budget, focus, count_tokens)
 
     def neighbours(
         self, path: str, definition: str, *, root: str | Path | None = None
@@ -139,12 +139,12 @@ class CodeMemory:
 
         Raises UnknownName.
         """
-        return neighbourhood(self._repositories.open(root)[1], path, definition)
+        return neighbourhood(self._repositories.indexed(root)[1], path, definition)
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
         alpha = settings_of(self._space).block_alpha
-        return best_blocks(self._repositories.open(root)[1], query, k, alpha)
+        return best_blocks(self._repositories.indexed(root)[1], query, k, alpha)
 
     def context_memory(
         self, judge: Judge | None = None, *, root: str | Path | None = None
@@ -153,7 +153,7 @@ class CodeMemory:
 
         The default judge needs no model: it asks whether the keys cover the instruction's names.
         """
-        index = self._repositories.open(root)[1]
+        index = self._repositories.indexed(root)[1]
         names = {definition.name for _, definition in index.definitions()}
         return self._context(judge or NameJudge(names.__contains__), "selected", root, index)
 
@@ -223,7 +223,7 @@ class CodeMemory:
         choices = decided(settings_of(self._space), *given, self._instruction_pairs)
         index, among = None, tuple[str, ...]()
         if root is not None or self.repositories():
-            repository, index = self._repositories.open(root)
+            repository, index = self._repositories.indexed(root)
             among = identities(Path(repository.root))
         contexts = partial(self._context, root=root, index=index)
         return self._coder.round(instruction, definition, choices, index, contexts, budget, among)

@@ -69,7 +69,7 @@ class Repositories:
                 change = self._apply(change, want, index, repository, progress)
             return change.receipt()
 
-    def open(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
+    def indexed(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
         """The repository at ``root``, or the only one, with its index."""
         repository = self._repository(root)
         with self._lock:
