@@ -360,6 +360,13 @@ def test_rows_may_be_dropped_after_the_database_was_closed(database: Database) -
     assert not dropped
 
 
+def test_indexes_are_made_anew_and_lead_to_what_is_stored(database: Database) -> None:
+    put(database, "ana", "ben")
+    database.reindex()
+    assert stored(database) == ["ana", "ben"]
+    assert database.check() == []
+
+
 @of_sqlite
 def test_threads_take_the_connections_that_are_free(database: Database) -> None:
     """A server with a thread a request would open a connection a request."""

@@ -55,8 +55,8 @@ def counted(count: int, singular: str, plural: str) -> str:
     return f"{count:,} {singular if count == 1 else plural}"
 
 
-def named(path: str) -> str:
-    """A path as a note shows it: on one line, whatever is in it."""
+def on_one_line(path: str) -> str:
+    """A path as a note shows it, whatever is in it."""
     return path if path.isprintable() else repr(path)
 
 

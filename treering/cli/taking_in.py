@@ -17,7 +17,7 @@ import typer
 from treering.cli import stdin
 from treering.cli.moments import FORMS, moment
 from treering.cli.options import EntryOptions, command, is_there
-from treering.cli.output import counted, named, note, note_some
+from treering.cli.output import counted, note, note_some, on_one_line
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
 from treering.errors import InputError, TreeringError, UnknownName
@@ -299,7 +299,7 @@ def _say_what_was_added(receipts: list[Receipt], arguments: int) -> None:
 
 
 def _say_what_is_gone(receipt: Receipt, erased: bool) -> None:
-    note_some([f"{'erased' if erased else 'gone'}: {named(name)}" for name in receipt.gone])
+    note_some([f"{'erased' if erased else 'gone'}: {on_one_line(name)}" for name in receipt.gone])
     if erased:
         return
     erasing = "add --sync to erase it"
@@ -320,7 +320,9 @@ def _show(run: Run, receipt: Receipt, synced: bool = False) -> None:
     }
     others = "".join(f", {count:,} {what}" for what, count in changes.items() if count)
     run.out.emit(receipt, f"added {counted(receipt.added, 'entry', 'entries')}{others}")
-    note_some([f"skipped {named(skipped.path)}: {skipped.reason}" for skipped in receipt.skipped])
+    note_some(
+        [f"skipped {on_one_line(skipped.path)}: {skipped.reason}" for skipped in receipt.skipped]
+    )
     if receipt.gone:
         _say_what_is_gone(receipt, synced)
     for reason, count in receipt.omitted.items():

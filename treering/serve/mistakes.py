@@ -59,6 +59,11 @@ def mistakes(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     ]
 
 
+def in_words(wrong: Sequence[Mapping[str, str]]) -> str:
+    """Mistakes as one text, as a client or a model is told them."""
+    return "; ".join(f"{mistake['where']} {mistake['what']}" for mistake in wrong)
+
+
 def _beside(
     place: str,
     errors: Sequence[Mapping[str, Any]],

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treering import errors
 from treering.errors import TreeringError
-from treering.serve.mistakes import mistakes
+from treering.serve.mistakes import in_words, mistakes
 from treering.serve.wording import spoken
 
 log = logging.getLogger("treering.serve")
@@ -166,9 +166,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
         return problem(status, detail, kind=errors.InputError.__name__)
     # Without what was sent, which may be large or secret.
     wrong = mistakes(error.errors())[:SHOWN_ERRORS]
-    detail = "; ".join(f"{mistake['where']} {mistake['what']}" for mistake in wrong)
     status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return problem(status, detail, kind=errors.InputError.__name__, errors=wrong)
+    return problem(status, in_words(wrong), kind=errors.InputError.__name__, errors=wrong)
 
 
 def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:

@@ -233,7 +233,7 @@ class PostgresDatabase:
         """See ``Database.reindex``."""
         with self.write() as writer:
             for table in writer.tables():
-                writer.execute(f"REINDEX TABLE {table.name}")
+                writer.execute(f'REINDEX TABLE "{table.name}"')
 
     def close(self) -> None:
         """Close all connections, once the transactions of other threads have ended."""

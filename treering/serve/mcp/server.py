@@ -25,7 +25,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtra.of("mcp", "mcp") from missing
 
 from treering.serve.mcp import prompts, resources, tools
-from treering.serve.mistakes import mistakes
+from treering.serve.mistakes import in_words, mistakes
 from treering.serve.threads import Kind
 from treering.serve.wording import spoken
 
@@ -109,12 +109,7 @@ async def _answered(
 
 def _is_blank(error: Exception) -> bool:
     """Whether the line that is no message is empty, which nobody waits for an answer to."""
-    lines = (
-        [mistake["input"] for mistake in error.errors()]
-        if isinstance(error, ValidationError)
-        else []
-    )
-    return any(isinstance(line, str) and not line.strip() for line in lines)
+    return isinstance(error, ValidationError) and not str(error.errors()[0]["input"]).strip()
 
 
 def _parse_error(error: Exception) -> types.JSONRPCError:
@@ -216,5 +211,4 @@ def _mistakes(name: str, error: ValidationError) -> str:
     The values are left out: they may be long.
     """
     wrong = mistakes([{**mistake, "loc": ("body", *mistake["loc"])} for mistake in error.errors()])
-    told = "; ".join(f"{mistake['where']} {mistake['what']}" for mistake in wrong)
-    return f"{name} cannot be called like this: {told}"
+    return f"{name} cannot be called like this: {in_words(wrong)}"
