@@ -126,7 +126,7 @@ class Memory:
         self._answerer = Answerer(self._account)
         self._views = Views(self._space, embedder, self._account, self._exact)
         self._eraser = self._views.eraser
-        self._intake = Intake(self._space, self._eraser)
+        self._intake = Intake(self._space, self._eraser, self._views.handover)
 
     @classmethod
     def open(

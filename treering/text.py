@@ -29,6 +29,11 @@ def check_text(text: str, what: str, offset: int = 0) -> str:
     return text
 
 
+def utf8_size(text: str) -> int:
+    """How many bytes a text takes in UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
 def storable(text: str) -> str:
     """A text that a library has read, without what no text has: NUL and lone surrogates."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)

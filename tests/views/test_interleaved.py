@@ -172,6 +172,7 @@ def test_a_damaged_entry_holds_up_nothing_but_itself(open_memory: Open) -> None:
     memory = open_memory()
     # Durable, and not followed yet, as a crash leaves it.
     memory._intake.add("Ana moved to Porto.", "bad", Envelope())
+    memory._views.handover.clear()
     with memory._space.write() as writer:
         writer.execute("UPDATE body SET text = 'Ana moved to Faro.'")
     memory.add("Ben keeps bees.", source="good")

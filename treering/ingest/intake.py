@@ -25,12 +25,13 @@ from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
 from treering.journal.space import Space, SpaceWriter
-from treering.journal.writing import Draft
+from treering.journal.writing import Draft, Stored
 from treering.records import Receipt, Skipped
 from treering.text import check_text
 from treering.views import settings as space_settings
 from treering.views.erase import Eraser
 from treering.views.facts import store as facts
+from treering.views.handover import Handover
 from treering.views.memos import changes
 
 log = logging.getLogger("treering")
@@ -41,9 +42,10 @@ Message = Mapping[str, Any]
 class Intake:
     """Adds to one space of a journal. What it returns is durable; what it refuses left no trace."""
 
-    def __init__(self, space: Space, eraser: Eraser) -> None:
+    def __init__(self, space: Space, eraser: Eraser, handover: Handover) -> None:
         self._space = space
         self._eraser = eraser
+        self._handover = handover
         self._staging = Staging(space)
 
     def recover(self) -> None:
@@ -133,9 +135,9 @@ class Intake:
                     f"the text has {len(text)} characters, too many for one entry; "
                     "forget the entry and add the text"
                 )
-            draft = replace(drafts[0], role=old.role)
+            draft = drafts[0]._replace(role=old.role)
             if entries.has_digest(writer, seq, draft.digest()):
-                draft = replace(draft, key=old.id)
+                draft = draft._replace(key=old.id)
             self._eraser.redraft(writer, seq, draft, scrub=True)
 
     def supersede(self, old: str, new: str | None) -> None:
@@ -305,13 +307,16 @@ class Intake:
         if len(first) > SLICES_AT_ONCE:
             return Receipt.total(list(self._staging.take_in(chain(first, lists), plan)))
 
-        def store(writer: SpaceWriter) -> Receipt:
+        def store(writer: SpaceWriter) -> tuple[Receipt, dict[int, Stored]]:
             same: dict[str, str] = {}
-            receipts = [slices.store(writer, slice_, plan, same) for slice_ in first]
+            stored: dict[int, Stored] = {}
+            receipts = [slices.store(writer, slice_, plan, same, stored) for slice_ in first]
             plan.finish(writer)
-            return Receipt.total(receipts)
+            return Receipt.total(receipts), stored
 
-        return self._space.change(store)
+        receipt, stored = self._space.change(store)
+        self._handover.put(stored)
+        return receipt
 
 
 def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
@@ -326,7 +331,7 @@ def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
             yield source, item
         elif keeps:
             # A message with an id of its own is told apart from its like by that.
-            yield source, replace(item, key=item.id or "")
+            yield source, item._replace(key=item.id or "")
         elif item.key:
             yield source, item
         else:
@@ -395,4 +400,4 @@ def _outdated(
 def _placed(part: FilePart, envelope: Envelope) -> Iterator[Draft]:
     """The drafts of a part of a file, each in its place."""
     drafts = numbered(part.drafts(envelope), part.source)
-    return (replace(draft, position=place) for place, draft in enumerate(drafts))
+    return (draft._replace(position=place) for place, draft in enumerate(drafts))

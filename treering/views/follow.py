@@ -18,8 +18,10 @@ from treering.errors import JournalCorrupt, JournalError, TreeringError
 from treering.journal import entries, work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
+from treering.text import utf8_size
 from treering.views import progress as places
 from treering.views.contract import View, attributed, is_foreign
+from treering.views.handover import Handover
 from treering.views.progress import ViewState
 from treering.views.tables import prepared, tables_of, warn_of_unnamed
 
@@ -32,7 +34,7 @@ BATCH_BYTES = 1 << 17
 """Of texts in a batch, but for one that is longer: some ten seconds of the bundled model. Who is
 stopped has lost no more than that, and who waits is told how far it is."""
 
-MOST_ENTRIES = 512
+MOST_ENTRIES = 1024
 QUICK_S = 0.1
 """A batch that was done sooner is followed by one of twice as many entries: what each costs by
 itself, such as waiting for the disk, is then paid less often."""
@@ -77,7 +79,7 @@ class _Run:
     damaged entries it met."""
 
     retry: bool
-    size: int = BATCH_ENTRIES
+    size: int
     failures: dict[str, TreeringError] = field(default_factory=dict)
     damaged: dict[int, JournalCorrupt] = field(default_factory=dict)
 
@@ -85,9 +87,12 @@ class _Run:
 class Follower:
     """Lets the views of one space follow its journal. One thread at a time."""
 
-    def __init__(self, space: Space, views: Sequence[View]) -> None:
+    def __init__(self, space: Space, views: Sequence[View], handover: Handover) -> None:
         self._space = space
         self._views = views
+        self._handover = handover
+        self._size = BATCH_ENTRIES
+        """Of the next batch: what was quick the last time need not be tried out again."""
         self._seen = set[str]()
         """The names of views whose rows were stored here: what tables they make was looked at."""
 
@@ -108,7 +113,22 @@ class Follower:
         ``patience_s`` seconds altogether, and left to it then. After ``limit_s`` seconds no further
         batch is begun.
         """
-        run = _Run(retry)
+        run = _Run(retry, self._size)
+        try:
+            self._run(run, progress, patience_s, limit_s)
+        finally:
+            self._size = run.size
+            self._handover.clear()
+        for error in run.failures.values():
+            raise error
+        if retry:
+            for corrupt in run.damaged.values():
+                raise corrupt
+
+    def _run(
+        self, run: _Run, progress: Progress | None, patience_s: float, limit_s: float | None
+    ) -> None:
+        """Read batch after batch, as ``follow`` says."""
         done = 0
         total = self._behind() if progress else 0
         began = time.monotonic()
@@ -127,11 +147,6 @@ class Follower:
             # Another process reads, and finds what was added here, too.
             if not self._space.await_task(_READING, until - time.monotonic()):
                 break
-        for error in run.failures.values():
-            raise error
-        if retry:
-            for corrupt in run.damaged.values():
-                raise corrupt
 
     def unread(self, reader: SpaceReader, *, untried: bool = False) -> dict[str, int]:
         """How many entries each view has still to read. A view that has read all is left out.
@@ -177,12 +192,19 @@ class Follower:
             read = min(states[view.name].read for view in views)
             fresh = places.after(reader, reader.id, read, run.size)
             again = {view.name: self._queued(reader, view, run) for view in views}
-            due = frozenset(fresh).union(*again.values())
-            seqs = entries.within(reader, sorted(due), BATCH_BYTES)
+            queued = frozenset().union(*again.values())
+            due = sorted(queued.union(fresh))
+            # What is queued may have been changed since it was handed over: it is read.
+            handed = self._handover.of(seq for seq in fresh if seq not in queued)
+            sizes = {seq: utf8_size(stored.entry.text) for seq, stored in handed.items()}
+            seqs = entries.within(reader, due, BATCH_BYTES, sizes)
             fresh = [seq for seq in fresh if seq <= seqs[-1]] if seqs else []
             again = {name: of_view.intersection(seqs) for name, of_view in again.items()}
-            sound, damaged = read_sound(reader, seqs)
-            digests = entries.digests_by_seq(reader, list(sound))
+            read_back, damaged = read_sound(reader, [seq for seq in seqs if seq not in handed])
+            digests = entries.digests_by_seq(reader, list(read_back)) if read_back else {}
+        known = read_back | {seq: stored.entry for seq, stored in handed.items()}
+        sound = {seq: known[seq] for seq in seqs if seq in known}
+        digests |= {seq: handed[seq].digest for seq in sound if seq in handed}
         run.damaged |= damaged
         last = fresh[-1] if fresh else read
         # A view that is new to the space is noted, though there may be nothing to read for it now.

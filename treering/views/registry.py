@@ -46,6 +46,7 @@ from treering.views.foreign import refuse_equal_names, views_of_other_packages
 from treering.views.fragments import store
 from treering.views.fragments.build import Deriver, Fragments
 from treering.views.fragments.held import HeldTable
+from treering.views.handover import Handover
 from treering.views.marking import Marking
 from treering.views.material import material
 from treering.views.memos.derive import Memos
@@ -118,7 +119,8 @@ class Views:
         ]
         refuse_equal_names(self._views)
         self._fragments.dependents = [v for v in self._views if v.rests_on == Fragments.name]
-        self._follower = Follower(space, self._views)
+        self.handover = Handover()
+        self._follower = Follower(space, self._views, self.handover)
         recognise(self._views, space)
 
     @property

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -66,8 +65,7 @@ Text = tuple[int, str, str | None]
 """A fragment's id, text and speaker."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class Piece(NamedTuple):
     """A fragment before it is stored. If it has no vector, it is embedded later."""
 
     span: Span
@@ -456,20 +454,10 @@ def cut_and_embed(
 
     ``vectors_of`` is not asked for those of no text. It may give those of the first texts alone.
     """
-    pieces = _cut(entries, size)
-    texts = [
-        with_speaker(entries[seq].text[slice(*piece.span)], entries[seq].speaker)
-        for seq, cut in pieces.items()
-        for piece in cut
-    ]
+    cuts = _spans(entries, size)
+    texts = _read(entries, cuts)
     vectors = vectors_of(texts) if texts else None
-    if vectors is None:
-        return pieces
-    rows = iter(vectors)
-    return {
-        seq: [replace(piece, vector=next(rows, None)) for piece in cut]
-        for seq, cut in pieces.items()
-    }
+    return _pieces(entries, cuts, texts, () if vectors is None else vectors)
 
 
 def model_for(embedder: Embedder, size: FragmentSize) -> Embedder:
@@ -499,17 +487,40 @@ def _stops(lengths: Sequence[int]) -> Iterator[int]:
 
 def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
     """The pieces of entries, without vectors."""
-    cuts = {
+    cuts = _spans(entries, size)
+    return _pieces(entries, cuts, _read(entries, cuts), ())
+
+
+def _spans(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Span]]:
+    """Where the fragments of entries stand."""
+    return {
         seq: split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
         for seq, entry in entries.items()
         if not entry.source.startswith(OWN_SOURCES)
     }
-    of_fragments = iter(
-        terms_of([_counted(entries[seq], span) for seq, spans in cuts.items() for span in spans])
-    )
-    return {seq: [Piece(span, next(of_fragments)) for span in spans] for seq, spans in cuts.items()}
 
 
-def _counted(entry: Entry, span: Span) -> str:
-    """The text whose words are the terms of a fragment."""
-    return dated(with_speaker(entry.text[slice(*span)], entry.speaker), entry.at)
+def _read(entries: Mapping[int, Entry], cuts: Mapping[int, Sequence[Span]]) -> list[str]:
+    """The texts of fragments as they are embedded."""
+    return [
+        with_speaker(entries[seq].text[start:stop], entries[seq].speaker)
+        for seq, spans in cuts.items()
+        for start, stop in spans
+    ]
+
+
+def _pieces(
+    entries: Mapping[int, Entry],
+    cuts: Mapping[int, Sequence[Span]],
+    texts: Sequence[str],
+    vectors: Floats | Sequence[Floats],
+) -> dict[int, list[Piece]]:
+    """The pieces of entries, which were cut so and are read so; the first ones have vectors."""
+    times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
+    # A fragment is found by its date, too, which no model needs to see.
+    counted = iter(terms_of([dated(text, at) for text, at in zip(texts, times, strict=True)]))
+    rows = iter(vectors)
+    return {
+        seq: [Piece(span, next(counted), next(rows, None)) for span in spans]
+        for seq, spans in cuts.items()
+    }
