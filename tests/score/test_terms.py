@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.search import languages
-from treering.search.terms import dated, shared_words, stem, terms, terms_version
+from treering.search.terms import dated, shared_words, stem, terms, terms_of, terms_version
 
 THREADS = 8
 WAIT_S = 30.0
@@ -61,6 +61,40 @@ def test_any_text_has_terms_sorted_by_hash_each_once(text: str) -> None:
     assert found.shape[1:] == (2,)
     assert (np.diff(found[:, 0].astype(np.int64)) > 0).all()
     assert (found[:, 1] > 0).all()
+
+
+WORDS = st.sampled_from(
+    (
+        *("Ana's", "parseHTTPResponse", "we'll", "'", "''", "a''b", "dogs'", "_", "x_1", "9"),
+        *(
+            "der",
+            "und",
+            "die",
+            "ben",
+            "la",
+            "casa",
+            "el",
+            "café",
+            "東京",
+            "The",
+            "MAY",
+            "\0",
+            "\x1c",
+        ),
+    )
+)
+
+
+@given(st.lists(st.lists(WORDS | st.text(max_size=6), max_size=8).map(" ".join), max_size=8))
+def test_texts_have_together_the_terms_that_each_has_alone(texts: list[str]) -> None:
+    together = terms_of(texts)
+    assert [of.tolist() for of in together] == [terms(text).tolist() for text in texts]
+    assert all(of.dtype == np.uint32 and of.shape[1:] == (2,) for of in together)
+
+
+@given(st.lists(st.text(st.characters(max_codepoint=127)).filter(lambda text: "\0" not in text)))
+def test_texts_of_ascii_have_together_the_terms_that_each_has_alone(texts: list[str]) -> None:
+    assert [of.tolist() for of in terms_of(texts)] == [terms(text).tolist() for text in texts]
 
 
 def test_a_date_is_put_in_words() -> None:

@@ -167,6 +167,11 @@ def function_words() -> dict[str, tuple[str, ...]]:
     return languages
 
 
+def is_foreign(word: str) -> bool:
+    """Whether a word is a function word of another language, which ``language_of`` goes by."""
+    return word in _foreign_words()
+
+
 @cache
 def _foreign_words() -> frozenset[str]:
     return frozenset(function_words())

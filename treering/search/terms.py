@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,20 @@ from treering.search import languages
 Terms = NDArray[np.uint32]
 """Shape (n, 2): term hash and count, by hash."""
 
-_STOP_WORD = -1
+_STOP_WORD, _TEXT_END, _SEVERAL = -1, -2, -3
+"""In the place of a hash: a stop word, the end of a text, words that are written as one."""
+
+_FOREIGN = 1 << 32
+"""Above the hash of a word that is a function word of another language."""
+
+_END = "\0"
+"""Between texts, none of which has it: no word has it either."""
+
+_BETWEEN = f" {_END} "
+_SPACES = {code: " " for code in range(1, 128) if not (chr(code).isalnum() or chr(code) in "_'")}
+"""Turns what is in no word of a text of ASCII into spaces."""
+
+_MOST_KEYS = 1 << 17
 _PROBES = (
     "running runs ran runner happily happiness generously generalizations relational conditional",
     "hopping hoped hopeful skies dying lying news cats ponies caresses agreed plastered motoring",
@@ -55,15 +68,67 @@ def terms(text: str) -> Terms:
 
 def terms_of(texts: Sequence[str]) -> list[Terms]:
     """The ``terms`` of each of some texts."""
-    hashes = [list(_hashes(text)) for text in texts]
-    flat = np.array(list(chain.from_iterable(hashes)), dtype=np.int64)
-    text = np.repeat(np.arange(len(texts)), list(map(len, hashes)))
+    if not texts:
+        return []
+    keys, text = _in_english(texts)
+    # Two function words of other languages may make a text of ASCII one of them.
+    foreign = np.bincount(text[keys >= _FOREIGN], minlength=len(texts))
+    alone = {*np.flatnonzero(foreign > 1).tolist(), *text[keys == _SEVERAL].tolist()}
+    alone.update(place for place, of_text in enumerate(texts) if not _is_joinable(of_text))
+    is_term = keys >= 0
+    if alone:
+        is_term &= ~np.isin(text, list(alone))
     # The place of a text above the hash of a word: so all are counted and sorted at once.
-    is_term = flat != _STOP_WORD
-    keys, counts = np.unique(text[is_term] << 32 | flat[is_term], return_counts=True)
-    columns = np.stack([keys & 0xFFFFFFFF, counts], axis=1).astype(np.uint32)
-    bounds = np.searchsorted(keys, np.arange(1, len(texts)) << 32)
-    return np.split(columns, bounds) if texts else []
+    term = keys[is_term] & (_FOREIGN - 1)
+    flat, counts = np.unique(text[is_term] << 32 | term, return_counts=True)
+    columns = np.stack([flat & (_FOREIGN - 1), counts], axis=1).astype(np.uint32)
+    bounds = np.searchsorted(flat, np.arange(len(texts) + 1) << 32).tolist()
+    counted = [columns[start:stop] for start, stop in pairwise(bounds)]
+    for place in alone:
+        counted[place] = terms(texts[place])
+    return counted
+
+
+def _in_english(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The words of texts as if all were English and ASCII, and the place of the text of each.
+
+    A word is ``_STOP_WORD``, ``_SEVERAL`` or its hash, with ``_FOREIGN`` added if it is a function
+    word of another language. What costs by the call is done once for all texts, one behind the
+    other, and what is done for a word once for all that are written like it.
+    """
+    joined = _BETWEEN.join(text if _is_joinable(text) else "" for text in texts)
+    words = joined.translate(_SPACES).split()
+    keys = np.array(list(map(_keys().__getitem__, words)), dtype=np.int64)
+    return keys, np.cumsum(keys == _TEXT_END)
+
+
+def _is_joinable(text: str) -> bool:
+    return text.isascii() and _END not in text
+
+
+class _Keys(dict[str, int]):
+    """What ``_in_english`` makes of words, as they are written; of about ``_MOST_KEYS`` of them."""
+
+    def __missing__(self, written: str) -> int:
+        if len(self) > _MOST_KEYS:
+            self.clear()
+        self[written] = key = _key(written)
+        return key
+
+
+def _key(written: str) -> int:
+    if written == _END:
+        return _TEXT_END
+    words = languages.words_of(languages.plain(written))
+    if len(words) != 1:
+        return _SEVERAL if words else _STOP_WORD  # such as "parseText", and a lone apostrophe
+    hashed = _hashing(languages.ENGLISH)(words[0])
+    return hashed | _FOREIGN if languages.is_foreign(words[0]) else hashed
+
+
+@cache
+def _keys() -> _Keys:
+    return _Keys()
 
 
 @lru_cache(maxsize=1)

@@ -20,6 +20,8 @@ def split(
 
     ``limit`` is in characters, or in what ``lengths`` counts. Code has windows of lines.
     """
+    if lengths is None and kind != "code" and len(text) <= limit:  # nearly all that is said
+        return [] if text.isspace() or not text else [(0, len(text))]
     upto = None if lengths is None else lengths(text)
     cuts = windows(text) if kind == "code" else spans(text, limit, upto)
     return [(start, stop) for start, stop in cuts if not text[start:stop].isspace()]
