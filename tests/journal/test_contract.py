@@ -70,6 +70,18 @@ def test_rows_inserted_together_get_ids_in_their_order(database: Database) -> No
         ]
 
 
+def test_rows_inserted_together_get_ids_that_nobody_had(database: Database) -> None:
+    sql = "INSERT INTO space (name) VALUES (?)"
+    with database.write() as writer:
+        *_, last = writer.insert_many(sql, [("ana",), ("ben",)])
+        writer.execute("DELETE FROM space WHERE id = ?", (last,))
+    with database.write() as writer:
+        ids = writer.insert_many(sql, [("cem",), ("dov",)])
+        assert ids == [last + 1, last + 2]
+        named = writer.rows("SELECT name FROM space WHERE id > ? ORDER BY id", (last,))
+        assert [row[0] for row in named] == ["cem", "dov"]
+
+
 def test_an_attempt_that_raises_leaves_the_rest_of_the_write(database: Database) -> None:
     with database.write() as writer:
         writer.execute("INSERT INTO space (name) VALUES ('ana')")

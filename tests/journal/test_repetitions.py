@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from concurrent.futures import ThreadPoolExecutor
 from typing import Self
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from treering.journal import damage
 from treering.journal.damage import Content, Repetitions, digest, is_content
 
 pytestmark = pytest.mark.both_engines
 
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+MAYBE = st.none() | TEXTS
 EQUALS = 600
 SEED = 20_260_101
 TIMEOUT_S = 60.0
 ID = "an id"
+
+
+@given(st.tuples(TEXTS, TEXTS, MAYBE, MAYBE, MAYBE, TEXTS, st.none() | st.integers()), TEXTS)
+def test_a_digest_is_that_of_a_list_in_json(content: Content, key: str) -> None:
+    written = json.dumps([*content, key], ensure_ascii=False)
+    assert digest(content, key) == hashlib.sha256(written.encode()).digest()
 
 
 class CountingHash:

@@ -25,6 +25,9 @@ PRIVATE_ONLY = "[private]"
 ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 """The roles of OpenAI's messages."""
 
+MOST_NAMES = 1_000
+"""Names of one ``add`` that are kept in mind while it is read."""
+
 _EIGHT_BYTES = (1 << 64) - 1
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
@@ -106,7 +109,7 @@ def text_drafts(blocks: Iterable[str], envelope: Envelope, what: str) -> Iterato
     blank = True
     for piece in pieces(blocks):
         blank = blank and piece.isspace()
-        yield replace(draft, text=piece)
+        yield draft._replace(text=piece)
     if blank:
         raise EmptyText(f"{what} has no text; give at least one character that is not white space")
 
@@ -121,17 +124,17 @@ def message_drafts(
     such as ``tool_calls``, are kept in the metadata. Raises InputError naming the message, and the
     ``origin`` that they are of, such as a file.
     """
-    number = -1
+    number, names = -1, _Names()
     for number, message in enumerate(messages):
         what = f"{origin}: message {number}" if origin else f"message {number}"
         if not isinstance(message, Mapping):
             raise InputError(f"{what} is a {type(message).__name__}; give a mapping with 'content'")
-        draft = _message(message, envelope, what)
+        draft = _message(message, envelope, what, names)
         if len(draft.text) <= MAX_ENTRY_CHARS:  # nearly all are
             yield draft
             continue
         for piece in pieces([draft.text]):
-            yield replace(draft, text=piece)
+            yield draft._replace(text=piece)
     if number < 0:
         raise EmptyText(f"{origin or 'the list'} has no messages; give at least one")
 
@@ -144,27 +147,51 @@ def _metadata_json(metadata: Mapping[str, JSON]) -> str:
     return text
 
 
-def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:
-    role = checked_name(message.get("role"), f"{what}: role")
+def _message(message: Mapping[str, Any], envelope: Envelope, what: str, names: _Names) -> Draft:
+    role = names.checked(message.get("role"), what, "role")
     if role and (meant := _misspelt(role)):
         raise InputError(f"{what}: role is {role!r}; did you mean {meant!r}?")
-    name = checked_name(message.get("name"), f"{what}: name")
-    extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
-    given = message.get("metadata") or {}
-    if not isinstance(given, Mapping):
-        raise InputError(f"{what}: metadata is a {type(given).__name__}; give a mapping")
-    at = parse_time(message["at"], what) if message.get("at") is not None else envelope.at
+    name = names.checked(message.get("name"), what, "name")
+    at = message.get("at")
     return Draft(
         text=_clean_text(message, envelope, what),
         kind=envelope.kind or "chat",
-        at=at,
+        at=envelope.at if at is None else parse_time(at, what),
         speaker=name or envelope.speaker or role,
         role=role,
-        session=checked_name(message.get("session", envelope.session), f"{what}: session"),
-        metadata=_metadata_json({**envelope.metadata, **extra, **given}),
+        session=names.checked(message.get("session", envelope.session), what, "session"),
+        metadata=_metadata_of(message, envelope, what),
         expires=envelope.expires,
         pinned=envelope.pinned,
     )
+
+
+def _metadata_of(message: Mapping[str, Any], envelope: Envelope, what: str) -> str:
+    given = message.get("metadata") or {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what}: metadata is a {type(given).__name__}; give a mapping")
+    if message.keys() <= _ENVELOPE and not envelope.metadata:
+        return _metadata_json(given)
+    extra = {key: value for key, value in message.items() if key not in _ENVELOPE}
+    return _metadata_json({**envelope.metadata, **extra, **given})
+
+
+class _Names:
+    """The names that messages have said so far, which need not be checked again."""
+
+    def __init__(self) -> None:
+        self._sound: set[str] = set()
+
+    def checked(self, name: object, what: str, of: str) -> str | None:
+        """As ``checked_name``."""
+        if name is None:
+            return None
+        if isinstance(name, str) and name in self._sound:
+            return name
+        sound = checked_name(name, f"{what}: {of}")
+        if sound is not None and len(self._sound) < MOST_NAMES:
+            self._sound.add(sound)
+        return sound
 
 
 @lru_cache(maxsize=64)
@@ -226,7 +253,7 @@ class Numbering:
         content = (draft.text, draft.kind, draft.speaker, draft.role, draft.session)
         identity = hash((source, *content, draft.metadata, draft.at)) & _EIGHT_BYTES
         count = self._seen.count(identity)
-        return replace(draft, key=str(count)) if count else draft
+        return draft._replace(key=str(count)) if count else draft
 
 
 class _Occurrences:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
@@ -15,7 +15,7 @@ from treering.ingest.exchange import SupersededLine
 from treering.journal import entries, ledger, sources, supersession, writing
 from treering.journal.sources import FileSource
 from treering.journal.space import SpaceWriter
-from treering.journal.writing import Draft
+from treering.journal.writing import AppendResult, Draft, Stored
 from treering.records import Receipt
 from treering.views.memos import changes
 
@@ -36,7 +36,6 @@ Item = tuple[str, Draft | FileSource | SupersededLine]
 source, that one holds instead of the other."""
 
 _TIMES: Final = ("at", "added", "expires")
-_FIELDS: Final = [field.name for field in fields(Draft)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +85,14 @@ def sliced(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 
 def store(
-    writer: SpaceWriter, items: Sequence[Item], plan: Plan, same: SameText | None = None
+    writer: SpaceWriter,
+    items: Sequence[Item],
+    plan: Plan,
+    same: SameText | None = None,
+    stored: MutableMapping[int, Stored] | None = None,
 ) -> Receipt:
-    """Store a slice. ``same`` is that of the slices before, and is added to.
+    """Store a slice. ``same`` is that of the slices before, and is added to; so are the new
+    entries, by sequence number, to ``stored``.
 
     Raises InputError for an id that is here with another text, and InputError or UnknownName for
     what cannot be said of two entries, unless kept.
@@ -99,7 +103,10 @@ def store(
         members = [item for _, item in group]
         if drafts := [item for item in members if isinstance(item, Draft)]:
             place = sources.source_id(writer, writer.id, source)
-            receipts.append(_append(writer, source, place, drafts, plan, same))
+            done, receipt = _append(writer, source, place, drafts, plan, same)
+            receipts.append(receipt)
+            if stored is not None:
+                stored.update((seq, entry.stored(source)) for seq, entry in done.new.items())
         for item in members:
             if isinstance(item, FileSource):
                 sources.source_id(writer, writer.id, source)
@@ -140,14 +147,15 @@ def _append(
     drafts: Sequence[Draft],
     plan: Plan,
     same: SameText,
-) -> Receipt:
+) -> tuple[AppendResult, Receipt]:
     new = _new_ids(writer, drafts) if plan.keeps else drafts
     queue = changes.VIEW if source == changes.SOURCE else None
     done = writing.append(writer, writer.id, place, new, queue)
-    if plan.appends and done.ids:
+    ids = done.ids
+    if plan.appends and ids:
         sources.set_source_digest(writer, writer.id, source, None)
-    same.update(_same_text(writer, place, new, done.ids))
-    return Receipt(ids=tuple(done.ids), unchanged=done.unchanged + len(drafts) - len(new))
+    same.update(_same_text(writer, place, new, ids))
+    return done, Receipt(ids=tuple(ids), unchanged=done.unchanged + len(drafts) - len(new))
 
 
 def _same_text(
@@ -155,6 +163,8 @@ def _same_text(
 ) -> Iterator[tuple[str, str]]:
     """The ids of drafts that are here under another id, and that id."""
     left = {draft.id for draft in drafts if draft.id is not None}.difference(stored)
+    if not left:
+        return
     left.difference_update(entries.digests(writer, writer.id, left))
     for draft in drafts:
         if draft.id in left:
@@ -193,8 +203,7 @@ def _row(item: Draft | FileSource | SupersededLine) -> dict[str, Any] | list[Any
         return asdict(item)
     if isinstance(item, FileSource):
         return asdict(item) | {"digest": item.digest.hex() if item.digest else None}
-    values = [getattr(item, name) for name in _FIELDS]
-    return [value.isoformat() if isinstance(value, datetime) else value for value in values]
+    return [value.isoformat() if isinstance(value, datetime) else value for value in item]
 
 
 def _item(row: dict[str, Any] | list[Any]) -> Draft | FileSource | SupersededLine:
@@ -202,7 +211,7 @@ def _item(row: dict[str, Any] | list[Any]) -> Draft | FileSource | SupersededLin
         if "older" in row:
             return SupersededLine(**row)
         return FileSource(**row | {"digest": row["digest"] and bytes.fromhex(row["digest"])})
-    values = dict(zip(_FIELDS, row, strict=True))
+    values = dict(zip(Draft._fields, row, strict=True))
     for name in _TIMES:
         values[name] = values[name] and datetime.fromisoformat(values[name])
     return Draft(**values)

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.arrays import Codes
 from treering.journal import damage, labels, storage
 from treering.journal.contract import Patch, Reader, Row, RowKey, Writer
 from treering.records import KINDS
@@ -103,15 +104,16 @@ def reserve(writer: Writer, space: int, sizes: Sequence[int]) -> list[Place]:
     """
     places: list[Place] = []
     block = _newest(writer, space)
+    used, posted = (block.used, block.posted) if block is not None else (0, 0)
     for at, size in enumerate(sizes):
-        if block is None or block.used == block.slots or block.posted + size > block.room:
+        if block is None or used == block.slots or posted + size > block.room:
             if block is not None:
-                _save(writer, block)
-            block = _create(writer, space, sizes[at:])
-        places.append(Place(block.id, block.used, block.posted))
-        block = replace(block, used=block.used + 1, posted=block.posted + size)
+                _save(writer, block, used, posted)
+            block, used, posted = _create(writer, space, sizes[at:]), 0, 0
+        places.append(Place(block.id, used, posted))
+        used, posted = used + 1, posted + size
     if block is not None:
-        _save(writer, block)
+        _save(writer, block, used, posted)
     return places
 
 
@@ -132,10 +134,10 @@ def _block(row: Row) -> FragmentBlock:
     )
 
 
-def _save(writer: Writer, block: FragmentBlock) -> None:
+def _save(writer: Writer, block: FragmentBlock, used: int, posted: int) -> None:
     writer.execute(
         "UPDATE block SET used = ?, posted = ? WHERE space = ? AND id = ?",
-        (block.used, block.posted, block.space, block.id),
+        (used, posted, block.space, block.id),
     )
 
 
@@ -172,7 +174,7 @@ def fill(
 ) -> None:
     """Write what was reserved: ``rows`` of the fragments, whose ids ascend, and their terms."""
     rows["offset"] = [place.offset for place in places]
-    rows["length"] = [_length(of_row) for of_row in terms]
+    rows["length"] = _lengths(terms)
     bounds = [at for at, (a, b) in enumerate(pairwise(places), start=1) if a.block != b.block]
     for low, high in pairwise([0, *bounds, len(places)]):
         first = places[low]
@@ -188,8 +190,13 @@ def fill(
     _sort_full(writer, space)
 
 
-def _length(terms: Counts) -> int:
-    return int(np.minimum(terms[:, 1], MAX_COUNT).sum())
+def _lengths(terms: Sequence[Counts]) -> Codes:
+    """How many words, stop words apart, each of some fragments has by its terms, (n,)."""
+    flat = np.concatenate([np.zeros((0, 2), dtype=np.uint32), *terms])
+    total = np.zeros(len(flat) + 1, dtype=np.int64)
+    np.minimum(flat[:, 1], MAX_COUNT).cumsum(out=total[1:])
+    bounds = [0, *accumulate(map(len, terms))]
+    return np.diff(total[bounds])
 
 
 def _postings(slots: Sequence[int], terms: Sequence[Counts]) -> Postings:
@@ -229,34 +236,40 @@ def rows_of(
     rows = np.zeros(len(fragments), dtype=ROW)
     rows["fragment"], rows["entry"], rows["start"] = fragments, entries, starts
     with damage.decoding("an entry", damage.HELP):
-        said = _of_entries(reader, space, sorted(set(entries)))
-        columns = zip(*(said[entry] for entry in entries), strict=True)
-        for name, column in zip(_OF_ENTRY, columns, strict=True):
-            rows[name] = column
+        seqs = sorted(set(entries))
+        said = _of_entries(reader, space, seqs)
+        place = np.searchsorted(seqs, entries)
+        for name, column in zip(_OF_ENTRY, said, strict=True):
+            rows[name] = column[place]
     return rows
 
 
-def _of_entries(reader: Reader, space: int, seqs: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """Of each entry what a row has of it, in the order of ``_OF_ENTRY``."""
-    described: dict[int, tuple[int, ...]] = {}
-    codes: dict[str | None, int] = {None: 0}  # most entries have the speaker and session of another
+def _of_entries(reader: Reader, space: int, seqs: Sequence[int]) -> list[NDArray[Any]]:
+    """What a row has of its entry, a column for each name of ``_OF_ENTRY``. Raises KeyError."""
+    read: list[Row] = []
     for start in range(0, len(seqs), _PAGE):
         chunk = seqs[start : start + _PAGE]
-        rows = reader.rows(
+        read += reader.rows(
             "SELECT e.seq, e.source, e.position, e.at, e.kind, b.speaker, b.session FROM entry e"
             " LEFT JOIN body b ON b.id = e.body"
-            f" WHERE e.space = ? AND e.seq IN ({', '.join('?' * len(chunk))})",
+            f" WHERE e.space = ? AND e.seq IN ({', '.join('?' * len(chunk))}) ORDER BY e.seq",
             (space, *chunk),
         )
-        for seq, source, position, at, kind, *names in rows:
-            for name in names:
-                if name not in codes:
-                    codes[name] = name_code(damage.checked(str, name))
-            described[seq] = (
-                *(source, position, NEVER if at is None else at, _KIND_CODES[kind]),
-                *(codes[name] for name in names),
-            )
-    return described
+    seq, source, position, at, kind, speaker, session = zip(*read, strict=True)
+    if list(seq) != list(seqs):
+        raise KeyError("an entry is missing")
+    codes: dict[str | None, int] = {None: 0}  # most entries have the speaker and session of another
+    for name in {*speaker, *session} - {None}:
+        codes[name] = name_code(damage.checked(str, name))
+    columns = (
+        *(source, position),
+        [NEVER if moment is None else moment for moment in at],
+        [_KIND_CODES[name] for name in kind],
+        *([codes[name] for name in names] for names in (speaker, session)),
+    )
+    return [
+        np.array(column, dtype=ROW[name]) for name, column in zip(_OF_ENTRY, columns, strict=True)
+    ]
 
 
 # ------------------------------------------------------------------------------------- reading
@@ -403,7 +416,7 @@ def rewrite(
     old_rows, old = _mended(writer, block)
     new_rows = old_rows.copy()
     rows["offset"] = old_rows["offset"][slots]
-    rows["length"] = [_length(of_row) for of_row in terms]
+    rows["length"] = _lengths(terms)
     new_rows[slots] = rows
     others = old[(old["count"] > 0) & ~np.isin(old["slot"], slots)]
     new = np.concatenate([others, _postings(slots, terms)])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from treering.errors import EntryCorrupt, JournalCorrupt
 from treering.journal import damage
 from treering.journal.contract import Reader, Row, Value
-from treering.records import Entry
+from treering.records import JSON, Entry
 
+_decode = json.JSONDecoder().raw_decode
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
     "e.id, b.text, n.text, e.position, e.kind, e.added, e.at, b.speaker, b.role, b.session, "
@@ -29,12 +31,19 @@ def micros(moment: datetime) -> int:
     """Microseconds since the epoch; a time without a zone is UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    past = moment - _EPOCH
+    return (past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds
 
 
 def moment(stamp: int) -> datetime:
     """The inverse of ``micros``."""
     return _EPOCH + timedelta(microseconds=stamp)
+
+
+@lru_cache(maxsize=64)
+def added_moment(stamp: int) -> datetime:
+    """``moment`` of when entries were added: all of one ``add`` have the same."""
+    return moment(stamp)
 
 
 def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int, Entry]]:
@@ -93,15 +102,23 @@ def entry_of(row: Row) -> Entry:
             source=damage.checked(str, source),
             position=damage.checked(int, position),
             kind=kind,
-            added=moment(added),
+            added=added_moment(added),
             at=None if at is None else moment(at),
             speaker=speaker,
             role=role,
             session=session,
-            metadata=json.loads(metadata) if metadata != "{}" else {},
+            metadata=metadata_of(metadata),
             expires=None if row[13] is None else moment(row[13]),
             pinned=bool(row[14]),
         )
+
+
+def metadata_of(text: str) -> dict[str, JSON]:
+    """Metadata as a mapping, from the JSON that is stored. Raises ValueError."""
+    if text == "{}":
+        return {}
+    metadata: dict[str, JSON] = _decode(text)[0]
+    return metadata
 
 
 def cut(entry: Entry, span: tuple[int, int] | None) -> str:

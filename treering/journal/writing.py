@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Self
+from typing import NamedTuple, Self
 
 from treering.errors import InputError
 from treering.journal import damage, supersession
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.entries import PAGE
-from treering.journal.stored import micros
-from treering.records import Kind
+from treering.journal.stored import added_moment, metadata_of, micros
+from treering.records import Entry, Kind
+
+_ID_BITS = 32
+"""Of the part of an id that begins by chance; its first bit leaves room to count on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An entry before it has an id and a place: what ``append`` takes.
 
     ``key`` tells apart drafts of one source that are otherwise equal (the n-th "ok" of a chat).
@@ -38,18 +41,71 @@ class Draft:
     expires: datetime | None = None
     pinned: bool = False
 
+    def at_micros(self) -> int | None:
+        """The time as it is stored."""
+        return micros(self.at) if self.at else None
+
     def digest(self) -> bytes:
         """The identity of this content within its source."""
-        content = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata)
-        return damage.digest((*content, micros(self.at) if self.at else None), self.key)
+        return self.digest_at(self.at_micros())
+
+    def digest_at(self, at: int | None) -> bytes:
+        """``digest``, for who knows ``at_micros``."""
+        content = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata, at)
+        return damage.digest(content, self.key)
+
+
+class Stored(NamedTuple):
+    """An entry as it was stored, and its digest: what reading it would give."""
+
+    entry: Entry
+    digest: bytes
+
+
+class NewEntry(NamedTuple):
+    """A draft that becomes an entry, with its time, digest, id and position, and when it was
+    added; times are stored ones.
+    """
+
+    draft: Draft
+    at: int | None
+    digest: bytes
+    id: str
+    position: int
+    added: int
+
+    def stored(self, source: str) -> Stored:
+        """As it is read from a source of that name."""
+        draft = self.draft
+        entry = Entry(
+            id=self.id,
+            text=draft.text,
+            source=source,
+            position=self.position,
+            kind=draft.kind,
+            added=added_moment(self.added),
+            at=draft.at,
+            speaker=draft.speaker,
+            role=draft.role,
+            session=draft.session,
+            metadata=metadata_of(draft.metadata),
+            expires=draft.expires,
+            pinned=draft.pinned,
+        )
+        return Stored(entry, self.digest)
 
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """The result of ``append``: the ids of new entries, and how many were there already."""
+    """The result of ``append``: new entries by sequence number, and how many were there already."""
 
-    ids: list[str]
+    new: Mapping[int, NewEntry]
     unchanged: int
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of new entries."""
+        return [entry.id for entry in self.new.values()]
 
 
 def append(
@@ -60,66 +116,72 @@ def append(
     A draft whose content the source already holds is skipped and counted as unchanged.
     """
     now = micros(datetime.now(UTC))
+    ids = _new_ids(now)
     row = writer.row(
-        "SELECT coalesce(max(position) + 1, 0) FROM entry WHERE space = ? AND source = ?",
-        (space, source),
+        "SELECT max(position) FROM entry WHERE space = ? AND source = ?", (space, source)
     )
     assert row is not None  # an aggregate always has a row
-    position = int(row[0])
+    position = 0 if row[0] is None else int(row[0]) + 1
     drafts = list(drafts)
-    there = _There.of(writer, space, source, drafts)
-    new: list[_NewEntry] = []
-    for draft, digest in zip(drafts, there.drafted, strict=True):
+    ats = [draft.at_micros() for draft in drafts]
+    digests = [draft.digest_at(at) for draft, at in zip(drafts, ats, strict=True)]
+    there = _There.of(writer, space, drafts)
+    if row[0] is not None:
+        there.look_up(writer, space, source, digests)
+    new: list[NewEntry] = []
+    for draft, at, digest in zip(drafts, ats, digests, strict=True):
         if not there.has(draft, digest):
             place = position if draft.position is None else draft.position
-            new.append(_NewEntry(draft, digest, draft.id or secrets.token_hex(8), place))
+            added = micros(draft.added) if draft.added else now
+            new.append(NewEntry(draft, at, digest, draft.id or next(ids), place, added))
             there.add(draft, digest)
             position = max(position, place + 1)
-    seqs = _insert(writer, space, source, new, now)
+    seqs = _insert(writer, space, source, new)
     if queue is not None:
         writer.many(
             "INSERT INTO work (space, view, target) VALUES (?, ?, ?)",
             ((space, queue, seq) for seq in seqs),
         )
-    return AppendResult([entry.id for entry in new], len(drafts) - len(new))
+    return AppendResult(dict(zip(seqs, new, strict=True)), len(drafts) - len(new))
 
 
-@dataclass(frozen=True, slots=True)
-class _NewEntry:
-    """A draft that becomes an entry, with its digest, id and position."""
+def _new_ids(now: int) -> Iterator[str]:
+    """Ids that nobody has: the time in milliseconds, then a number that begins by chance.
 
-    draft: Draft
-    digest: bytes
-    id: str
-    position: int
+    So ids ascend with time, as those of UUID version 7 do, and the index of ids grows at its end:
+    random ones would write a page of it for each entry.
+    """
+    first = secrets.randbits(_ID_BITS - 1)
+    return (f"{now // 1000:012x}{number:08x}" for number in itertools.count(first))
 
 
 @dataclass(frozen=True, slots=True)
 class _There:
-    """What a source and its space hold of some drafts, of which ``drafted`` are the digests.
+    """What a source and its space hold of some drafts.
 
     ``texts`` are those of the drafts' own ids: an import gives ids, and such an id may also stand
     for another text here.
     """
 
-    drafted: list[bytes]
     digests: set[bytes]
     texts: dict[str, str | None]
 
     @classmethod
-    def of(cls, reader: Reader, space: int, source: int, drafts: Sequence[Draft]) -> Self:
-        drafted = [draft.digest() for draft in drafts]
-        digests: set[bytes] = set()
-        for start in range(0, len(drafted), PAGE):
-            chunk = drafted[start : start + PAGE]
+    def of(cls, reader: Reader, space: int, drafts: Sequence[Draft]) -> Self:
+        """What the space holds of them; of the source nothing is known yet."""
+        identities = [draft.id for draft in drafts if draft.id is not None]
+        return cls(set(), _texts_by_id(reader, space, identities))
+
+    def look_up(self, reader: Reader, space: int, source: int, digests: Sequence[bytes]) -> None:
+        """Note which contents a source holds."""
+        for start in range(0, len(digests), PAGE):
+            chunk = digests[start : start + PAGE]
             rows = reader.rows(
                 "SELECT digest FROM entry WHERE space = ? AND source = ?"
                 f" AND digest IN ({', '.join('?' * len(chunk))})",
                 (space, source, *chunk),
             )
-            digests.update(bytes(row[0]) for row in rows)
-        identities = [draft.id for draft in drafts if draft.id is not None]
-        return cls(drafted, digests, _texts_by_id(reader, space, identities))
+            self.digests.update(bytes(row[0]) for row in rows)
 
     def has(self, draft: Draft, digest: bytes) -> bool:
         """Whether the source holds the content, or the space the id. Raises InputError."""
@@ -133,9 +195,7 @@ class _There:
             self.texts[draft.id] = draft.text
 
 
-def _insert(
-    writer: Writer, space: int, source: int, new: Sequence[_NewEntry], now: int
-) -> list[int]:
+def _insert(writer: Writer, space: int, source: int, new: Sequence[NewEntry]) -> Sequence[int]:
     """Store new entries; their sequence numbers."""
     bodies = writer.insert_many(_BODY, [_body(entry.draft) for entry in new])
     return writer.insert_many(
@@ -144,8 +204,8 @@ def _insert(
         [
             (
                 *(space, entry.id, source, entry.position, entry.digest, entry.draft.kind),
-                micros(entry.draft.at) if entry.draft.at else None,
-                micros(entry.draft.added) if entry.draft.added else now,
+                entry.at,
+                entry.added,
                 body,
                 micros(entry.draft.expires) if entry.draft.expires else None,
                 entry.draft.pinned,
