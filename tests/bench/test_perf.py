@@ -130,6 +130,17 @@ def test_a_world_holds_the_same_in_all_systems_while_it_grows(world: World) -> N
     assert shelf.texts == [entry.text for entry in world.memory.entries()]
 
 
+def test_a_large_world_stands_beside_a_bare_file_of_its_first_turns() -> None:
+    bounds = Bounds(patience=0.0, bare_most=1_000)
+    timed = [
+        one
+        for each in run(["store", "warm", "size"], 1_200, BagOfWords(), {}, bounds=bounds)
+        for one in each
+    ]
+    of_size = {n: {one.operation.split()[0] for one in timed if one.n == n} for n in (1_000, 1_200)}
+    assert of_size == {1_000: {"store", "warm", "size"}, 1_200: {"warm"}}
+
+
 @pytest.mark.parametrize("name", sorted(OF_MEMORIES.keys() - {"forgets"}))
 def test_every_operation_of_a_memory_is_timed_against_its_limit(
     world: World, name: str, monkeypatch: pytest.MonkeyPatch

@@ -31,8 +31,6 @@ from treering.memory import Memory
 
 TOP = 10
 RELATIONS = {"context": ("context",), "semantic": ("context", "semantic")}
-PRODUCT_MOST = 2_000_000
-"""Rows of the product: beyond these its time is scaled, as their matrix would fill the machine."""
 SOURCE_LINES = 15  # of a source that is forgotten
 _, DOOMED = PASSING
 
@@ -208,9 +206,9 @@ class _BareLife:
 
 
 def _product_of(world: World) -> tuple[Floats, Floats]:
-    """A query's vector, and the matrix of all vectors or of as many as fit."""
+    """A query's vector, and the matrix of all vectors that the bare file has."""
     [query] = world.vectors.embed(["query"])
-    return query, vectors_in(world.bare.path, PRODUCT_MOST)
+    return query, vectors_in(world.bare.path)
 
 
 def _searched(world: World, **options: Any) -> float:

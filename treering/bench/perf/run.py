@@ -47,6 +47,9 @@ OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
 }
 """Each needs a memory of that size; filling it gives ``store``."""
 
+BESIDE_BARE = frozenset({"search", "life", "open", "forget", "forget-source", "size"})
+"""What is measured against a bare file of the same turns."""
+
 OF_PARTS: Mapping[str, Callable[[Embedder, Bounds], Callable[[int], list[Timing]]]] = {
     "import": lambda model, _: LargeInputs(_random(model)).export,
     "text": lambda model, _: LargeInputs(_random(model)).text,
@@ -173,7 +176,11 @@ def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timi
             f"{n:,}",
             world.folder,
         )
-    asked = [operation for name, operation in OF_MEMORIES.items() if name in names]
+    asked = [
+        operation
+        for name, operation in OF_MEMORIES.items()
+        if name in names and (n <= world.bounds.bare_most or name not in BESIDE_BARE)
+    ]
     if is_grown and not asked:
         return
     stored = world.grow(n)

@@ -94,16 +94,17 @@ def source_of(number: int) -> str:
     return f"chat {number // BATCH}"
 
 
-def vectors_in(path: Path, most: int = -1) -> Floats:
-    """The first ``most`` vectors of a bare file, or all, as one matrix of shape (N, d)."""
+def vectors_in(path: Path) -> Floats:
+    """The vectors of a bare file, as one matrix of shape (N, d)."""
     with closing(sqlite3.connect(path)) as file:
-        rows = file.execute("SELECT vector FROM embedding ORDER BY turn LIMIT ?", (most,))
+        rows = file.execute("SELECT vector FROM embedding ORDER BY turn")
         blobs = [row[0] for row in rows]
     return np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(blobs), -1)
 
 
 class World:
-    """A memory of ``n`` turns in a file, a bare file and peers with the same turns.
+    """A memory of ``n`` turns in a file, a bare file and peers with the same turns, or the first of
+    them.
 
     In a ``folder`` of its own it stays, without peers, and the next one goes on growing it.
     """
@@ -154,15 +155,21 @@ class World:
             texts = [turn["content"] for turn in batch]
             vectors = self.vectors.embed(texts)
             size = len(batch)
-            bare = seconds_of(lambda: self.bare.add(texts, vectors))  # noqa: B023 - run at once
+            if self.has_whole_bare_file:
+                bare = seconds_of(lambda: self.bare.add(texts, vectors))  # noqa: B023 - run at once
+                times[LIMIT].append(bare / size)
             ours = seconds_of(lambda: self.memory.add(batch, source=source_of(start)))  # noqa: B023
-            times[LIMIT].append(bare / size)
             times[OURS].append(ours / size)
             speakers = [turn["name"] for turn in batch]
             for name, peer in self.peers.items():
                 times[name].append(seconds_of(partial(_give, peer, texts, speakers)) / size)
             start = self.n
-        return compared("store", n, times)
+        return compared("store", n, times) if self.has_whole_bare_file else []
+
+    @property
+    def has_whole_bare_file(self) -> bool:
+        """Whether the bare file has all turns."""
+        return self.n <= self.bounds.bare_most
 
     def add_passing(self, count: int, source: str) -> Iterator[str]:
         """Add messages to be forgotten; their ids."""
