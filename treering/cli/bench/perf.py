@@ -73,7 +73,7 @@ def perf(
     timings = speed.goes_on(out, header) if out else speed.Timings(header, ())
     others = installed() if peers and not keep else {}
     chosen = operation or OPERATIONS
-    bounds = Bounds(peers_max_n, patience)
+    bounds = Bounds(peers_max_n, patience=patience)
     timing = time_operations(chosen, max_n, model, others, timings.done, keep, bounds)
     for timed in _logged(timing):
         timings = replace(timings, timed=(*timings.timed, *timed))
