@@ -28,6 +28,9 @@ ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 MOST_NAMES = 1_000
 """Names of one ``add`` that are kept in mind while it is read."""
 
+_CONTENT = Draft._fields.index("key")
+"""The fields of a draft before its key are what it says."""
+
 _EIGHT_BYTES = (1 << 64) - 1
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
 
@@ -250,9 +253,7 @@ class Numbering:
 
     def number(self, draft: Draft, source: str) -> Draft:
         """The draft with its key."""
-        content = (draft.text, draft.kind, draft.speaker, draft.role, draft.session)
-        identity = hash((source, *content, draft.metadata, draft.at)) & _EIGHT_BYTES
-        count = self._seen.count(identity)
+        count = self._seen.count(hash((source, draft[:_CONTENT])) & _EIGHT_BYTES)
         return draft._replace(key=str(count)) if count else draft
 
 
@@ -264,36 +265,32 @@ class _Occurrences:
 
     def __init__(self) -> None:
         self._table = array("Q", bytes(8 * 64))
+        self._last = len(self._table) - 1
         self._used = 0
         self._again: dict[int, int] = {}
 
     def count(self, number: int) -> int:
         """How often a number came before; it counts from now on."""
         number = number or 1  # 0 is an empty place
-        place = self._place(number)
-        if self._table[place] == number:
+        table, last = self._table, self._last
+        place = number & last
+        while (there := table[place]) and there != number:
+            place = (place + 1) & last
+        if there:
             self._again[number] = again = self._again.get(number, 0) + 1
             return again
-        self._table[place] = number
+        table[place] = number
         self._used += 1
-        if 3 * self._used > 2 * len(self._table):
+        if 3 * self._used > 2 * last:
             self._grow()
         return 0
 
-    def _place(self, number: int) -> int:
-        """Where a number stands, or is to stand."""
-        table, last = self._table, len(self._table) - 1
-        place = number & last
-        while table[place] not in (0, number):
-            place = (place + 1) & last
-        return place
-
     def _grow(self) -> None:
-        before = self._table
+        before, self._used = self._table, 0
         self._table = array("Q", bytes(8 * 2 * len(before)))
-        for number in before:
-            if number:
-                self._table[self._place(number)] = number
+        self._last = len(self._table) - 1
+        for number in filter(None, before):
+            self.count(number)
 
 
 def numbered(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:

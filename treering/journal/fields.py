@@ -87,12 +87,12 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
     """Metadata in canonical JSON. Raises InputError when JSON cannot hold it."""
     if not isinstance(metadata, Mapping):
         raise InputError(f"metadata is a {type(metadata).__name__}; give keys and values")
+    if not metadata:
+        return "{}"
     try:
         for key in metadata:
             if not isinstance(key, str):
                 raise TypeError(f"key {key!r} is not a text")
-        if not metadata:
-            return "{}"
         text = _of_simple(metadata) or _canonical(dict(metadata))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
