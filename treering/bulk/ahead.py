@@ -17,7 +17,7 @@ from treering.records import Entry
 from treering.split import FragmentSize
 from treering.views import progress
 from treering.views.follow import BATCH_ENTRIES, read_sound
-from treering.views.fragments.build import Piece
+from treering.views.fragments.cut import Piece
 
 TASKS_A_WORKER: Final = 4
 """Under way for each: while one is stored, and one is unusually long, none waits."""

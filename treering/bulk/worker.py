@@ -17,7 +17,8 @@ from treering.errors import EmbeddingError, InputError, MissingExtra
 from treering.plugins import plugins
 from treering.records import Entry
 from treering.split import FragmentSize
-from treering.views.fragments.build import Piece, cut_and_embed, model_for
+from treering.views.fragments.cut import Piece, cut_and_embed
+from treering.views.fragments.parts import model_for
 
 TASK_ENTRIES: Final = 64
 TASK_CHARS: Final = 1 << 16

@@ -44,7 +44,8 @@ from treering.views.facts.view import FactView
 from treering.views.follow import SETTLE_PATIENCE_S, Follower
 from treering.views.foreign import refuse_equal_names, views_of_other_packages
 from treering.views.fragments import store
-from treering.views.fragments.build import Deriver, Fragments
+from treering.views.fragments.build import Fragments
+from treering.views.fragments.cut import Deriver
 from treering.views.fragments.held import HeldTable
 from treering.views.handover import Handover
 from treering.views.marking import Marking

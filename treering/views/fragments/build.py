@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from treering.embed.checked import checked, not_finite, shaped, unit_rows
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra, ModelMismatch
 from treering.journal import ledger, work
-from treering.journal.entries import OWN_SOURCES
 from treering.journal.space import (
     EmbeddingModel,
     Space,
@@ -25,17 +24,16 @@ from treering.journal.space import (
     SpaceWriter,
     register_model,
 )
-from treering.llm.tokens import tokens_upto
 from treering.records import Entry, Progress
-from treering.search.terms import Terms, dated, terms_of, terms_version
-from treering.split import SPLIT_VERSION, FragmentSize, Lengths, Span, split
-from treering.split.size import LengthUnit, words_upto
+from treering.search.terms import Terms, terms_version
+from treering.split import SPLIT_VERSION, FragmentSize
 from treering.text import with_speaker
 from treering.views import progress as view_progress
 from treering.views.contract import Erased, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.fragments import store
-from treering.views.fragments.parts import PartwiseEmbedder
+from treering.views.fragments.cut import Deriver, Piece, cut, cut_and_embed
+from treering.views.fragments.parts import model_for
 from treering.views.fragments.store import Places
 from treering.views.settings import choices_of
 
@@ -55,29 +53,8 @@ BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a 
 SAMPLE = 64
 """Fragments that are compared to tell whether rows of unknown version are up to date."""
 
-_LENGTHS: Mapping[LengthUnit, Lengths | None] = {
-    "characters": None,
-    "words": words_upto,
-    "tokens": tokens_upto,
-}
-
 Text = tuple[int, str, str | None]
 """A fragment's id, text and speaker."""
-
-
-class Piece(NamedTuple):
-    """A fragment before it is stored. If it has no vector, it is embedded later."""
-
-    span: Span
-    terms: Terms
-    vector: Floats | None = None
-
-
-Deriver = Callable[[Mapping[int, Entry], FragmentSize], Mapping[int, list[Piece]]]
-"""Cuts entries into pieces with vectors, elsewhere; one that it could not embed has none.
-
-Raises EmbeddingError and MissingExtra if it is not to be asked again for now.
-"""
 
 
 class Fragments(View):
@@ -144,7 +121,7 @@ class Fragments(View):
 
     def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
         """As ``derive``, without vectors: a rebuild keeps the vectors whose text is unchanged."""
-        return _cut(entries, self._size())
+        return cut(entries, self._size())
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, list[Piece]]) -> None:
         """See ``View``."""
@@ -445,26 +422,6 @@ def _size(reader: SpaceReader) -> FragmentSize:
     return FragmentSize.of(choices_of(ledger.settings(reader, reader.id)).fragment)
 
 
-def cut_and_embed(
-    entries: Mapping[int, Entry],
-    size: FragmentSize,
-    vectors_of: Callable[[list[str]], Floats | None],
-) -> dict[int, list[Piece]]:
-    """The pieces of entries, with the vectors of their texts; without, if there are none of them.
-
-    ``vectors_of`` is not asked for those of no text. It may give those of the first texts alone.
-    """
-    cuts = _spans(entries, size)
-    texts = _read(entries, cuts)
-    vectors = vectors_of(texts) if texts else None
-    return _pieces(entries, cuts, texts, () if vectors is None else vectors)
-
-
-def model_for(embedder: Embedder, size: FragmentSize) -> Embedder:
-    """What embeds fragments: in parts, where they may be longer than a model reads."""
-    return embedder if size == FragmentSize() else PartwiseEmbedder(embedder)
-
-
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
     """Texts in batches of so many, and of so many characters."""
     start = 0
@@ -483,44 +440,3 @@ def _stops(lengths: Sequence[int]) -> Iterator[int]:
         total += length
     if start < len(lengths):
         yield len(lengths)
-
-
-def _cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
-    """The pieces of entries, without vectors."""
-    cuts = _spans(entries, size)
-    return _pieces(entries, cuts, _read(entries, cuts), ())
-
-
-def _spans(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Span]]:
-    """Where the fragments of entries stand."""
-    return {
-        seq: split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
-        for seq, entry in entries.items()
-        if not entry.source.startswith(OWN_SOURCES)
-    }
-
-
-def _read(entries: Mapping[int, Entry], cuts: Mapping[int, Sequence[Span]]) -> list[str]:
-    """The texts of fragments as they are embedded."""
-    return [
-        with_speaker(entries[seq].text[start:stop], entries[seq].speaker)
-        for seq, spans in cuts.items()
-        for start, stop in spans
-    ]
-
-
-def _pieces(
-    entries: Mapping[int, Entry],
-    cuts: Mapping[int, Sequence[Span]],
-    texts: Sequence[str],
-    vectors: Floats | Sequence[Floats],
-) -> dict[int, list[Piece]]:
-    """The pieces of entries, which were cut so and are read so; the first ones have vectors."""
-    times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
-    # A fragment is found by its date, too, which no model needs to see.
-    counted = iter(terms_of([dated(text, at) for text, at in zip(texts, times, strict=True)]))
-    rows = iter(vectors)
-    return {
-        seq: [Piece(span, next(counted), next(rows, None)) for span in spans]
-        for seq, spans in cuts.items()
-    }

@@ -1,0 +1,92 @@
+"""From entries to what is stored of their fragments: spans, terms, vectors of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from treering.arrays import Floats
+from treering.journal.entries import OWN_SOURCES
+from treering.llm.tokens import tokens_upto
+from treering.records import Entry
+from treering.search.terms import Terms, dated, terms_of
+from treering.split import FragmentSize, Lengths, Span, split
+from treering.split.size import LengthUnit, words_upto
+from treering.text import with_speaker
+
+_LENGTHS: Mapping[LengthUnit, Lengths | None] = {
+    "characters": None,
+    "words": words_upto,
+    "tokens": tokens_upto,
+}
+
+
+class Piece(NamedTuple):
+    """A fragment before it is stored. If it has no vector, it is embedded later."""
+
+    span: Span
+    terms: Terms
+    vector: Floats | None = None
+
+
+Deriver = Callable[[Mapping[int, Entry], FragmentSize], Mapping[int, list[Piece]]]
+"""Cuts entries into pieces with vectors, elsewhere; one that it could not embed has none.
+
+Raises EmbeddingError and MissingExtra if it is not to be asked again for now.
+"""
+
+
+def cut_and_embed(
+    entries: Mapping[int, Entry],
+    size: FragmentSize,
+    vectors_of: Callable[[list[str]], Floats | None],
+) -> dict[int, list[Piece]]:
+    """The pieces of entries, with the vectors of their texts; without, if there are none of them.
+
+    ``vectors_of`` is not asked for those of no text. It may give those of the first texts alone.
+    """
+    cuts = _spans(entries, size)
+    texts = _read(entries, cuts)
+    vectors = vectors_of(texts) if texts else None
+    return _pieces(entries, cuts, texts, () if vectors is None else vectors)
+
+
+def cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
+    """The pieces of entries, without vectors."""
+    cuts = _spans(entries, size)
+    return _pieces(entries, cuts, _read(entries, cuts), ())
+
+
+def _spans(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Span]]:
+    """Where the fragments of entries stand."""
+    return {
+        seq: split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
+        for seq, entry in entries.items()
+        if not entry.source.startswith(OWN_SOURCES)
+    }
+
+
+def _read(entries: Mapping[int, Entry], cuts: Mapping[int, Sequence[Span]]) -> list[str]:
+    """The texts of fragments as they are embedded."""
+    return [
+        with_speaker(entries[seq].text[start:stop], entries[seq].speaker)
+        for seq, spans in cuts.items()
+        for start, stop in spans
+    ]
+
+
+def _pieces(
+    entries: Mapping[int, Entry],
+    cuts: Mapping[int, Sequence[Span]],
+    texts: Sequence[str],
+    vectors: Floats | Sequence[Floats],
+) -> dict[int, list[Piece]]:
+    """The pieces of entries, which were cut so and are read so; the first ones have vectors."""
+    times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
+    # A fragment is found by its date, too, which no model needs to see.
+    counted = iter(terms_of([dated(text, at) for text, at in zip(texts, times, strict=True)]))
+    rows = iter(vectors)
+    return {
+        seq: [Piece(span, next(counted), next(rows, None)) for span in spans]
+        for seq, spans in cuts.items()
+    }
