@@ -12,6 +12,7 @@ from treering.views.facts.forms import FORMS
 from treering.views.facts.framing import tidied, unframed
 from treering.views.facts.gate import may_state
 from treering.views.facts.paraphrases import PARAPHRASES, paraphrased
+from treering.views.facts.tokens import words
 from treering.views.facts.wording import plain
 
 EXAMPLES = [form.example for form in FORMS] + [row.example for row in PARAPHRASES]
@@ -49,7 +50,7 @@ def test_whatever_a_form_matches_passes_the_gate(text: str) -> None:
 @given(written)
 def test_whatever_clauses_are_read_of_passes_the_gate(text: str) -> None:
     sentence = plain(text)
-    if statement._is_of_oneself(sentence, BEFORE):
+    if statement._is_of_oneself(sentence, words(sentence), BEFORE):
         assert may_state(sentence)
 
 

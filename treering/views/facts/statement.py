@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 from treering.journal.entries import OWN_SOURCES
@@ -26,14 +25,23 @@ from treering.views.facts.mentions import called, mentions
 from treering.views.facts.merging import merged
 from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.others import is_of_others
-from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.phrases import (
+    COMMON,
+    NUMBERED,
+    NUMBERS,
+    OBJECTS,
+    SEVERAL,
+    STARTS,
+    VALUES,
+)
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.record import BOTS, Statement
 from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
-from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
+from treering.views.facts.tokens import has_any, letter_runs, runs, table, words
+from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED, word_set
 from treering.views.facts.whole_clauses import whole_clauses
 from treering.views.facts.wording import is_casual, plain
 
@@ -87,15 +95,14 @@ _ASIDE = re.compile(
 )
 """What makes all of a sentence told, supposed, past or passing."""
 
-_ASIDE_WORD = re.compile(
-    r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
-    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|saying|told|tells|"
-    r"ask(?:ed|s)?|claim(?:s|ed)?|remember|"
-    r"joke\w*|jk|kidding|story|novel|character|"
-    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|"
-    r"temporar\w+|for|this|back|came|(?:19|20)\d\d)"
+_OF_ASIDES: Final = word_set(
+    "if wish wishes wished may maybe perhaps probably imagine when before until unless whether "
+    "thinks reckons assumes say says said saying told tells ask asked asks claim claims claimed "
+    "remember jk kidding story novel character quote nobody no not believe believes hear heard "
+    "supposedly allegedly reportedly rumor rumors rumour rumours for this back came"
 )
-"""Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
+_STEMS_OF_ASIDES: Final = ("dream", "pretend", "suppos", "jok", "temporar", "19", "20")
+"""Matches of ``_ASIDE`` and ``_UNASSERTED`` have one of these words or stems, or a quote."""
 
 _UNHINTED = frozenset(place for place, form in enumerate(FORMS) if not form.hints)
 _BY_HINT = {
@@ -104,9 +111,9 @@ _BY_HINT = {
 }
 """The places of the forms by each word that hints at them."""
 
-_HINT = re.compile(r"[a-z']+|:")
-_HINTS = frozenset(_BY_HINT)
-_ANY_WORD = re.compile(r"\w+")
+_HINT: Final = table("'")
+_COLON: Final = frozenset([":"])
+_HINTS: Final = frozenset(_BY_HINT)
 
 _ELSEWHERE = re.compile(
     r"\b(?:would|might|could|should|used to|almost|nearly|consider\w*|thinking|think|plan|plans|"
@@ -133,6 +140,7 @@ _OF_ONESELF = re.compile(
     r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|"
     r"\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
 )
+_ONESELF: Final = word_set("i we my our me the name")
 _OF_THEIRS = re.compile(rf"(?:{RELATIVE})'s ", re.IGNORECASE)
 _NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
@@ -194,7 +202,8 @@ def statements(entry: Entry) -> list[Statement]:
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
     speaker = (entry.speaker or entry.role or entry.source).casefold()
-    return list(_read(own_life(own_words(entry.text)), speaker))
+    spoken = letter_runs(entry.text)
+    return list(_read(own_life(own_words(entry.text, spoken), spoken), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
@@ -217,14 +226,15 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         if not may_state(sentence):
             before = []
             continue
-        of_oneself = _is_of_oneself(sentence, before)
+        spoken = words(sentence)
+        of_oneself = _is_of_oneself(sentence, spoken, before)
         read = clauses(sentence, before) if of_oneself else []
-        stated = [*_by_forms(sentence, speaker)]
+        stated = [*_by_forms(sentence, spoken, speaker)]
         if of_oneself:
             casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
-        if of_oneself or (_may_be_aside(sentence) and _OF_ONESELF.search(sentence)):
+        if of_oneself or _names_oneself(sentence, spoken):
             unread = (*remaining(sentence), *whole_clauses(sentence))
             stated += _stated_by(unread, speaker, is_casual=is_casual(written))
         before = read
@@ -254,21 +264,21 @@ def _as_written(value: str, written: str) -> str:
     return written[at : at + len(value)] if same else value
 
 
-def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
-    places = set(_UNHINTED)
-    words = {*_HINT.findall(sentence.lower())}
+def _by_forms(sentence: str, spoken: Sequence[str], speaker: str) -> Iterator[Statement]:
+    hints = _HINTS.intersection(runs(sentence.lower(), _HINT))
     if "'s" in sentence:
-        words |= {word[:-2] for word in words if word.endswith("'s")}
-    for word in _HINTS & words:
-        places |= _BY_HINT[word]
-    forms = [FORMS[place] for place in sorted(places)]
-    if forms and not is_aside(sentence):
-        yield from _of_sentence(sentence, forms, speaker)
+        stems = [word[:-2] for word in runs(sentence.lower(), _HINT) if word.endswith("'s")]
+        hints |= _HINTS.intersection(stems)
+    if ":" in sentence:
+        hints |= _COLON
+    places = _UNHINTED.union(*map(_BY_HINT.__getitem__, hints))
+    if places and not is_aside(sentence, spoken):
+        yield from _of_sentence(sentence, [FORMS[place] for place in sorted(places)], speaker)
 
 
-def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
+def _is_of_oneself(sentence: str, spoken: Sequence[str], before: Sequence[Clause]) -> bool:
     """Whether a sentence speaks of its speaker, or of theirs as "it", and as of what is so."""
-    is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
+    is_of_oneself = _names_oneself(sentence, spoken) or (
         _IT.match(sentence) is not None and any(map(topic_of, before))
     )
     is_of_oneself = is_of_oneself or (
@@ -278,7 +288,11 @@ def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
     is_of_oneself = is_of_oneself or ("'s " in sentence and _OF_THEIRS.match(sentence) is not None)
     if not is_of_oneself:
         return False
-    return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
+    return not _may_be_aside(sentence, spoken) or _UNASSERTED.search(sentence) is None
+
+
+def _names_oneself(sentence: str, spoken: Sequence[str]) -> bool:
+    return not _ONESELF.isdisjoint(spoken) and _OF_ONESELF.search(sentence) is not None
 
 
 def _by_clauses(
@@ -293,7 +307,8 @@ def _by_clauses(
     holding = asserted(read)
     for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
-            yield from _by_forms(_sentence_of(clause), speaker)
+            own = _sentence_of(clause)
+            yield from _by_forms(own, words(own), speaker)
     assertions = (*mentions(sentence), *readings(read, holding, before), *called(sentence))
     yield from _stated_by(assertions, speaker, is_casual=is_casual)
 
@@ -322,26 +337,26 @@ def _stated_by(
             yield Statement(subject, slot, assertion.value, assertion.sense, 0, 0)
 
 
-def is_aside(sentence: str) -> bool:
+def is_aside(sentence: str, spoken: Sequence[str] | None = None) -> bool:
     """Whether a sentence is of suppositions, others' words, the past or what passes.
 
-    The expression that says so tries dozens of words at every place. Few sentences hold any of
-    them, which is seen at once: outside of ASCII it is not, as letters there have odd cases.
+    ``spoken`` are its words, if they are known.
     """
-    return _may_be_aside(sentence) and _ASIDE.search(sentence) is not None
+    spoken = words(sentence) if spoken is None else spoken
+    return _may_be_aside(sentence, spoken) and _ASIDE.search(sentence) is not None
 
 
-@lru_cache(maxsize=8)
-def _may_be_aside(sentence: str) -> bool:
-    """Whether a sentence has a word of ``_ASIDE`` or ``_UNASSERTED``, or is not plain ASCII."""
-    if not sentence.isascii() or '"' in sentence:
-        return True
-    return any(map(_is_of_asides, _ANY_WORD.findall(sentence.lower())))
+def _may_be_aside(sentence: str, spoken: Sequence[str]) -> bool:
+    """Whether a sentence has what ``_ASIDE`` and ``_UNASSERTED`` find, as few sentences have.
 
-
-@lru_cache(maxsize=1 << 15)
-def _is_of_asides(word: str) -> bool:
-    return _ASIDE_WORD.fullmatch(word) is not None
+    The expressions try dozens of words at every place.
+    """
+    return (
+        not _OF_ASIDES.isdisjoint(spoken)
+        or has_any(sentence.lower(), _STEMS_OF_ASIDES)
+        or '"' in sentence
+        or not sentence.isascii()
+    )
 
 
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
@@ -356,8 +371,9 @@ def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator
 def _matches(clause: str, forms: Sequence[Form]) -> Iterator[tuple[re.Match[str], Form]]:
     """The matches of forms in a clause that do not overlap; of two the earlier form counts."""
     taken: list[tuple[int, int]] = []
+    starts = [match.start() for match in STARTS.finditer(clause)]
     for form in forms:
-        match = form.pattern.search(clause)
+        match = form.search(clause, starts)
         if match is None or any(
             match.start() < stop and start < match.end() for start, stop in taken
         ):
