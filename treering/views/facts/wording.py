@@ -7,11 +7,11 @@ right here is what people leave out when they type: the subject, apostrophes, ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from treering.views.facts.framing import FRAMING_WORDS, tidied, unframed, without_openers
 from treering.views.facts.paraphrases import HINTS, paraphrased
+from treering.views.facts.tokens import has_any, telling, words
 from treering.views.facts.verbs import (
     CHOICE_NOUNS,
     KIN,
@@ -94,12 +94,10 @@ _DROPPED = re.compile(
 )
 """A sentence that begins with what its speaker did."""
 
-_NOTED = "|".join(
-    sorted(
-        (ROLES | KIN | CHOICE_NOUNS | THINGS | PETS)
-        - {"breakfast", "name", "kids", "children", "parents", "in-laws", "friend", "mate"}
-    )
-)
+_NOTED_NOUNS: Final = (ROLES | KIN | CHOICE_NOUNS | THINGS | PETS) - {
+    "breakfast", "name", "kids", "children", "parents", "in-laws", "friend", "mate"
+}  # fmt: skip
+_NOTED = "|".join(sorted(_NOTED_NOUNS))
 _NOTED += "|wedding|standup|exam|interview|surgery|operation|course|commute|rent|internet"
 _NOTED += "|electricity|(?:bin|wash|pay) day"
 _NOTED += (
@@ -280,86 +278,79 @@ _TITLED = re.compile(r"\b(dr|mr|mrs|ms|miss|prof|professor|st)(\.? )([a-z])([\w'
 _ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
 
 
-_WORD = re.compile(r"\w+")
-
-
-def _firsts(phrases: Iterable[str]) -> frozenset[str]:
-    """The first word of each phrase, as ``_words`` takes texts apart."""
-    return frozenset(_WORD.findall(phrase)[0] for phrase in phrases)
-
-
 # A text has one of these words wherever the expression in front of which they are asked for
 # matches. An expression is tried at every place of a text, and most texts have none of the words.
-_CONTRACTED_FIRSTS: Final = _firsts(_CONTRACTED)
+_CONTRACTED_FIRSTS: Final = frozenset(words(word)[0] for word in _CONTRACTED)
 _UNMARKED_WORDS: Final = word_set("its names")
-_ALWAYS_WORDS: Final = frozenset(word for word in _CONTRACTED_FIRSTS if word not in ("u", "n", "w"))
+_ALWAYS_WORDS: Final = frozenset(filter(_ALWAYS.fullmatch, _CONTRACTED)) & _CONTRACTED_FIRSTS
+_SMALL_I = re.compile(r"i(?<![\w@.'-]i)(?![\w@-])")
 _OWNERS: Final = word_set("my our me")
+_NOTED_WORDS: Final = telling(_NOTED_NOUNS) | word_set(
+    "wedding standup exam interview surgery operation course commute rent internet electricity "
+    "practice club class group training rehearsal meeting code day favourite favorite preferred "
+    "usual name mam da"
+)
 _RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
-_NAMING: Final = _firsts(_OF_PLACES | _JOINING) | word_set(
+_ONESELF: Final = word_set("i we")
+_NAMING: Final = frozenset(words(word)[0] for word in _OF_PLACES | _JOINING) | word_set(
     "dr mr mrs ms miss prof professor st called named name my our home"
 )
 
-_SIGNS: Final = frozenset(hint for hint in HINTS if not _WORD.search(hint))
-_CHANGING: Final = _firsts(HINTS - _SIGNS).union(
-    _CONTRACTED_FIRSTS, _UNMARKED_WORDS, _ALWAYS_WORDS, FRAMING_WORDS, _RUN_ON_WORDS, _NAMING
+_SIGNS: Final = tuple(hint for hint in HINTS if not words(hint))
+_CHANGING: Final = frozenset(words(hint)[0] for hint in HINTS.difference(_SIGNS)).union(
+    _CONTRACTED_FIRSTS, _UNMARKED_WORDS, FRAMING_WORDS, _RUN_ON_WORDS, _NAMING
 ) | {"had"}
 """A sentence without these words and signs is plain as it stands, after an opener."""
-
-_Words = frozenset[str] | None
-"""The words of a text in small letters; None outside of ASCII, where letters have odd cases."""
-
-
-def _words(text: str) -> _Words:
-    return frozenset(_WORD.findall(text.lower())) if text.isascii() else None
-
-
-def _may_have(words: _Words, some: frozenset[str]) -> bool:
-    return words is None or not words.isdisjoint(some)
 
 
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
     given = tidied(sentence)
-    words = _words(given)
-    if not _may_have(words, _CHANGING) and not any(sign in given for sign in _SIGNS):
-        opened = without_openers(given)
-        if _with_subject(opened) == opened:
+    spoken = frozenset(words(given))
+    if _CHANGING.isdisjoint(spoken) and not has_any(given, _SIGNS):
+        opened = without_openers(given, spoken)
+        if _with_subject(opened, spoken) == opened:
             return opened
     casual = is_casual(sentence)
-    text = _contracted(given, words, is_casual=casual)
-    text = _put_plainly(unframed(_with_owner(text), words), words)
-    words = words if text == given else _words(text)
-    if _may_have(words, _RUN_ON_WORDS):
+    text = _with_owner(_contracted(given, spoken, is_casual=casual), spoken)
+    if text != given:
+        spoken = frozenset(words(text))
+    text = _put_plainly(unframed(text, spoken))
+    if not _RUN_ON_WORDS.isdisjoint(spoken):
         text = _RUN_ON.sub(r"\g<end>, ", text)
-    return _names(text) if casual and _may_have(words, _NAMING) else text
+    return _names(text) if casual and not _NAMING.isdisjoint(spoken) else text
 
 
-def _with_owner(text: str) -> str:
+def _with_owner(text: str, spoken: frozenset[str]) -> str:
     """A text with "my" where "me" is written for it, and with "is" behind a name."""
+    if _OWNERS.isdisjoint(spoken):
+        return text
     if "'s my " in text or "'s our " in text:
         text = _IS_MINE.sub(r"\g<who> is ", text)
-    if " me " in text or text[:3].lower() == "me ":
+    if "me" in spoken and not _NOTED_WORDS.isdisjoint(spoken):
         text = _ME.sub("my ", text)
     return text
 
 
-def _put_plainly(text: str, words: _Words) -> str:
+def _put_plainly(text: str) -> str:
     """A sentence in plain turns of phrase, with its subject."""
     text = paraphrased(text)
-    if ", " in text and _may_have(words, _OWNERS):
+    spoken = frozenset(words(text))
+    if ", " in text and not _OWNERS.isdisjoint(spoken):
         text = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", text)
-    if "had to " in text.lower():
+    if "had" in spoken:
         text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
-    return _with_subject(text)
+    return _with_subject(text, spoken)
 
 
-def _contracted(text: str, words: _Words, *, is_casual: bool) -> str:
+def _contracted(text: str, spoken: frozenset[str], *, is_casual: bool) -> str:
     """A text with its apostrophes, and the capitals of "I"."""
     if is_casual:
-        if _may_have(words, _CONTRACTED_FIRSTS):
+        if not _CONTRACTED_FIRSTS.isdisjoint(spoken):
             text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
-        return _UNMARKED.sub("'", text) if _may_have(words, _UNMARKED_WORDS) else text
-    if _may_have(words, _ALWAYS_WORDS):
+        return text if _UNMARKED_WORDS.isdisjoint(spoken) else _UNMARKED.sub("'", text)
+    has_small = "i" in spoken and _SMALL_I.search(text) is not None
+    if has_small or not _ALWAYS_WORDS.isdisjoint(spoken):
         text = _ALWAYS.sub(lambda match: _spelt_out(match[0]), text)
     return text
 
@@ -386,17 +377,47 @@ _SUBJECTS_LEFT_OUT: Final = (
 )
 
 
+_WORD = re.compile(r"\w+")
+_FIRST_WITHOUT: Final = word_set(
+    "vegan vegetarian pescatarian single married engaged divorced separated widowed retired "
+    "pregnant sober self unemployed left color colour colorblind colourblind coeliac celiac "
+    "dyslexic autistic epileptic asthmatic teetotal allergic addicted related based employed "
+    "registered enrolled subscribed diabetic afraid scared used deaf blind living working learning "
+    "studying training teaching playing driving riding renting dating seeing taking wearing "
+    "drinking eating growing keeping running volunteering commuting saving sharing reading writing "
+    "promoted diagnosed transferred reassigned relocated accepted been just finally recently "
+    "officially no never sold bought switched swapped traded moved gave given got gone went quit "
+    "stopped started joined turned dropped changed replaced adopted became become took taken "
+    "picked ditched cancelled canceled exchanged upgraded resigned lost signed broke split began "
+    "begun finished completed ended closed haven had renewed declared enlisted hung inherited "
+    "rescued welcomed downsized passed chose opted downgraded handed landed settled don do now "
+    "currently lowkey back not my still also only always usually mostly literally totally "
+    "absolutely really genuinely honestly secretly kinda can cannot have love hate adore dislike "
+    "detest support prefer speak live work drive own teach study drink eat commute belong "
+    "volunteer smoke smoked stand new i a an"
+)
+"""First words of which each match of ``_LEAVES_OUT`` has one, but for notes of what is "my"."""
+
+_OF_NOTES: Final = word_set(
+    "is are s used changed has was moved now got goes lives works started died passed turned"
+)
+"""What such notes go on with."""
+
+_BEING: Final = word_set("is are")
+_CHANGED: Final = word_set("changed switched moved increased gone went renamed")
+"""Each match of ``_NOTE_OF_NOW`` has one of these, and "now", "days" or "to"."""
+
 _LEAVES_OUT = re.compile(
     "|".join(pattern.pattern for pattern, _ in _SUBJECTS_LEFT_OUT), re.IGNORECASE
 )
 
 
-def _with_subject(text: str) -> str:
+def _with_subject(text: str, spoken: frozenset[str]) -> str:
     """A sentence with the subject that its writer left out, if any."""
     if text.partition(" ")[0] in _SUBJECTS:
         return text
-    if _LEAVES_OUT.match(text) is None:
-        is_note = (" now" in text or " days" in text or " to " in text) and _NOTE_OF_NOW.match(text)
+    if not _may_leave_out(text, spoken) or _LEAVES_OUT.match(text) is None:
+        is_note = _may_be_note(spoken) and _NOTE_OF_NOW.match(text)
         return (
             f"My {text[0].lower() if text[1:2].islower() else text[0]}{text[1:]}"
             if is_note
@@ -407,6 +428,19 @@ def _with_subject(text: str) -> str:
     for pattern, template in _SUBJECTS_LEFT_OUT:
         text = _at_start(pattern, template, text)
     return text
+
+
+def _may_leave_out(text: str, spoken: frozenset[str]) -> bool:
+    first = _WORD.search(text)
+    if first is not None and first[0].lower() in _FIRST_WITHOUT:
+        return True
+    return not (_NOTED_WORDS.isdisjoint(spoken) or _OF_NOTES.isdisjoint(spoken))
+
+
+def _may_be_note(spoken: frozenset[str]) -> bool:
+    if not _BEING.isdisjoint(spoken) and ("now" in spoken or "days" in spoken):
+        return True
+    return "to" in spoken and not _CHANGED.isdisjoint(spoken)
 
 
 def _spelt_out(word: str) -> str:
