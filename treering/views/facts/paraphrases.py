@@ -7,6 +7,7 @@ from typing import Final
 
 from treering.views.facts.idioms import IDIOMS
 from treering.views.facts.paraphrase import Paraphrase
+from treering.views.facts.tokens import has_any, runs, table
 from treering.views.facts.verbs import CHOICE_NOUNS, ROLES
 
 _ATTRIBUTES = "|".join(
@@ -386,6 +387,8 @@ PARAPHRASES: Final = (
 )
 
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[-=]>|→|=|\?")
+_WORD: Final = table("'")
+_SIGNS: Final = ("=", "?", "->", "→")
 _BY_HINT: Final = {
     hint: frozenset(place for place, row in enumerate(PARAPHRASES) if hint in row.hints.split())
     for hint in " ".join(row.hints for row in PARAPHRASES).split()
@@ -398,7 +401,21 @@ HINTS: Final = frozenset(_BY_HINT)
 
 def paraphrased(sentence: str) -> str:
     """A sentence in the plain wording of the turns of phrase that it uses."""
-    hints = HINTS.intersection(_TOKEN.findall(sentence.lower()))
+    small = sentence.lower()
+    hints = HINTS.intersection(_tokens(small))
     for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):
-        sentence = PARAPHRASES[place].applied(sentence)
+        row = PARAPHRASES[place]
+        if row.may_apply(small) or not small.isascii():
+            sentence = row.applied(sentence)
+            small = sentence.lower()
     return sentence
+
+
+def _tokens(small: str) -> list[str]:
+    """The words and signs of a sentence in small letters, as ``_TOKEN`` finds them."""
+    if has_any(small, _SIGNS):
+        return _TOKEN.findall(small)
+    tokens = runs(small, _WORD)
+    for token in [token for token in tokens if "'" in token]:
+        tokens += _TOKEN.findall(token)  # "'tis" is "tis"; that the run itself stays does no harm
+    return tokens
