@@ -231,10 +231,6 @@ _TAIL = re.compile(
 )
 """Where a statement goes on to its hearer: "…, in case you need it"."""
 
-_TAIL_WORDS: Final = word_set(
-    "case if as like guess suppose think say remind which so just your reference context "
-    "record worth please pls plz believe would thanks thank cheers ta x xx folks"
-)
 _TAIL_ALONE: Final = word_set(
     "case if guess suppose think say said mentioned told remind which reference context record "
     "worth please pls plz believe thanks thank cheers ta x xx folks"
@@ -288,17 +284,6 @@ _TO_WHOM = re.compile(
     re.IGNORECASE,
 )
 """Whom a note is for: "New email for me: …"."""
-
-FRAMING_WORDS: Final = (
-    _TAIL_WORDS
-    | _SINCE_WORDS
-    | word_set("never haven couldn can cannot could won wouldn")
-    | word_set(
-        "scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit "
-        "sorry"
-    )
-)
-"""A sentence without these has nothing but openers taken off."""
 
 _SMILE = re.compile(
     r"(?:\s*(?:[:;]['-]?[()DPp/]|<3|\bx+(?:o+x*)*|\bxd))+(?=[.!\s]*$)", re.IGNORECASE
@@ -426,7 +411,7 @@ def unframed(text: str, spoken: frozenset[str] | None = None) -> str:
 def _may_have_tail(spoken: frozenset[str]) -> bool:
     if not _TAIL_ALONE.isdisjoint(spoken):
         return True
-    for word, beside in _TAIL_BESIDE.items():  # noqa: SIM110 -- quicker than a generator
+    for word, beside in _TAIL_BESIDE.items():
         if word in spoken and not beside.isdisjoint(spoken):
             return True
     return False

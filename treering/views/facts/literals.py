@@ -6,38 +6,58 @@ the expression itself: who changes a rule has no second list to change.
 
 from __future__ import annotations
 
-_ANY_NUMBER = "?*{"
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_ANY_NUMBER: Final = "?*{"
 """Quantifiers of what may be absent, or of which it is not looked how often it must be there."""
 
-_NO_TEXT = "^$.+"
+_NO_TEXT: Final = "^$.+"
+_OF_ONESELF = re.compile(r"\b(?:I|we|my|our|me|us)\b")
+_MUST_NAME_ONESELF = re.compile(
+    r"\((?:\?:|\?P<\w+>)(?:my\|our|\[Mm\]y\|\[Oo\]ur|I\|we|me\|us|I)\)(?![?*{])|\[Mm\]y (?!\))"
+)
 
 
 def literal(expression: str) -> str:
-    """The longest text that all matches hold; empty if there is none that is found easily.
+    """The longest text that all matches hold; empty if there is none that is found easily."""
+    return max(_texts(expression), key=len, default="")
 
-    Only what stands outside of all groups and sets is looked at.
-    """
-    longest, run, place = "", "", 0
+
+def names_oneself(expression: str) -> bool:
+    """Whether all matches hold "I", "my" or the like; False if that is not easily seen."""
+    return (
+        any(_OF_ONESELF.search(text) for text in _texts(expression))
+        or _MUST_NAME_ONESELF.search(expression) is not None
+    )
+
+
+def _texts(expression: str) -> Iterator[str]:
+    """The texts that all matches hold. Only what stands outside of groups and sets is looked at."""
+    run, place, texts = "", 0, list[str]()
     while place < len(expression):
-        sign = expression[place]
+        sign, after = expression[place], expression[place + 1 : place + 2]
         if sign == "|":
-            return ""  # either side will do
-        if sign in "([":
-            place = (_after_group if sign == "(" else _after_set)(expression, place)
-            run = ""
-        elif sign == "\\":
-            place, run = place + 2, ""
-        elif sign in _ANY_NUMBER + _NO_TEXT:
-            # The letter before may be left out, or come again: the run goes to just before it.
-            longest = max(longest, run[:-1] if sign in _ANY_NUMBER else run, key=len)
-            place, run = _after_quantifier(expression, place), ""
+            return  # either side will do
+        if sign not in "([\\" + _NO_TEXT + _ANY_NUMBER and (not after or after not in _ANY_NUMBER):
+            run, place = run + sign, place + 1
             continue
-        else:
-            place, run = place + 1, run + sign
-            if expression[place : place + 1] and expression[place] in _ANY_NUMBER:
-                continue
-        longest = max(longest, run, key=len)
-    return longest
+        texts.append(run)
+        run, place = "", _after(expression, place)
+    yield from filter(None, (*texts, run))
+
+
+def _after(expression: str, place: int) -> int:
+    """Where what begins at a place ends that gives no text."""
+    sign = expression[place]
+    if sign == "(":
+        return _after_group(expression, place)
+    if sign == "[":
+        return _after_set(expression, place)
+    if sign == "{":
+        return expression.index("}", place) + 1
+    return place + (2 if sign == "\\" else 1)
 
 
 def opening(expression: str) -> str:
@@ -48,10 +68,6 @@ def opening(expression: str) -> str:
             break
         run += sign
     return "" if literal(expression) == "" else run
-
-
-def _after_quantifier(expression: str, place: int) -> int:
-    return expression.index("}", place) + 1 if expression[place] == "{" else place + 1
 
 
 def _after_set(expression: str, place: int) -> int:

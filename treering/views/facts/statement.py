@@ -20,7 +20,7 @@ from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
 from treering.views.facts.fiction import own_life
 from treering.views.facts.form import DOES, Form
 from treering.views.facts.forms import FORMS
-from treering.views.facts.gate import may_state
+from treering.views.facts.gate import may_come_to_state, may_state
 from treering.views.facts.mentions import called, mentions
 from treering.views.facts.merging import merged
 from treering.views.facts.open_forms import RELATIVE, open_statements
@@ -43,7 +43,7 @@ from treering.views.facts.things import topic_of
 from treering.views.facts.tokens import has_any, letter_runs, runs, table, words
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED, word_set
 from treering.views.facts.whole_clauses import whole_clauses
-from treering.views.facts.wording import is_casual, plain
+from treering.views.facts.wording import bare, is_casual, reworded
 
 MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
@@ -214,13 +214,12 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
-        sentence = plain(written)
-        if any(word in sentence for word in _LOOSE_WORDS):
-            sentence = _LOOSE_TAIL.sub("", sentence)
-        if " which " in sentence or ", I " in sentence:
-            sentence = _REMARK.sub("", sentence)
-        if sentence.endswith("?"):
-            sentence = _ASKED_LAST.sub("", sentence)
+        text, spoken_of = bare(written)
+        casual = is_casual(written)
+        if not may_come_to_state(text, spoken_of, is_casual=casual, goes_on=bool(before)):
+            before = []
+            continue
+        sentence = _without_tail(reworded(text, spoken_of, is_casual=casual))
         if sentence.endswith("?"):
             continue
         if not may_state(sentence):
@@ -231,18 +230,28 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         read = clauses(sentence, before) if of_oneself else []
         stated = [*_by_forms(sentence, spoken, speaker)]
         if of_oneself:
-            casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
         if of_oneself or _names_oneself(sentence, spoken):
             unread = (*remaining(sentence), *whole_clauses(sentence))
-            stated += _stated_by(unread, speaker, is_casual=is_casual(written))
+            stated += _stated_by(unread, speaker, is_casual=casual)
         before = read
         for statement in merged(stated):
             if is_of_others(statement, sentence):
                 continue
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _without_tail(sentence: str) -> str:
+    """A plain sentence without what is remarked, asked or told of another time at its end."""
+    if has_any(sentence, _LOOSE_WORDS):
+        sentence = _LOOSE_TAIL.sub("", sentence)
+    if " which " in sentence or ", I " in sentence:
+        sentence = _REMARK.sub("", sentence)
+    if sentence.endswith("?"):
+        sentence = _ASKED_LAST.sub("", sentence)
+    return sentence
 
 
 def _is_question(written: str) -> bool:
