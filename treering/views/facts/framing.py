@@ -385,13 +385,17 @@ _NEVER: Final = word_set("never t not cannot")
 """Words of which each match of ``_NOTICE`` and ``_LOOKS_BACK`` has one."""
 
 
+FRAMED: Final = _CORRECTION_WORDS | _NOTICING | _SINCE_WORDS
+"""Words of which a sentence has one of which :func:`unframed` does more than to cut it."""
+
+
 def unframed(text: str, spoken: frozenset[str] | None = None) -> str:
     """A sentence without its openers and without what it says to its hearer at the end.
 
     ``spoken`` are its words, if they are known.
     """
     spoken = frozenset(words(text)) if spoken is None else spoken
-    if has_any(text, _CORRECTING) and not _CORRECTION_WORDS.isdisjoint(spoken):
+    if not _CORRECTION_WORDS.isdisjoint(spoken) and has_any(text, _CORRECTING):
         corrected = _CORRECTED.match(text) or _SPELT_SO.match(text)
         text = f"For me it's now {text[corrected.end() :]}" if corrected else text
     if "the" in spoken and not _NOTICING.isdisjoint(spoken):

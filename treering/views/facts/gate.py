@@ -13,7 +13,8 @@ from typing import Final
 
 from treering.views.facts.form import Form
 from treering.views.facts.forms import FORMS
-from treering.views.facts.left_out import may_leave_out
+from treering.views.facts.framing import FRAMED
+from treering.views.facts.left_out import LEAVING_OUT, may_leave_out
 from treering.views.facts.literals import names_oneself
 from treering.views.facts.names import NAMING
 from treering.views.facts.open_forms import RELATIVE
@@ -22,6 +23,7 @@ from treering.views.facts.paraphrases import PARAPHRASES
 from treering.views.facts.phrases import NAME, ONESELF, OTHER, STARTS, SUBJECT
 from treering.views.facts.tokens import has_any, telling, words
 from treering.views.facts.verbs import word_set
+from treering.views.facts.wording import CONTRACTED
 
 _WORD = re.compile(r"\w+")
 _SUBJECTS: Final = (SUBJECT, ONESELF, OTHER)
@@ -94,6 +96,17 @@ _UNDONE = re.compile(
     r"The Sims|Stardew Valley|Animal Crossing|Fallout|Zelda) "
 )
 """What did not come about, with the rest of the sentence, which tells why; what is of a game."""
+
+
+_EVER: Final = _TELLING.union(
+    _OF_FORMS, _OF_BARE, _OF_ROWS, _RELATIVES, LEAVING_OUT, CONTRACTED, FRAMED
+) | word_set("the it he she now")
+"""A sentence without any of these words, and without signs, states nothing however it is put."""
+
+
+def may_ever_state(text: str, spoken: Iterable[str]) -> bool:
+    """Whether a text with these words may state anything once all is done that is done to it."""
+    return not _EVER.isdisjoint(spoken) or has_any(text, _ALL_SIGNS) or not text.isascii()
 
 
 def may_come_to_state(

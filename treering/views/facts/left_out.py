@@ -193,6 +193,9 @@ _OF_NOTES: Final = word_set(
 )
 """What such notes go on with."""
 
+LEAVING_OUT: Final = NOTED_WORDS | _FIRST_WITHOUT | word_set("now days to")
+"""Words of which a sentence has one that leaves out its subject."""
+
 _BEING: Final = word_set("is are")
 _CHANGED: Final = word_set("changed switched moved increased gone went renamed")
 """Each match of ``_NOTE_OF_NOW`` has one of these, and "now", "days" or "to"."""

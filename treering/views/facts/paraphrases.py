@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Final
 
 from treering.views.facts.idioms import IDIOMS
 from treering.views.facts.paraphrase import Paraphrase
-from treering.views.facts.tokens import has_any, runs, table
+from treering.views.facts.tokens import has_any, runs, table, telling, words
 from treering.views.facts.verbs import CHOICE_NOUNS, ROLES
 
 _ATTRIBUTES = "|".join(
@@ -398,9 +399,16 @@ _NO_PLACES: Final[frozenset[int]] = frozenset()
 HINTS: Final = frozenset(_BY_HINT)
 """What a sentence holds one of if a turn of phrase is in it."""
 
+_TELLING: Final = telling(filter(words, HINTS))
 
-def paraphrased(sentence: str) -> str:
-    """A sentence in the plain wording of the turns of phrase that it uses."""
+
+def paraphrased(sentence: str, spoken: Set[str] | None = None) -> str:
+    """A sentence in the plain wording of the turns of phrase that it uses.
+
+    ``spoken`` are its words, and maybe more, if they are known.
+    """
+    if spoken is not None and _TELLING.isdisjoint(spoken) and not has_any(sentence, _SIGNS):
+        return sentence
     small = sentence.lower()
     hints = HINTS.intersection(_tokens(small))
     for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):

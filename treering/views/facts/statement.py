@@ -20,7 +20,8 @@ from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
 from treering.views.facts.fiction import own_life
 from treering.views.facts.form import DOES, Form
 from treering.views.facts.forms import FORMS
-from treering.views.facts.gate import may_come_to_state, may_state
+from treering.views.facts.framing import tidied
+from treering.views.facts.gate import may_come_to_state, may_ever_state, may_state
 from treering.views.facts.mentions import called, mentions
 from treering.views.facts.merging import merged
 from treering.views.facts.open_forms import RELATIVE, open_statements
@@ -202,6 +203,8 @@ def statements(entry: Entry) -> list[Statement]:
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
     speaker = (entry.speaker or entry.role or entry.source).casefold()
+    if not may_ever_state(entry.text, words(entry.text)):
+        return []
     spoken = letter_runs(entry.text)
     return list(_read(own_life(own_words(entry.text, spoken), spoken), speaker))
 
@@ -214,12 +217,11 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
-        text, spoken_of = bare(written)
         casual = is_casual(written)
-        if not may_come_to_state(text, spoken_of, is_casual=casual, goes_on=bool(before)):
+        sentence = _in_plain_words(written, is_casual=casual, goes_on=bool(before))
+        if sentence is None:
             before = []
             continue
-        sentence = _without_tail(reworded(text, spoken_of, is_casual=casual))
         if sentence.endswith("?"):
             continue
         if not may_state(sentence):
@@ -241,6 +243,18 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
                 continue
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _in_plain_words(written: str, *, is_casual: bool, goes_on: bool) -> str | None:
+    """A sentence in plain words; None where it is seen before that it states nothing."""
+    given = tidied(written)
+    spoken = words(given)
+    if not may_ever_state(given, spoken):
+        return None
+    text, known = bare(given, frozenset(spoken), is_casual=is_casual)
+    if not may_come_to_state(text, known, is_casual=is_casual, goes_on=goes_on):
+        return None
+    return _without_tail(reworded(text, known, is_casual=is_casual))
 
 
 def _without_tail(sentence: str) -> str:

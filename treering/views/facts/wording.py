@@ -71,6 +71,7 @@ _UNMARKED = re.compile(
 _IS_MINE = re.compile(r"^(?P<who>[A-Z][\w-]+)'s (?=(?:my|our) (?!own\b))")
 """A name that is short for "is": "Lucy's my manager now"."""
 
+_I = re.compile(r"I(?<!\wI)(?!\w)")
 _ME = re.compile(rf"\bme (?=(?:new |old )?(?:favou?rite|name|mam|da|{NOTED})\b)", re.IGNORECASE)
 """Where "me" is written for "my": "me favourite biscuit"."""
 
@@ -103,26 +104,37 @@ _RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
 
 def plain(sentence: str) -> str:
     """A sentence as it would be written out: openers gone, subject and capitals put in."""
-    return reworded(*bare(sentence), is_casual=is_casual(sentence))
-
-
-def bare(sentence: str) -> tuple[str, frozenset[str]]:
-    """A sentence with its apostrophes and without what is said around it, and its words."""
+    casual = is_casual(sentence)
     given = tidied(sentence)
-    spoken = frozenset(words(given))
-    text = _contracted(given, spoken, is_casual=is_casual(sentence))
+    text, spoken = bare(given, frozenset(words(given)), is_casual=casual)
+    return reworded(text, spoken, is_casual=casual)
+
+
+def bare(given: str, spoken: frozenset[str], *, is_casual: bool) -> tuple[str, frozenset[str]]:
+    """A tidied sentence with its apostrophes and without what is said around it, and its words."""
+    text = _contracted(given, spoken, is_casual=is_casual)
     text = _with_owner(text, spoken)
     if text != given:
         spoken = frozenset(words(text))
-    return unframed(text, spoken), spoken
+    left = unframed(text, spoken)
+    return left, spoken if left in text else frozenset(words(left))
 
 
 def reworded(text: str, spoken: frozenset[str], *, is_casual: bool) -> str:
-    """A :func:`bare` sentence in plain turns of phrase."""
-    text = _put_plainly(text)
+    """A :func:`bare` sentence in plain turns of phrase. ``spoken`` are its words, and maybe more."""
+    plain = paraphrased(text, spoken)
+    if plain != text:
+        spoken = frozenset(words(plain))
+    if ", " in plain and not _OWNERS.isdisjoint(spoken):
+        plain = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", plain)
+    if "had" in spoken:
+        plain = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), plain)
+    whole = with_subject(plain, spoken)
+    if whole != plain:
+        plain, spoken = whole, frozenset(words(whole))
     if not _RUN_ON_WORDS.isdisjoint(spoken):
-        text = _RUN_ON.sub(r"\g<end>, ", text)
-    return named(text) if is_casual and not NAMING.isdisjoint(spoken) else text
+        plain = _RUN_ON.sub(r"\g<end>, ", plain)
+    return named(plain) if is_casual and not NAMING.isdisjoint(spoken) else plain
 
 
 def _with_owner(text: str, spoken: frozenset[str]) -> str:
@@ -134,17 +146,6 @@ def _with_owner(text: str, spoken: frozenset[str]) -> str:
     if "me" in spoken and not NOTED_WORDS.isdisjoint(spoken):
         text = _ME.sub("my ", text)
     return text
-
-
-def _put_plainly(text: str) -> str:
-    """A sentence in plain turns of phrase, with its subject."""
-    text = paraphrased(text)
-    spoken = frozenset(words(text))  # those of the turns of phrase are among them
-    if ", " in text and not _OWNERS.isdisjoint(spoken):
-        text = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", text)
-    if "had" in spoken:
-        text = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), text)
-    return with_subject(text, spoken)
 
 
 def _contracted(text: str, spoken: frozenset[str], *, is_casual: bool) -> str:
@@ -168,4 +169,4 @@ def _spelt_out(word: str) -> str:
 def is_casual(sentence: str) -> bool:
     """Whether a sentence is typed without capitals, or but for those of some names."""
     first = next(filter(str.isalpha, sentence), "")
-    return first.islower() and re.search(r"\bI\b", sentence) is None
+    return first.islower() and _I.search(sentence) is None
