@@ -10,6 +10,7 @@ from typing import Final
 from treering.views.facts.phrases import SEVERAL
 from treering.views.facts.verbs import (
     ADVERBS,
+    ARTICLES,
     BE,
     CHANGED,
     DETERMINERS,
@@ -113,7 +114,19 @@ _HE = word_set(
     "fiance stepson brother-in-law"
 )
 _NAMED = KIN | ROLES | PETS
+_KNOWN = _NAMED - PETS
 _PERSONS = KIN | PARTNERS
+_IS = BE | HAVE | {"used", "became"}
+_GOING_ON = BE | HAVE | _STARTS | _BASES | STATUSES | MODAL | {"used"}
+_GOING_ON_OF_OTHERS = _THIRD | _REDUCED
+_NO_VERBS = PREPOSITIONS | LINKS
+_VERBS = _FINITE | _THIRD | _STARTS
+_AFTER_IS = (
+    ADVERBS
+    | DETERMINERS
+    | {"not", "been", "called", "named", "on", "at", "in", "with", "changed", "here", "born"}
+)
+"""Words after an "'s" that is "is" or "has"."""
 
 _REASONS = {"because", "although", "though", "while", "whereas"}
 """Links of what is no part of the clause before it: "because of my back"."""
@@ -179,7 +192,7 @@ def clauses(sentence: str, before: Sequence[Clause] = ()) -> list[Clause]:
 def _role(subject: str) -> str:
     """What somebody of the speaker's is to them, "sister"; empty for others and for things."""
     words = subject.lower().split()
-    return words[-1] if words[:1] in (["my"], ["our"]) and words[-1] in _NAMED - PETS else ""
+    return words[-1] if words[:1] in (["my"], ["our"]) and words[-1] in _KNOWN else ""
 
 
 def _is_of(pronoun: str, person: str) -> bool:
@@ -253,7 +266,7 @@ def _links(tokens: Sequence[str], place: int) -> bool:
     if word in ("and", "but", "so", "yet", "though", "although", "or"):
         fronted = tokens[place + 1].lower() in FRONT and word != "or"
         return fronted or following in _RESUMING
-    if following in DETERMINERS | {"the"}:
+    if following in ARTICLES:
         clausal = word in ("since", "as", "before", "after", "until") and _has_verb(tokens, after)
         # "after a decent interval we have a cat": what follows is no clause of its own.
         return clausal and not {"I", "we"} & {*tokens[after : after + 4]}
@@ -284,7 +297,7 @@ def _parsed(
     if (
         word in ("it", "that", "this")
         and rest
-        and rest[0].lower() in BE | HAVE | {"used", "became"}
+        and rest[0].lower() in _IS
     ):
         return IT, rest
     if word == "me" and rest[:1] == ["and"]:
@@ -308,9 +321,9 @@ def _goes_on(word: str, tokens: Sequence[str], *, is_self: bool) -> bool:
     """Whether a segment begins with the verb of a clause whose subject is that before it."""
     if word == "be":  # "be honest" is said to the hearer
         return False
-    if word in BE | HAVE | _STARTS | _BASES | STATUSES or word in MODAL or word == "used":
+    if word in _GOING_ON:
         return True
-    if word in _THIRD | _REDUCED:
+    if word in _GOING_ON_OF_OTHERS:
         return not is_self and len(tokens) > 1
     return word == "not" and len(tokens) > 2 and tokens[1].lower() in ("in", "with", "at")
 
@@ -340,7 +353,7 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
         word = token.lower()
         is_of_kin = place == person and token.islower()
         if place and (
-            word in _FINITE or (is_of_kin and word.isalpha() and word not in PREPOSITIONS | LINKS)
+            word in _FINITE or (is_of_kin and word.isalpha() and word not in _NO_VERBS)
         ):
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]
@@ -364,7 +377,7 @@ def _person_end(tokens: Sequence[str]) -> int:
     while after < min(len(tokens), place + 3) and tokens[after][:1].isupper():
         after += 1
     is_name = after == place + 1 and len(tokens) > after + 1 and _may_name(tokens[after])
-    return after + (is_name and tokens[after + 1].lower() in _FINITE | _THIRD | _STARTS)
+    return after + (is_name and tokens[after + 1].lower() in _VERBS)
 
 
 def _is_of_verb(after: Sequence[str]) -> bool:
@@ -374,12 +387,7 @@ def _is_of_verb(after: Sequence[str]) -> bool:
     word = after[0].lower()
     if "now" in (token.lower() for token in after[:3]):
         return True
-    signs = (
-        ADVERBS
-        | DETERMINERS
-        | {"not", "been", "called", "named", "on", "at", "in", "with", "changed", "here", "born"}
-    )
-    return word in signs or any(map(str.isdigit, word)) or "@" in word
+    return word in _AFTER_IS or any(map(str.isdigit, word)) or "@" in word
 
 
 def _with_tail(clause: Clause, link: str, tokens: Sequence[str]) -> Clause:

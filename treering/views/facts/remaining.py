@@ -18,6 +18,7 @@ from treering.views.facts.phrasing import is_telling, trimmed
 from treering.views.facts.verbs import (
     ADJECTIVES,
     ADVERBS,
+    ARTICLES,
     DETERMINERS,
     JUDGED,
     KIN,
@@ -183,6 +184,9 @@ _UNSTATED: Final = (
         "it that this them so very too really such no one all done out off up down"
     )
 )
+_PASSING: Final = _UNSTATED | ADJECTIVES
+_NO_DEEDS: Final = _NO_ACTS | {"got"}
+_NOT_OWN: Final = THOUGHTS | SEVERAL | WORKED
 _VERB_END = re.compile(r"[a-z-]{2,}(?:[^s]s|es)$|[a-z]{2,}ed$")
 _VERBS: Final = THING_VERBS | word_set(
     "has have became runs goes costs rose fell won left sold bought grew hit"
@@ -287,14 +291,14 @@ def _of_self(text: str) -> Iterator[Assertion]:
         return
     verb = acts["verb"]
     if acts["be"]:
-        if verb not in _UNSTATED | ADJECTIVES:
+        if verb not in _PASSING:
             yield from _stated(acts["value"])
     elif verb == "moved" and acts["value"].startswith("moved to "):
         return  # to a place, as the forms know, or to a tool
     elif verb == "do":
-        if acts["value"].split()[1].lower() in DETERMINERS | {"the"} and "same" not in text:
+        if acts["value"].split()[1].lower() in ARTICLES and "same" not in text:
             yield from _stated(acts["value"])
-    elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_ACTS | {"got"}):
+    elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_DEEDS):
         yield from _stated(acts["value"])
 
 
@@ -304,7 +308,7 @@ def _of_own(words: list[str]) -> Iterator[Assertion]:
     noun = [word for word in words[:place] if word.lower() not in ADVERBS]
     if not noun or noun[-1].endswith("'s") or "I" in noun:
         return
-    if {word.lower() for word in noun} & (THOUGHTS | SEVERAL | WORKED):
+    if {word.lower() for word in noun} & _NOT_OWN:
         return
     rest = words[place + 1 :]
     if rest and rest[0].lower() not in _UNSTATED:

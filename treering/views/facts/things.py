@@ -49,6 +49,13 @@ _PASSIVE = BE | {"was", "were", "got"}
 
 
 _PEOPLE = ROLES | KIN
+_BE_OR_HAVE = BE | HAVE
+_NOT_TAKEN = DETERMINERS | {"like", "been", "all", "enough"}
+_CHANGING = CHANGED | {"used", "was", "were", "not"}
+_PUT = CHANGED | {"put"}
+_NOT_SO = MODAL | {"not", "never"}
+_NO_VALUES = NO_VALUES - {"the"}
+_BESIDE_VERB = PHRASAL | {"now", "just"}
 
 
 def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
@@ -56,7 +63,7 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
     phrase = (it.verb, *it.rest)
     if it.verb.lower() in ("all", "only") and it.rest:
         phrase = it.rest
-    if it.is_negated or not (it.auxiliaries & (BE | HAVE) or it.verb == "became"):
+    if it.is_negated or not (it.auxiliaries & _BE_OR_HAVE or it.verb == "became"):
         return
     if it.verb.lower() in ("become", "became"):
         phrase = it.rest
@@ -72,7 +79,7 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
 def _is_for_me(it: Predicate) -> bool:
     """Whether somebody says what they take: "it's curling for me", not "it's like bliss for me"."""
     taken = it.rest[-2:] == ("for", "me") and len(it.rest) <= len(["a", "b", "c", "for", "me"])
-    return taken and it.verb.lower() not in DETERMINERS | {"like", "been", "all", "enough"}
+    return taken and it.verb.lower() not in _NOT_TAKEN
 
 
 def _is_post(after: Sequence[str]) -> bool:
@@ -84,7 +91,7 @@ def topic_of(clause: Clause) -> str | None:
     """What a later "it" stands for: the thing of the speaker's that a clause is about."""
     name = clause.subject
     if name.lower().startswith(("my ", "our ")) and name.split()[-1].lower() not in KIN:
-        if not {word.lower() for word in clause.words} & (CHANGED | {"used", "was", "were", "not"}):
+        if not {word.lower() for word in clause.words} & _CHANGING:
             return None
         return _bare(name.partition(" ")[2])
     match = re.search(
@@ -112,7 +119,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
     words = [word.lower() for word in clause.words]
     for place, word in enumerate(words[:-3]):
         if (
-            word in CHANGED | {"put"}
+            word in _PUT
             and not set(words) & MODAL
             and (
                 words[place + 1] in ("my", "our") or words[place + 1 : place + 3] == ["the", "rent"]
@@ -124,7 +131,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
         if (
             words[place + 1] != "me"
             or word not in NAMED_ME
-            or set(words[:place]) & (MODAL | {"not", "never"})
+            or set(words[:place]) & _NOT_SO
         ):
             continue
         after = clause.words[place + 2 :]
@@ -248,7 +255,7 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
 def _is_value(noun: str, value: str) -> bool:
     """Whether "my noun is value" gives a value, rather than saying how it is."""
     words, kinds = value.split(), noun.lower().split()
-    if words[0].lower() in NO_VALUES - {"the"} and not words[0].istitle():
+    if words[0].lower() in _NO_VALUES and not words[0].istitle():
         return False
     if words[0][:1].isupper() or any(map(str.isdigit, value)):
         return len(words) == 1 or is_telling(words)
@@ -264,7 +271,7 @@ def _does(noun: str, it: Predicate) -> Iterator[Assertion]:
     """ "My walking group meets on Fridays now"."""
     words = list(it.rest)
     verb = it.verb.lower()
-    while words and words[0].lower() in PHRASAL | {"now", "just"}:
+    while words and words[0].lower() in _BESIDE_VERB:
         words.pop(0)
     value = noun_phrase(words)
     if value and len(it.rest) > len(words):

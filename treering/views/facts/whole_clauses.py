@@ -220,6 +220,9 @@ _MOMENTARY: Final = (
 )
 _NO_THINGS: Final = THOUGHTS | WORKED | SEVERAL | RIDES
 _PERSONS: Final = KIN | PARTNERS | PETS
+_NO_THINGS_OR_PERSONS: Final = _NO_THINGS | _PERSONS
+_MOMENTS: Final = HAPPENING | THOUGHTS
+_ENDS: Final = TRAILING | DANGLING
 _UP: Final = {"gave": "up", "given": "up", "took": "up", "taken": "up", "picked": "up"}
 
 
@@ -292,7 +295,7 @@ def _of_clause(text: str, change: re.Match[str] | None, *, has_parted: bool) -> 
         yield Assertion(f"my {into['noun']}", "", f"is {_tidy(into['value'])}", "holds")
     elif home := _AT_HOME.fullmatch(text):
         place = _tidy(home["value"] or home["later"] or home["there"])
-        if _HOME.search(place) and _is_thing(home["noun"], _NO_THINGS | _PERSONS):
+        if _HOME.search(place) and _is_thing(home["noun"], _NO_THINGS_OR_PERSONS):
             yield Assertion(f"my {home['noun']}", "", f"is {place}", "holds")
     elif done := _FOR_ME.fullmatch(text):
         value = _into(done["verb"], done["rest"])
@@ -333,7 +336,7 @@ def _into(verb: str, rest: str) -> str:
     if towards is None or not (_THING.match(rest) or _is_swap(verb, rest)):
         return ""
     new = _tidy(_AIM.sub("", towards["new"]))
-    is_moment = _passes(new) or rest.split()[1].lower() in HAPPENING | THOUGHTS
+    is_moment = _passes(new) or rest.split()[1].lower() in _MOMENTS
     return "" if is_moment or not new else f"{verb} {_tidy(rest[: towards.start('new')] + new)}"
 
 
@@ -400,6 +403,6 @@ def _is_value(value: str) -> bool:
 def _tidy(phrase: str) -> str:
     """A phrase without what follows it, and without words at its end that only say "now"."""
     words = _VALUE_END.sub("", _BESIDE.split(phrase)[0]).strip(" .!,").split()
-    while words and (words[-1].lower() in TRAILING | DANGLING or words[-1].lower() == "now"):
+    while words and (words[-1].lower() in _ENDS or words[-1].lower() == "now"):
         words.pop()
     return " ".join(words)
