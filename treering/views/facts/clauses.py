@@ -49,11 +49,18 @@ _TOKEN = re.compile(
     r"|(?:[^\s,;:()—–!]|:(?=\S)|(?<=\d),(?=\d))*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
 )
 _BREAKS = frozenset(",;:()—–!")
-_CONTRACTION = re.compile(
-    r"^(?P<who>I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Tt]hat|[Tt]here|[Ww]ho|[Tt]his)"
-    r"(?P<verb>'(?:m|re|s|ve|d|ll))$"
-)
-_NEGATED = re.compile(r"^(?P<verb>do|does|did|is|are|was|were|have|has|had|ca|wo|could|would)n't$")
+_CONTRACTED = {
+    f"{who}{verb}": (who, verb)
+    for who in word_set(
+        "I We we You you He he She she It it They they That that There there Who who This this"
+    )
+    for verb in word_set("'m 're 's 've 'd 'll")
+} | {
+    f"{verb}n't": ("can" if verb == "ca" else verb, "not")
+    for verb in word_set("do does did is are was were have has had ca wo could would")
+}
+"""Contractions with the words that they are of: "can't" is "can not"."""
+
 _FINITE = (
     word_set(
         "is are was were has have had got went changed moved switched used passed died became met "
@@ -219,21 +226,26 @@ def _may_name(word: str) -> bool:
 
 def _tokens(sentence: str) -> list[str]:
     tokens: list[str] = []
-    for token in _TOKEN.findall(sentence):
-        if "'" not in token:
-            if token != ".":
-                tokens.append(token)
-            continue
-        contraction, negated = _CONTRACTION.match(token), _NEGATED.match(token)
-        if contraction:
-            tokens += [contraction["who"], contraction["verb"]]
-        elif negated:
-            tokens += [negated["verb"].replace("ca", "can"), "not"]
-        elif token in ("can't", "won't"):
-            tokens += ["can", "not"]
+    pieces = sentence.split()
+    if sentence.count(" ") != len(pieces) - 1 or not pieces:  # other blanks than single ones
+        return [part for token in _TOKEN.findall(sentence) for part in _parts(token)]
+    last = pieces.pop()
+    for piece in pieces:
+        if piece.isalnum():  # most are plain words, which need no expression
+            tokens.append(piece)
+        elif piece in _CONTRACTED:
+            tokens += _CONTRACTED[piece]
+        elif piece[-1] == "," and piece[:-1].isalnum():
+            tokens += (piece[:-1], ",")
         else:
-            tokens.append(token)
-    return tokens
+            tokens += (part for token in _TOKEN.findall(f"{piece} ") for part in _parts(token))
+    return [*tokens, *(part for token in _TOKEN.findall(last) for part in _parts(token))]
+
+
+def _parts(token: str) -> Sequence[str]:
+    if token == ".":
+        return ()
+    return _CONTRACTED.get(token, (token,))
 
 
 def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -241,7 +253,7 @@ def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     link, run = "", list[str]()
     for place, token in enumerate(tokens):
         breaks = token in _BREAKS
-        if not breaks and not _links(tokens, place):
+        if not breaks and (token.lower() not in LINKS or not _links(tokens, place)):
             run.append(token)
             continue
         if run:
@@ -253,9 +265,9 @@ def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _links(tokens: Sequence[str], place: int) -> bool:
-    """Whether a clause may begin after the token at a place, which joins it to what is before."""
+    """Whether a clause may begin after the link at a place, which joins it to what is before."""
     word = tokens[place].lower()
-    if word not in LINKS or place + 1 == len(tokens):
+    if place + 1 == len(tokens):
         return False
     if word in ("if", "unless", "when", "whereas", "although", "because", "while", "who", "whose"):
         return True
@@ -294,11 +306,7 @@ def _parsed(
         return SELF, ["am", *tokens[start:]]
     if word in ("i", "we"):
         return (SELF, rest) if rest else None
-    if (
-        word in ("it", "that", "this")
-        and rest
-        and rest[0].lower() in _IS
-    ):
+    if word in ("it", "that", "this") and rest and rest[0].lower() in _IS:
         return IT, rest
     if word == "me" and rest[:1] == ["and"]:
         return (SELF, rest[2:]) if len(rest) > 2 else None
@@ -352,9 +360,7 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
     for place, token in enumerate(tokens[: MAX_SUBJECT_WORDS + 1]):
         word = token.lower()
         is_of_kin = place == person and token.islower()
-        if place and (
-            word in _FINITE or (is_of_kin and word.isalpha() and word not in _NO_VERBS)
-        ):
+        if place and (word in _FINITE or (is_of_kin and word.isalpha() and word not in _NO_VERBS)):
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]
             named = tokens[: place - 1] if tokens[place - 1].lower() == "now" else tokens[:place]

@@ -66,10 +66,13 @@ _PUT_IN: Final = ("For", "our", "Now")
 """How a sentence begins that has been put in other words already."""
 
 
+_GROUP = re.compile(r"\\g<\w+>|\\\d")
+
+
 def _brings_words(row: Paraphrase) -> bool:
     """Whether a turn of phrase may bring what the sentence must have and had not before."""
-    plain = frozenset(words(row.plain))
-    is_telling = not plain or not plain.isdisjoint(_TELLING | _OF_FORMS | _OF_BARE)
+    plain = frozenset(words(_GROUP.sub(" ", row.plain)))
+    is_telling = not row.plain or not plain.isdisjoint(_TELLING | _OF_FORMS | _OF_BARE)
     return is_telling and not names_oneself(row.expression)
 
 
@@ -109,9 +112,7 @@ def may_ever_state(text: str, spoken: Iterable[str]) -> bool:
     return not _EVER.isdisjoint(spoken) or has_any(text, _ALL_SIGNS) or not text.isascii()
 
 
-def may_come_to_state(
-    text: str, spoken: frozenset[str], *, is_casual: bool, goes_on: bool
-) -> bool:
+def may_come_to_state(text: str, spoken: frozenset[str], *, is_casual: bool, goes_on: bool) -> bool:
     """Whether a bare sentence with these words may state anything once it is in plain wording.
 
     ``goes_on`` says that the sentence before is of something that "it" may stand for.
@@ -146,9 +147,7 @@ def _may_be_put_so(text: str, spoken: frozenset[str]) -> bool:
     if not hints:
         return False
     small = text.lower()
-    return not small.isascii() or any(
-        row.may_apply(small) for hint in hints for row in _ROWS[hint]
-    )
+    return not small.isascii() or any(row.may_apply(small) for hint in hints for row in _ROWS[hint])
 
 
 def may_state(sentence: str) -> bool:

@@ -60,14 +60,16 @@ def _after(expression: str, place: int) -> int:
     return place + (2 if sign == "\\" else 1)
 
 
-def opening(expression: str) -> str:
-    """The text that all matches of an expression with ``^`` begin with."""
-    run = ""
-    for sign, after in zip(expression[1:], expression[2:] + " ", strict=True):
-        if sign in "|([\\" + _ANY_NUMBER + _NO_TEXT or after in _ANY_NUMBER:
-            break
-        run += sign
-    return "" if literal(expression) == "" else run
+def openings(expression: str) -> tuple[str, ...]:
+    """What the matches of an expression with ``^`` begin with, one or the other of it."""
+    choice = _CHOICE.match(expression)
+    if choice is not None:
+        return tuple(choice["texts"].split("|"))
+    first = next(_texts(expression), "")
+    return (first if expression.startswith(f"^{first}") else "",)
+
+
+_CHOICE = re.compile(r"\^(?:\(\?P<\w+>)?\(\?:(?P<texts>[\w' |-]+)\)(?![?*{])")
 
 
 def _after_set(expression: str, place: int) -> int:

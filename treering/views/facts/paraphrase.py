@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from treering.views.facts.literals import literal, opening
+from treering.views.facts.literals import literal, openings
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Paraphrase:
 
 
 @cache
-def _needed(expression: str) -> tuple[str, str]:
-    first = opening(expression) if expression.startswith("^") else ""
-    return first.lower(), literal(expression).lower()
+def _needed(expression: str) -> tuple[tuple[str, ...], str]:
+    first = openings(expression) if expression.startswith("^") else ("",)
+    return tuple(map(str.lower, first)), literal(expression).lower()
 
 
 @cache

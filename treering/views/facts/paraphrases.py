@@ -145,7 +145,7 @@ PARAPHRASES: Final = (
         "I have bad hearing in my left ear.",
     ),
     Paraphrase(
-        "goes go runs",
+        "everything",
         r"(?:^|(?<=[,;] )|(?<=days )|(?<=now ))everything (?:now )?(?:goes|runs) (?:through|via|"
         r"by|over|on) (?=(?-i:\w*[A-Z]))",
         "I use ",
@@ -167,7 +167,8 @@ PARAPHRASES: Final = (
         "My name is Kathryn with a y.",
     ),
     Paraphrase(
-        "it's",
+        "code number pin flat plot room gate size extension platform seat ward locker bay row "
+        "grade band level",
         r"^it's (?:actually |now )?(?P<thing>(?:[a-z]+ )?(?:code|number|pin|flat|plot|room|gate|"
         r"size|extension|"
         r"platform|seat|ward|locker|bay|row|grade|band|level)) (?=\S*\d)",
@@ -185,7 +186,7 @@ PARAPHRASES: Final = (
         "I have diabetes.",
     ),
     Paraphrase(
-        "it's",
+        "where that",
         r"^it's (?P<place>(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?) (?:where|"
         r"that) (?P<what>(?:I|we) "
         r"(?:live|work|study|am|go|teach)\b[^,.]*)",
@@ -194,7 +195,7 @@ PARAPHRASES: Final = (
         "I live in Worthing.",
     ),
     Paraphrase(
-        "it's",
+        "when that",
         r"^it's (?P<day>(?:on )?\w+day)s? (?:when|that) (?P<what>(?:I|we) (?:have|go|work|play|"
         r"train|meet)"
         r"\b[^,.]*)",
@@ -218,7 +219,7 @@ PARAPHRASES: Final = (
         "I hate coriander.",
     ),
     Paraphrase(
-        "fan big keen into like",
+        "not don't",
         r"\bI(?:'m| am|) (?:not|don't|do not) (?:really |much of |exactly |all that |that )?"
         r"(?:(?:a |an )?(?:big |huge |massive )?fan of|big on|keen on|into|like) "
         r"(?!(?:it|that|this|them|how|when|to)\b)(?!.*\b(?:any ?more|any longer)\b)",

@@ -8,13 +8,14 @@ wishes, asks, supposes or tells of the past has words that give it away, and is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, NO_HABIT, SEVERAL
 from treering.views.facts.phrasing import is_telling, trimmed
+from treering.views.facts.tokens import words
 from treering.views.facts.verbs import (
     ADJECTIVES,
     ADVERBS,
@@ -45,6 +46,16 @@ _TOLD = re.compile(
     r"|\b(?:gives?|brings?|off|triggers?|upsets?|with|irritates?|aggravates?) (?:me|my)\b"
 )
 """What tells that something lasts: a name, a number, a word like "now". Most clauses have none."""
+
+_MARK = re.compile(r"[\dA-Z](?:(?<=\d)|(?<!I)(?<=\s.)|(?<=\sI)(?=\w))")
+"""A name or a number, as in ``_TOLD``: these are found quickly."""
+
+_TELLING: Final = word_set(
+    "now nowadays currently these at instead officially finally once so from since any anymore as "
+    "gone moved switched changed swapped transferred taken give gives bring brings off trigger "
+    "triggers upset upsets with irritate irritates aggravate aggravates"
+)
+"""Words of which each other match of ``_TOLD`` has one."""
 
 _UNMEANT = re.compile(
     r"\b(?:would|could|should|might|may|must|will|shall|won't|if|unless|whether|when|while|"
@@ -127,6 +138,12 @@ _DONE = re.compile(
     r"\b(?:gave|broke|lost|dyed|shaved|passed|handed|sold|closed) (?:my|our)\b|"
     r"^(?:Mum|Mom|Dad|Nan|Gran) "
 )
+_OF_DEEDS: Final = word_set(
+    "ve have was were got he gave broke lost dyed shaved passed handed sold closed mum mom dad nan "
+    "gran"
+)
+"""Words of which each match of ``_DONE`` has one."""
+
 _I_HAVE_DONE = re.compile(
     r"(?:I|[Ww]e)(?:'ve| have)(?: just| now| finally| recently| also| since| officially)*"
     r" (?P<value>(?P<verb>[a-z]+(?:ed|n|t|ne|ept|old|ade|ent|ught|un|um|ut|ad))\b.+)"
@@ -203,9 +220,14 @@ _POINTING: Final = word_set("it this that them these those him her")
 MAX_NOUN_WORDS: Final = 5
 
 
-def remaining(sentence: str) -> Iterator[Assertion]:
-    """What a plain sentence asserts of its speaker in whatever words, clause by clause."""
-    if not (_TOLD.search(sentence) or _DONE.search(sentence)):
+def remaining(sentence: str, spoken: Collection[str]) -> Iterator[Assertion]:
+    """What a plain sentence asserts of its speaker in whatever words, clause by clause.
+
+    ``spoken`` are its words.
+    """
+    if not _is_told(sentence, spoken) and (
+        _OF_DEEDS.isdisjoint(spoken) or _DONE.search(sentence) is None
+    ):
         return
     assertions = [*_remaining(sentence)]
     if assertions and _NOT_OVERALL.search(sentence) is None:
@@ -257,9 +279,15 @@ def _of_person(text: str, person: str) -> Iterator[Assertion]:
         yield from _stated(does["value"], person)
 
 
-def _is_told(text: str) -> bool:
-    """Whether a text has a name, a number or a word that says how things are now."""
-    return _TOLD.search(text) is not None
+def _is_told(text: str, spoken: Collection[str] | None = None) -> bool:
+    """Whether a text has a name, a number or a word that says how things are now.
+
+    ``spoken`` are its words, if they are known.
+    """
+    if _MARK.search(text) is not None:
+        return True
+    spoken = words(text) if spoken is None else spoken
+    return not _TELLING.isdisjoint(spoken) and _TOLD.search(text) is not None
 
 
 def _of_clause(text: str) -> Iterator[Assertion]:

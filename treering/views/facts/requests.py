@@ -240,9 +240,7 @@ def _may_be_of_before(text: str, words: frozenset[str]) -> bool:
         # Most of what has "that" is no request. To search it for one takes long.
         is_ascii = text.isascii()
         return (
-            not is_ascii
-            or not words.isdisjoint(_TREATED_BEFORE)
-            or has_any(text.lower(), _BEFORE)
+            not is_ascii or not words.isdisjoint(_TREATED_BEFORE) or has_any(text.lower(), _BEFORE)
         )
     return not words.isdisjoint(_TREATING)
 

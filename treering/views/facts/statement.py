@@ -8,13 +8,14 @@ statement costs a mark, a wrong one hides what is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
+from treering.views.facts.asides import is_aside, is_unasserted
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
 from treering.views.facts.fiction import own_life
@@ -41,7 +42,7 @@ from treering.views.facts.record import BOTS, Statement
 from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
-from treering.views.facts.tokens import has_any, letter_runs, runs, table, words
+from treering.views.facts.tokens import has_any, letter_runs, runs, table, telling, words
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED, word_set
 from treering.views.facts.whole_clauses import whole_clauses
 from treering.views.facts.wording import bare, is_casual, reworded
@@ -79,32 +80,11 @@ _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
 _SPELT = re.compile(r"(?<=\bcol)our|(?<=\bfav)our|(?<=\bneighb)our|(?<=\bflav)our")
 """British endings: a favourite colour is a favorite color."""
 
+_ARTICLE = re.compile(r"^an? ")
+_PLACING = re.compile(r" (?:at|on|in|to|for)$")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
 _PHONE_DIGITS: Final = 6
-_ASIDE = re.compile(
-    r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
-    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|told|ask(?:ed|s)?|"
-    r"remember|joke|jk|kidding|story|novel|"
-    r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|"
-    r"for now|"
-    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|"
-    r"\d))(?!.* for good)|came back|"
-    r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
-    r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
-    re.IGNORECASE,
-)
-"""What makes all of a sentence told, supposed, past or passing."""
-
-_OF_ASIDES: Final = word_set(
-    "if wish wishes wished may maybe perhaps probably imagine when before until unless whether "
-    "thinks reckons assumes say says said saying told tells ask asked asks claim claims claimed "
-    "remember jk kidding story novel character quote nobody no not believe believes hear heard "
-    "supposedly allegedly reportedly rumor rumors rumour rumours for this back came"
-)
-_STEMS_OF_ASIDES: Final = ("dream", "pretend", "suppos", "jok", "temporar", "19", "20")
-"""Matches of ``_ASIDE`` and ``_UNASSERTED`` have one of these words or stems, or a quote."""
-
 _UNHINTED = frozenset(place for place, form in enumerate(FORMS) if not form.hints)
 _BY_HINT = {
     hint: frozenset(place for place, form in enumerate(FORMS) if hint in form.hints)
@@ -115,6 +95,7 @@ _BY_HINT = {
 _HINT: Final = table("'")
 _COLON: Final = frozenset([":"])
 _HINTS: Final = frozenset(_BY_HINT)
+_OF_HINTS: Final = telling(filter(words, _HINTS))
 
 _ELSEWHERE = re.compile(
     r"\b(?:would|might|could|should|used to|almost|nearly|consider\w*|thinking|think|plan|plans|"
@@ -138,10 +119,11 @@ _CLAUSES = re.compile(
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
 _OF_ONESELF = re.compile(
-    r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|"
-    r"\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
+    # The first letter stands first, for which a text is searched quickly.
+    r"[IWwMmOo](?<!\w.)(?:(?<=I)|(?<=[Ww])e|(?<=[Mm])y|(?<=[Oo])ur|(?<=m)e)(?!\w)"
 )
-_ONESELF: Final = word_set("i we my our me the name")
+_OF_THINGS = re.compile(r"^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b")
+_ONESELF: Final = word_set("i we my our me")
 _OF_THEIRS = re.compile(rf"(?:{RELATIVE})'s ", re.IGNORECASE)
 _NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
@@ -177,22 +159,6 @@ _REMARK = re.compile(
 """A remark behind a statement: "…, which is a dream", "…, I said tenor"."""
 
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
-_UNASSERTED = re.compile(
-    r"\b(?:if|unless|whether|thinks|reckons|assumes|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|"
-    r"perhaps|probably|imagine|pretend\w*|"
-    r"dream\w*(?! "
-    r"(?:job|house|home|car)\b)|suppose\w*|"
-    r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
-    r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
-    r"kidding|(?<!long )story|"
-    r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
-    r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
-    r"reportedly|"
-    r"rumou?rs?)\b|[\"“”]",
-    re.IGNORECASE,
-)
-"""What makes all of a sentence supposed, reported or not meant."""
-
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -218,16 +184,16 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         casual = is_casual(written)
-        sentence = _in_plain_words(written, is_casual=casual, goes_on=bool(before))
-        if sentence is None:
+        plain = _in_plain_words(written, is_casual=casual, goes_on=bool(before))
+        if plain is None:
             before = []
             continue
+        sentence, spoken = plain
         if sentence.endswith("?"):
             continue
         if not may_state(sentence):
             before = []
             continue
-        spoken = words(sentence)
         of_oneself = _is_of_oneself(sentence, spoken, before)
         read = clauses(sentence, before) if of_oneself else []
         stated = [*_by_forms(sentence, spoken, speaker)]
@@ -235,7 +201,7 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
         if of_oneself or _names_oneself(sentence, spoken):
-            unread = (*remaining(sentence), *whole_clauses(sentence))
+            unread = (*remaining(sentence, spoken), *whole_clauses(sentence, spoken))
             stated += _stated_by(unread, speaker, is_casual=casual)
         before = read
         for statement in merged(stated):
@@ -245,8 +211,13 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             yield replace(statement, value=value, start=start, stop=stop)
 
 
-def _in_plain_words(written: str, *, is_casual: bool, goes_on: bool) -> str | None:
-    """A sentence in plain words; None where it is seen before that it states nothing."""
+def _in_plain_words(
+    written: str, *, is_casual: bool, goes_on: bool
+) -> tuple[str, frozenset[str]] | None:
+    """A sentence put plainly, and its words; None where it is seen before that it states nothing.
+
+    There may be more words than the sentence has, of what was cut off.
+    """
     given = tidied(written)
     spoken = words(given)
     if not may_ever_state(given, spoken):
@@ -254,7 +225,8 @@ def _in_plain_words(written: str, *, is_casual: bool, goes_on: bool) -> str | No
     text, known = bare(given, frozenset(spoken), is_casual=is_casual)
     if not may_come_to_state(text, known, is_casual=is_casual, goes_on=goes_on):
         return None
-    return _without_tail(reworded(text, known, is_casual=is_casual))
+    plain, known = reworded(text, known, is_casual=is_casual)
+    return _without_tail(plain), known
 
 
 def _without_tail(sentence: str) -> str:
@@ -287,7 +259,9 @@ def _as_written(value: str, written: str) -> str:
     return written[at : at + len(value)] if same else value
 
 
-def _by_forms(sentence: str, spoken: Sequence[str], speaker: str) -> Iterator[Statement]:
+def _by_forms(sentence: str, spoken: Collection[str], speaker: str) -> Iterator[Statement]:
+    if _OF_HINTS.isdisjoint(spoken) and ":" not in sentence and not _UNHINTED:
+        return
     hints = _HINTS.intersection(runs(sentence.lower(), _HINT))
     if "'s" in sentence:
         stems = [word[:-2] for word in runs(sentence.lower(), _HINT) if word.endswith("'s")]
@@ -299,7 +273,7 @@ def _by_forms(sentence: str, spoken: Sequence[str], speaker: str) -> Iterator[St
         yield from _of_sentence(sentence, [FORMS[place] for place in sorted(places)], speaker)
 
 
-def _is_of_oneself(sentence: str, spoken: Sequence[str], before: Sequence[Clause]) -> bool:
+def _is_of_oneself(sentence: str, spoken: Collection[str], before: Sequence[Clause]) -> bool:
     """Whether a sentence speaks of its speaker, or of theirs as "it", and as of what is so."""
     is_of_oneself = _names_oneself(sentence, spoken) or (
         _IT.match(sentence) is not None and any(map(topic_of, before))
@@ -311,11 +285,14 @@ def _is_of_oneself(sentence: str, spoken: Sequence[str], before: Sequence[Clause
     is_of_oneself = is_of_oneself or ("'s " in sentence and _OF_THEIRS.match(sentence) is not None)
     if not is_of_oneself:
         return False
-    return not _may_be_aside(sentence, spoken) or _UNASSERTED.search(sentence) is None
+    return not is_unasserted(sentence, spoken)
 
 
-def _names_oneself(sentence: str, spoken: Sequence[str]) -> bool:
-    return not _ONESELF.isdisjoint(spoken) and _OF_ONESELF.search(sentence) is not None
+def _names_oneself(sentence: str, spoken: Collection[str]) -> bool:
+    if not _ONESELF.isdisjoint(spoken) and _OF_ONESELF.search(sentence) is not None:
+        return True
+    is_of_thing = sentence.startswith(("The", "the")) or "name" in spoken
+    return is_of_thing and _OF_THINGS.search(sentence) is not None
 
 
 def _by_clauses(
@@ -360,28 +337,6 @@ def _stated_by(
             yield Statement(subject, slot, assertion.value, assertion.sense, 0, 0)
 
 
-def is_aside(sentence: str, spoken: Sequence[str] | None = None) -> bool:
-    """Whether a sentence is of suppositions, others' words, the past or what passes.
-
-    ``spoken`` are its words, if they are known.
-    """
-    spoken = words(sentence) if spoken is None else spoken
-    return _may_be_aside(sentence, spoken) and _ASIDE.search(sentence) is not None
-
-
-def _may_be_aside(sentence: str, spoken: Sequence[str]) -> bool:
-    """Whether a sentence has what ``_ASIDE`` and ``_UNASSERTED`` find, as few sentences have.
-
-    The expressions try dozens of words at every place.
-    """
-    return (
-        not _OF_ASIDES.isdisjoint(spoken)
-        or has_any(sentence.lower(), _STEMS_OF_ASIDES)
-        or '"' in sentence
-        or not sentence.isascii()
-    )
-
-
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
@@ -416,7 +371,7 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
     if not slot.startswith(DOES):
-        value = re.sub(r"^an? ", "", value)
+        value = _ARTICLE.sub("", value)
     if slot == "age" and subject.rpartition(" ")[2] in NUMBERED:
         return  # "my shoe size is 43"
     if slot == "age":
@@ -458,7 +413,7 @@ def _is_of_many(subject: str, slot: str) -> bool:
 def _is_of_now(subject: str, slot: str) -> bool:
     """Whether a statement is of a thought, or of what is worked on: "my guess", "my output"."""
     owned = subject.rpartition("'s ")[2] if "'s " in subject else ""
-    head = re.sub(r" (?:at|on|in|to|for)$", "", slot if not slot.startswith(DOES) else "")
+    head = _PLACING.sub("", slot) if not slot.startswith(DOES) else ""
     if not _UNREAL.isdisjoint((owned.partition(" ")[0], head.partition(" ")[0])):
         return True
     return not _OF_NOW.isdisjoint((owned, head)) or head.rpartition(" ")[2] in WORKED
@@ -489,7 +444,7 @@ def _slot(words: str, value: str) -> str:
 
 def verb_of(value: str) -> str:
     """The stem of the verb with which a habit or state begins."""
-    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold().rstrip(",")
+    first = _ARTICLE.sub("", value).partition(" ")[0].casefold().rstrip(",")
     return "have" if first in ("has", "having") else stem(first)
 
 

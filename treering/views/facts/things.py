@@ -11,6 +11,7 @@ from treering.views.facts.clauses import SELF, Clause
 from treering.views.facts.phrasing import is_telling, noun_phrase, trimmed
 from treering.views.facts.predicate import Predicate
 from treering.views.facts.speaker import gone, swapped, switched, towards
+from treering.views.facts.tokens import has_any
 from treering.views.facts.verbs import (
     ADJECTIVES,
     BE,
@@ -94,20 +95,24 @@ def topic_of(clause: Clause) -> str | None:
         if not {word.lower() for word in clause.words} & _CHANGING:
             return None
         return _bare(name.partition(" ")[2])
-    match = re.search(
-        r"\b(?:changed|changing|update|updated|switched|reset|note) (?:my|our|the|your) "
-        r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)",
-        clause.whole,
-    )
-    match = match or _MISTAKEN.search(clause.whole)
+    if not has_any(clause.whole, _OF_CHANGES):
+        return None
+    match = _CHANGED.search(clause.whole) or _MISTAKEN.search(clause.whole)
     return match[1] if match else None
 
 
+_CHANGED = re.compile(
+    r"\b(?:changed|changing|update|updated|switched|reset|note) (?:my|our|the|your) "
+    r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)"
+)
 _MISTAKEN = re.compile(
     r"\b(?:got|get|have|had|spelt|spelled|misspelt|misspelled|wrote|put|called) (?:my|our) "
     r"([\w'-]+(?: [\w'-]+)??) (?:wrong|down|incorrectly|as)\b"
 )
 """What a hearer has wrong, and "it" then puts right: "you've got my birthday wrong"."""
+
+_OF_CHANGES = ("chang", "updat", "switch", "reset", "note", "wrong", " down", "incorrect", " as")
+"""One of these stands in each match of the two expressions."""
 
 
 def _bare(noun: str) -> str:
@@ -128,11 +133,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
             yield from switched(Predicate(word, clause.words[place + 1 :]))
             return
     for place, word in enumerate(words[:-2]):
-        if (
-            words[place + 1] != "me"
-            or word not in NAMED_ME
-            or set(words[:place]) & _NOT_SO
-        ):
+        if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & _NOT_SO:
             continue
         after = clause.words[place + 2 :]
         while after and after[0].lower() in (

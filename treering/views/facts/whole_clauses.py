@@ -8,7 +8,7 @@ Then what follows the verb is what holds now, however long it is. What was befor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from treering.views.facts.assertion import Assertion
@@ -226,13 +226,13 @@ _ENDS: Final = TRAILING | DANGLING
 _UP: Final = {"gave": "up", "given": "up", "took": "up", "taken": "up", "picked": "up"}
 
 
-def whole_clauses(sentence: str) -> Iterator[Assertion]:
+def whole_clauses(sentence: str, spoken: Collection[str]) -> Iterator[Assertion]:
     """What a plain sentence tells of changes to its speaker and what is theirs, clause by clause.
 
     The value of an assertion begins with the verb, "moved to a little house in Évora"; of "my X is
-    now Y" it is Y.
+    now Y" it is Y. ``spoken`` are the words of the sentence.
     """
-    if _SIGNS.isdisjoint(_words(sentence)):
+    if _SIGNS.isdisjoint(spoken) or _SIGNS.isdisjoint(_words(sentence)):
         return
     if sentence.count(", ") > 1:
         sentence = _BETWEEN.sub(r"\g<who> ", sentence)

@@ -107,7 +107,7 @@ def plain(sentence: str) -> str:
     casual = is_casual(sentence)
     given = tidied(sentence)
     text, spoken = bare(given, frozenset(words(given)), is_casual=casual)
-    return reworded(text, spoken, is_casual=casual)
+    return reworded(text, spoken, is_casual=casual)[0]
 
 
 def bare(given: str, spoken: frozenset[str], *, is_casual: bool) -> tuple[str, frozenset[str]]:
@@ -120,8 +120,11 @@ def bare(given: str, spoken: frozenset[str], *, is_casual: bool) -> tuple[str, f
     return left, spoken if left in text else frozenset(words(left))
 
 
-def reworded(text: str, spoken: frozenset[str], *, is_casual: bool) -> str:
-    """A :func:`bare` sentence in plain turns of phrase. ``spoken`` are its words, and maybe more."""
+def reworded(text: str, spoken: frozenset[str], *, is_casual: bool) -> tuple[str, frozenset[str]]:
+    """A :func:`bare` sentence in plain turns of phrase, and its words.
+
+    There may be more words than it has, of what was cut off.
+    """
     plain = paraphrased(text, spoken)
     if plain != text:
         spoken = frozenset(words(plain))
@@ -134,7 +137,8 @@ def reworded(text: str, spoken: frozenset[str], *, is_casual: bool) -> str:
         plain, spoken = whole, frozenset(words(whole))
     if not _RUN_ON_WORDS.isdisjoint(spoken):
         plain = _RUN_ON.sub(r"\g<end>, ", plain)
-    return named(plain) if is_casual and not NAMING.isdisjoint(spoken) else plain
+    is_named = is_casual and not NAMING.isdisjoint(spoken)
+    return named(plain) if is_named else plain, spoken
 
 
 def _with_owner(text: str, spoken: frozenset[str]) -> str:
