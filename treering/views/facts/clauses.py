@@ -356,6 +356,8 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
     """Subject and predicate of a clause about a thing or person, such as "my dentist"."""
     if tokens[0].lower() == "all":
         tokens = tokens[1:]
+    if not tokens:  # "All that we've done": a link follows, and no subject
+        return None
     person = _person_end(tokens)
     for place, token in enumerate(tokens[: MAX_SUBJECT_WORDS + 1]):
         word = token.lower()

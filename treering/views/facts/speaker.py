@@ -248,6 +248,8 @@ def _is_past(verb: str) -> bool:
 
 def _habit(phrase: Sequence[str]) -> Iterator[Assertion]:
     value = trimmed(phrase)
+    if not phrase:  # "ended up"
+        return
     if len(phrase) == 1:
         if phrase[0].lower() in HABITS.split():
             yield Assertion(SELF, "", phrase[0], "holds")
@@ -260,7 +262,7 @@ def _habit(phrase: Sequence[str]) -> Iterator[Assertion]:
 
 def swapped(rest: Sequence[str]) -> Iterator[Assertion]:
     """ "the Xbox for a Steam Deck": what is gone, and what is there in its place."""
-    at = max(place for place, word in enumerate(rest) if word in ("for", "with"))
+    at = max((place for place, word in enumerate(rest) if word in ("for", "with")), default=0)
     old, new = noun_phrase(rest[:at]), noun_phrase(rest[at + 1 :])
     if old and new and not new.endswith(" one"):
         yield Assertion(SELF, "", f"have {new}", "holds")
