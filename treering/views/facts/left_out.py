@@ -208,7 +208,8 @@ def with_subject(text: str, spoken: frozenset[str]) -> str:
     if not may_leave_out(text, spoken):
         return text
     if _LEAVES_OUT.match(text) is None:
-        is_note = _may_be_note(spoken) and _NOTE_OF_NOW.match(text)
+        is_small = " now" in text or " days" in text or " to " in text
+        is_note = is_small and _may_be_note(spoken) and _NOTE_OF_NOW.match(text)
         return f"My {_small(text)}" if is_note else text
     text = _small(text)
     for pattern, template in _LEFT_OUT:

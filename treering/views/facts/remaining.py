@@ -142,7 +142,7 @@ _OF_DEEDS: Final = word_set(
     "ve have was were got he gave broke lost dyed shaved passed handed sold closed mum mom dad nan "
     "gran"
 )
-"""Words of which each match of ``_DONE`` has one."""
+"""Words of which each match of ``_DONE`` has one, but for "she's on"."""
 
 _I_HAVE_DONE = re.compile(
     r"(?:I|[Ww]e)(?:'ve| have)(?: just| now| finally| recently| also| since| officially)*"
@@ -225,9 +225,7 @@ def remaining(sentence: str, spoken: Collection[str]) -> Iterator[Assertion]:
 
     ``spoken`` are its words.
     """
-    if not _is_told(sentence, spoken) and (
-        _OF_DEEDS.isdisjoint(spoken) or _DONE.search(sentence) is None
-    ):
+    if not _is_told(sentence, spoken) and not _is_done(sentence, spoken):
         return
     assertions = [*_remaining(sentence)]
     if assertions and _NOT_OVERALL.search(sentence) is None:
@@ -277,6 +275,11 @@ def _of_person(text: str, person: str) -> Iterator[Assertion]:
     does = _THEY_DO.match(text) if person else None
     if does and (text[0] not in "iI" or is_telling(does["value"].split())):
         yield from _stated(does["value"], person)
+
+
+def _is_done(sentence: str, spoken: Collection[str]) -> bool:
+    may_be = not _OF_DEEDS.isdisjoint(spoken) or "he's " in sentence
+    return may_be and _DONE.search(sentence) is not None
 
 
 def _is_told(text: str, spoken: Collection[str] | None = None) -> bool:

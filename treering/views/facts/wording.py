@@ -94,9 +94,12 @@ _DID = {"give up": "gave up", "stop": "stopped", "sell": "sold", "leave": "left"
 
 # A text has one of these words wherever the expression in front of which they are asked for
 # matches. An expression is tried at every place of a text, and most texts have none of the words.
-CONTRACTED: Final = frozenset(words(word)[0] for word in _CONTRACTED)
 _UNMARKED_WORDS: Final = word_set("its names")
-_ALWAYS_WORDS: Final = frozenset(filter(_ALWAYS.fullmatch, _CONTRACTED)) & CONTRACTED
+_FIRSTS: Final = frozenset(words(word)[0] for word in _CONTRACTED)
+CONTRACTED: Final = _FIRSTS | _UNMARKED_WORDS
+"""Words of which a sentence has one where an apostrophe or a capital is put in."""
+
+_ALWAYS_WORDS: Final = frozenset(filter(_ALWAYS.fullmatch, _CONTRACTED)) & _FIRSTS
 _SMALL_I = re.compile(r"i(?<![\w@.'-]i)(?![\w@-])")
 _OWNERS: Final = word_set("my our me")
 _RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
@@ -155,7 +158,7 @@ def _with_owner(text: str, spoken: frozenset[str]) -> str:
 def _contracted(text: str, spoken: frozenset[str], *, is_casual: bool) -> str:
     """A text with its apostrophes, and the capitals of "I"."""
     if is_casual:
-        if not CONTRACTED.isdisjoint(spoken):
+        if not _FIRSTS.isdisjoint(spoken):
             text = _TYPED.sub(lambda match: _CONTRACTED[match[0]], text)
         return text if _UNMARKED_WORDS.isdisjoint(spoken) else _UNMARKED.sub("'", text)
     has_small = "i" in spoken and _SMALL_I.search(text) is not None
