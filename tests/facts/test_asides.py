@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from treering.views.facts.statement import _ASIDE, is_aside
+from treering.views.facts.asides import _ASIDE, _UNASSERTED, is_aside, is_unasserted
+from treering.views.facts.tokens import words
 
 WORDS = [
     "if",
@@ -95,6 +96,8 @@ JOINTS = (" ", ", ", "-", "'", "_", '"', "\n", "")
 def test_an_aside_is_what_the_expression_finds(parts: list[tuple[str, str]]) -> None:
     sentence = "".join(word + joint for word, joint in parts)
     assert is_aside(sentence) == (_ASIDE.search(sentence) is not None)
+    unasserted = is_unasserted(sentence, words(sentence))
+    assert unasserted == (_UNASSERTED.search(sentence) is not None)
 
 
 @given(st.text(max_size=40))

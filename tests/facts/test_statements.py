@@ -178,3 +178,18 @@ def test_a_place_ends_before_what_only_looks_like_its_name() -> None:
     assert one.value == "Porto"
     [one] = statements(entry("I moved to Rio de Janeiro in May."))
     assert one.value == "Rio de Janeiro"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All that we've overcome,",
+        "For we've earned our happiness, all that we have.",
+        "The Company's shares are traded on the Stock Exchange of Chile",
+        "my old Raleigh was replaced",
+        "ended up",
+        "I ended up.",
+    ],
+)
+def test_a_sentence_that_breaks_off_fails_nothing(text: str) -> None:
+    assert [each for each in statements(entry(text)) if not each.value] == []

@@ -6,6 +6,7 @@ import pytest
 
 from tests.facts.test_statements import entry
 from treering.views.facts.statement import statements
+from treering.views.facts.tokens import words
 from treering.views.facts.whole_clauses import whole_clauses
 
 
@@ -33,7 +34,7 @@ from treering.views.facts.whole_clauses import whole_clauses
     ],
 )
 def test_what_holds_after_a_change_is_the_rest_of_its_clause(sentence: str, value: str) -> None:
-    assert value in [assertion.value for assertion in whole_clauses(sentence)]
+    assert value in [assertion.value for assertion in whole_clauses(sentence, words(sentence))]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_what_holds_after_a_change_is_the_rest_of_its_clause(sentence: str, valu
     ],
 )
 def test_what_is_not_meant_or_lasts_a_moment_is_no_change(sentence: str) -> None:
-    assert list(whole_clauses(sentence)) == []
+    assert list(whole_clauses(sentence, words(sentence))) == []
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Final
 from treering.views.facts.phrases import SEVERAL
 from treering.views.facts.verbs import (
     ADVERBS,
+    ARTICLES,
     BE,
     CHANGED,
     DETERMINERS,
@@ -48,11 +49,18 @@ _TOKEN = re.compile(
     r"|(?:[^\s,;:()—–!]|:(?=\S)|(?<=\d),(?=\d))*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
 )
 _BREAKS = frozenset(",;:()—–!")
-_CONTRACTION = re.compile(
-    r"^(?P<who>I|[Ww]e|[Yy]ou|[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Tt]hat|[Tt]here|[Ww]ho|[Tt]his)"
-    r"(?P<verb>'(?:m|re|s|ve|d|ll))$"
-)
-_NEGATED = re.compile(r"^(?P<verb>do|does|did|is|are|was|were|have|has|had|ca|wo|could|would)n't$")
+_CONTRACTED = {
+    f"{who}{verb}": (who, verb)
+    for who in word_set(
+        "I We we You you He he She she It it They they That that There there Who who This this"
+    )
+    for verb in word_set("'m 're 's 've 'd 'll")
+} | {
+    f"{verb}n't": ("can" if verb == "ca" else verb, "not")
+    for verb in word_set("do does did is are was were have has had ca wo could would")
+}
+"""Contractions with the words that they are of: "can't" is "can not"."""
+
 _FINITE = (
     word_set(
         "is are was were has have had got went changed moved switched used passed died became met "
@@ -113,7 +121,19 @@ _HE = word_set(
     "fiance stepson brother-in-law"
 )
 _NAMED = KIN | ROLES | PETS
+_KNOWN = _NAMED - PETS
 _PERSONS = KIN | PARTNERS
+_IS = BE | HAVE | {"used", "became"}
+_GOING_ON = BE | HAVE | _STARTS | _BASES | STATUSES | MODAL | {"used"}
+_GOING_ON_OF_OTHERS = _THIRD | _REDUCED
+_NO_VERBS = PREPOSITIONS | LINKS
+_VERBS = _FINITE | _THIRD | _STARTS
+_AFTER_IS = (
+    ADVERBS
+    | DETERMINERS
+    | {"not", "been", "called", "named", "on", "at", "in", "with", "changed", "here", "born"}
+)
+"""Words after an "'s" that is "is" or "has"."""
 
 _REASONS = {"because", "although", "though", "while", "whereas"}
 """Links of what is no part of the clause before it: "because of my back"."""
@@ -179,7 +199,7 @@ def clauses(sentence: str, before: Sequence[Clause] = ()) -> list[Clause]:
 def _role(subject: str) -> str:
     """What somebody of the speaker's is to them, "sister"; empty for others and for things."""
     words = subject.lower().split()
-    return words[-1] if words[:1] in (["my"], ["our"]) and words[-1] in _NAMED - PETS else ""
+    return words[-1] if words[:1] in (["my"], ["our"]) and words[-1] in _KNOWN else ""
 
 
 def _is_of(pronoun: str, person: str) -> bool:
@@ -206,21 +226,26 @@ def _may_name(word: str) -> bool:
 
 def _tokens(sentence: str) -> list[str]:
     tokens: list[str] = []
-    for token in _TOKEN.findall(sentence):
-        if "'" not in token:
-            if token != ".":
-                tokens.append(token)
-            continue
-        contraction, negated = _CONTRACTION.match(token), _NEGATED.match(token)
-        if contraction:
-            tokens += [contraction["who"], contraction["verb"]]
-        elif negated:
-            tokens += [negated["verb"].replace("ca", "can"), "not"]
-        elif token in ("can't", "won't"):
-            tokens += ["can", "not"]
+    pieces = sentence.split()
+    if sentence.count(" ") != len(pieces) - 1 or not pieces:  # other blanks than single ones
+        return [part for token in _TOKEN.findall(sentence) for part in _parts(token)]
+    last = pieces.pop()
+    for piece in pieces:
+        if piece.isalnum():  # most are plain words, which need no expression
+            tokens.append(piece)
+        elif piece in _CONTRACTED:
+            tokens += _CONTRACTED[piece]
+        elif piece[-1] == "," and piece[:-1].isalnum():
+            tokens += (piece[:-1], ",")
         else:
-            tokens.append(token)
-    return tokens
+            tokens += (part for token in _TOKEN.findall(f"{piece} ") for part in _parts(token))
+    return [*tokens, *(part for token in _TOKEN.findall(last) for part in _parts(token))]
+
+
+def _parts(token: str) -> Sequence[str]:
+    if token == ".":
+        return ()
+    return _CONTRACTED.get(token, (token,))
 
 
 def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -228,7 +253,7 @@ def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     link, run = "", list[str]()
     for place, token in enumerate(tokens):
         breaks = token in _BREAKS
-        if not breaks and not _links(tokens, place):
+        if not breaks and (token.lower() not in LINKS or not _links(tokens, place)):
             run.append(token)
             continue
         if run:
@@ -240,9 +265,9 @@ def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _links(tokens: Sequence[str], place: int) -> bool:
-    """Whether a clause may begin after the token at a place, which joins it to what is before."""
+    """Whether a clause may begin after the link at a place, which joins it to what is before."""
     word = tokens[place].lower()
-    if word not in LINKS or place + 1 == len(tokens):
+    if place + 1 == len(tokens):
         return False
     if word in ("if", "unless", "when", "whereas", "although", "because", "while", "who", "whose"):
         return True
@@ -253,7 +278,7 @@ def _links(tokens: Sequence[str], place: int) -> bool:
     if word in ("and", "but", "so", "yet", "though", "although", "or"):
         fronted = tokens[place + 1].lower() in FRONT and word != "or"
         return fronted or following in _RESUMING
-    if following in DETERMINERS | {"the"}:
+    if following in ARTICLES:
         clausal = word in ("since", "as", "before", "after", "until") and _has_verb(tokens, after)
         # "after a decent interval we have a cat": what follows is no clause of its own.
         return clausal and not {"I", "we"} & {*tokens[after : after + 4]}
@@ -281,11 +306,7 @@ def _parsed(
         return SELF, ["am", *tokens[start:]]
     if word in ("i", "we"):
         return (SELF, rest) if rest else None
-    if (
-        word in ("it", "that", "this")
-        and rest
-        and rest[0].lower() in BE | HAVE | {"used", "became"}
-    ):
+    if word in ("it", "that", "this") and rest and rest[0].lower() in _IS:
         return IT, rest
     if word == "me" and rest[:1] == ["and"]:
         return (SELF, rest[2:]) if len(rest) > 2 else None
@@ -308,9 +329,9 @@ def _goes_on(word: str, tokens: Sequence[str], *, is_self: bool) -> bool:
     """Whether a segment begins with the verb of a clause whose subject is that before it."""
     if word == "be":  # "be honest" is said to the hearer
         return False
-    if word in BE | HAVE | _STARTS | _BASES | STATUSES or word in MODAL or word == "used":
+    if word in _GOING_ON:
         return True
-    if word in _THIRD | _REDUCED:
+    if word in _GOING_ON_OF_OTHERS:
         return not is_self and len(tokens) > 1
     return word == "not" and len(tokens) > 2 and tokens[1].lower() in ("in", "with", "at")
 
@@ -335,13 +356,13 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
     """Subject and predicate of a clause about a thing or person, such as "my dentist"."""
     if tokens[0].lower() == "all":
         tokens = tokens[1:]
+    if not tokens:  # "All that we've done": a link follows, and no subject
+        return None
     person = _person_end(tokens)
     for place, token in enumerate(tokens[: MAX_SUBJECT_WORDS + 1]):
         word = token.lower()
         is_of_kin = place == person and token.islower()
-        if place and (
-            word in _FINITE or (is_of_kin and word.isalpha() and word not in PREPOSITIONS | LINKS)
-        ):
+        if place and (word in _FINITE or (is_of_kin and word.isalpha() and word not in _NO_VERBS)):
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]
             named = tokens[: place - 1] if tokens[place - 1].lower() == "now" else tokens[:place]
@@ -364,7 +385,7 @@ def _person_end(tokens: Sequence[str]) -> int:
     while after < min(len(tokens), place + 3) and tokens[after][:1].isupper():
         after += 1
     is_name = after == place + 1 and len(tokens) > after + 1 and _may_name(tokens[after])
-    return after + (is_name and tokens[after + 1].lower() in _FINITE | _THIRD | _STARTS)
+    return after + (is_name and tokens[after + 1].lower() in _VERBS)
 
 
 def _is_of_verb(after: Sequence[str]) -> bool:
@@ -374,12 +395,7 @@ def _is_of_verb(after: Sequence[str]) -> bool:
     word = after[0].lower()
     if "now" in (token.lower() for token in after[:3]):
         return True
-    signs = (
-        ADVERBS
-        | DETERMINERS
-        | {"not", "been", "called", "named", "on", "at", "in", "with", "changed", "here", "born"}
-    )
-    return word in signs or any(map(str.isdigit, word)) or "@" in word
+    return word in _AFTER_IS or any(map(str.isdigit, word)) or "@" in word
 
 
 def _with_tail(clause: Clause, link: str, tokens: Sequence[str]) -> Clause:

@@ -7,11 +7,17 @@ whose maker is asked for.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
+from treering.views.facts.tokens import has_any, letter_runs, runs, table, telling, words
 from treering.views.facts.verbs import word_set
 
-_BOUNDARY = re.compile(r"^\s*|[.!?,;:]\s+|\n\s*|\b(?:[Ss]o|[Oo]k|[Oo]kay|[Ll]ol)\s+")
+_BOUNDARY = re.compile(
+    # The sign or letter that it begins with stands first, for which a text is searched quickly.
+    r"[.!?,;:\nSsOoLl](?:(?<=[.!?,;:])\s+|(?<=\n)\s*|(?:(?<=\b[Ss])o|(?<=\b[Oo])k(?:ay)?|"
+    r"(?<=\b[Ll])ol)\s+)"
+)
 """Where a request may stand: first in a sentence or behind a comma."""
 
 _WORK = (
@@ -102,7 +108,18 @@ _OF_JOKES: Final = word_set("seriously seriousness serious aside course right")
 """Words of which each match of ``_JOKED`` and ``_MOCKED`` has one."""
 
 _SIGNS: Final = ("you are", "ou’re", "what if", "i will", "i’ll", "let me", "let’s")
-_WORD = re.compile(r"[a-z&'-]+")
+_WORD: Final = table("&'-")
+_IF: Final = "what if"
+_ANY: Final = telling(
+    _OF_PLAY | _LAUGHED | _OF_JOKES.union(_SIGNS) - {_IF}, word_set("you ou what me")
+)
+"""What a message without play, laughter and jokes has none of; of "what ifs" it may have."""
+
+_LINES: Final = word_set(
+    "line lines quote song lyric lyrics film movie book poem sketch said sang sings wrote from "
+    "saying reference name guess"
+)
+"""Words of which each match of ``_WHOSE_LINE`` has one."""
 
 
 _JOKED = re.compile(
@@ -121,22 +138,40 @@ _MOCKED = re.compile(
 """A mocking answer: "haha yes of course, my car is a Ferrari"."""
 
 
-def own_life(text: str) -> str:
-    """A message up to where it is played, made up or asked about; empty where all of it is."""
+def own_life(text: str, spoken: Sequence[str] | None = None) -> str:
+    """A message up to where it is played, made up or asked about; empty where all of it is.
+
+    ``spoken`` are its runs of letters, or those of a text of which it is a part.
+    """
+    is_asked = text.rstrip().endswith("?")
     lower = text.lower()
-    words = frozenset(_WORD.findall(lower))
-    if not _OF_JOKES.isdisjoint(words):
+    if _ANY.isdisjoint(letter_runs(text) if spoken is None else spoken) and _IF not in lower:
+        return "" if is_asked and _asks_whose_line(text) else text
+    words_ = frozenset(runs(lower, _WORD))
+    if not _OF_JOKES.isdisjoint(words_):
         jokes = list(_JOKED.finditer(text))
         if jokes:
             text = _blank(text[: jokes[-1].end()]) + text[jokes[-1].end() :]
         text = _MOCKED.sub(lambda match: _blank(match[0]), text)
-    if not _LAUGHED.isdisjoint(words) and _TOO_MUCH.search(text):
+    if not _LAUGHED.isdisjoint(words_) and _TOO_MUCH.search(text):
         return ""
-    if text.rstrip().endswith("?") and _WHOSE_LINE.search(text):
+    if is_asked and _asks_whose_line(text):
         return ""
-    if _OF_PLAY.isdisjoint(words) and not any(sign in lower for sign in _SIGNS):
+    if _OF_PLAY.isdisjoint(words_) and not has_any(lower, _SIGNS):
         return text
-    for boundary in _BOUNDARY.finditer(text):
+    return _unplayed(text)
+
+
+def _asks_whose_line(text: str) -> bool:
+    return not _LINES.isdisjoint(words(text)) and _WHOSE_LINE.search(text) is not None
+
+
+def _unplayed(text: str) -> str:
+    """A message up to where a game, a story or a supposition begins."""
+    first = len(text) - len(text.lstrip())
+    if _PLAYED.match(text, first):
+        return ""
+    for boundary in _BOUNDARY.finditer(text, first):
         if _PLAYED.match(text, boundary.end()):
             return text[: boundary.start()]
     return text

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
 
-from treering.views.facts.phrases import SUBJECT
+from treering.views.facts.literals import literal
+from treering.views.facts.phrases import ONESELF, OTHER, SUBJECT
 
 Sense = Literal["holds", "begins", "ends"]
 """What a statement speaks of: how things are, a change to that, or the end of it."""
@@ -34,6 +36,31 @@ class Form:
     def pattern(self) -> re.Pattern[str]:
         """The expression, compiled when a sentence first has a hint: of most texts few do."""
         return _compiled(self.expression)
+
+    def search(self, clause: str, starts: Iterable[int]) -> re.Match[str] | None:
+        """The first match in a clause, given the places of all matches of ``STARTS`` in it.
+
+        To try an expression at the few places where a subject may begin takes a tenth of the time
+        of a search, which tries it everywhere.
+        """
+        if _literal(self.expression) not in clause:
+            return None
+        pattern = _compiled(self.expression)
+        if self.expression.startswith("^"):
+            return pattern.match(clause)
+        if not self.expression.startswith(_SUBJECTS):
+            return pattern.search(clause)
+        for start in starts:
+            match = pattern.match(clause, start)
+            if match is not None:
+                return match
+        return None
+
+
+_SUBJECTS: Final = (SUBJECT, ONESELF, OTHER)
+
+
+_literal = cache(literal)
 
 
 @cache

@@ -7,8 +7,11 @@ phrases in lists, put together by a small grammar, so that a phrase more is a li
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Final
 
+from treering.views.facts.tokens import has_any, telling, words
 from treering.views.facts.verbs import word_set
 
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
@@ -140,18 +143,39 @@ _OF_SPEAKER = ("i", "i'm", "it")
 """First words of phrases that begin as most statements do: they are looked for apart."""
 
 
-def _alternatives(*, of_speaker: bool) -> str:
-    """The phrases that begin with "I" or "it", or those that do not."""
-    kinds = [
-        "|".join(re.escape(p) for p in phrases if (p.split()[0] in _OF_SPEAKER) == of_speaker)
-        for phrases in (_SAID_FIRST, _MARKED_FIRST)
-    ]
-    return rf"(?:{kinds[0]})(?:{_MARK}| +)|(?:{kinds[1]}) ?{_MARK}"
+def _alternatives(phrases: Callable[[str], bool]) -> str:
+    """Those of the phrases that a condition holds for, with what follows them."""
+    said, marked = (
+        "|".join(re.escape(phrase) for phrase in kind if phrases(phrase))
+        for kind in (_SAID_FIRST, _MARKED_FIRST)
+    )
+    ways = (rf"(?:{said})(?:{_MARK}| +)" if said else "", rf"(?:{marked}) ?{_MARK}" * bool(marked))
+    return "|".join(filter(None, ways))
 
 
-_CALL = re.compile(rf"{_alternatives(of_speaker=False)}|(?:{_HEADING}) ?{_MARK}", re.IGNORECASE)
+def _is_of_speaker(phrase: str) -> bool:
+    return phrase.split()[0] in _OF_SPEAKER
+
+
+def _first(phrase: str) -> str:
+    return phrase.split()[0].split(".")[0].rstrip(",")
+
+
+@cache
+def _call(first: str) -> re.Pattern[str]:
+    """The calls and headings that begin with a word; all of them if it is empty.
+
+    There are hundreds. To try those of one word takes a tenth of the time.
+    """
+    calls = _alternatives(
+        lambda phrase: not _is_of_speaker(phrase) and first in ("", _first(phrase))
+    )
+    heading = rf"(?:{_HEADING}) ?{_MARK}" if not first or first in _HEADS else ""
+    return re.compile("|".join(filter(None, (calls, heading))), re.IGNORECASE)
+
+
 _INTRODUCTION = re.compile(
-    rf"{_alternatives(of_speaker=True)}|(?:{_DOUBT}|{_FEELING}),? +"
+    rf"{_alternatives(_is_of_speaker)}|(?:{_DOUBT}|{_FEELING}),? +"
     rf"|{_LEAPT}(?:,| and|:) +|{_SAID_ELSE},? but +|{_TO_SAY}(?: that)?(?:{_MARK}| but +|"
     rf"(?<=that) +| +(?=(?:I|we|my|our)\b))",
     re.IGNORECASE,
@@ -165,10 +189,10 @@ _HEADED = (
     "newsflash news alert detail details point aside confession"
 )
 _LONGEST_FIRST: Final = 20  # characters of the first word of an opener, and more
-_CALLS: Final = frozenset(
-    [phrase.split()[0].split(".")[0].rstrip(",") for phrase in (*_SAID_FIRST, *_MARKED_FIRST)]
-    + _HEADED.split()
-) - {*_OF_SPEAKER}
+_HEADS: Final = word_set(f"{_HEADED} long other")
+"""First words of headings."""
+
+_CALLS: Final = _HEADS.union(map(_first, (*_SAID_FIRST, *_MARKED_FIRST))) - {*_OF_SPEAKER}
 """First words of calls and headings."""
 
 _INTRODUCERS: Final = word_set(
@@ -179,8 +203,16 @@ _INTRODUCERS: Final = word_set(
 )
 """First words of introductions. A sentence that begins with neither has no opener."""
 
+_TOLD: Final = telling(filter(_is_of_speaker, (*_SAID_FIRST, *_MARKED_FIRST))) | word_set(
+    "say tell mention mentioned let add note point share inform notify advise remind report record "
+    "register flag update confirm certify declare announce clarify aware advised informed bear "
+    "take remember know noting mentioning saying knowing said told explain warn set keep did done "
+    "bit took taken pulled caved made cracked gave decided went sorted wrote put typed"
+)
+"""Words of which each introduction has one."""
+
 _TAIL = re.compile(
-    r",? (?:in case (?:you|anyone|anybody|it)\b|if (?:you(?:'re)?|anyone|anybody|that helps|"
+    r"(?:, | )(?:in case (?:you|anyone|anybody|it)\b|if (?:you(?:'re)?|anyone|anybody|that helps|"
     r"that matters|it matters|that's ok|that makes|"
     r"it helps|i'm honest|i'm being honest|i remember|u)\b|(?:as|like) i (?:said|mentioned|told)\b|"
     r"i (?:suppose|guess|think|must say|have to say)$|"
@@ -199,10 +231,17 @@ _TAIL = re.compile(
 )
 """Where a statement goes on to its hearer: "…, in case you need it"."""
 
-_TAIL_WORDS: Final = word_set(
-    "case if as like guess suppose think say remind which so just your reference context "
-    "record worth please pls plz believe would thanks thank cheers ta x xx folks"
+_TAIL_ALONE: Final = word_set(
+    "case if guess suppose think say said mentioned told remind which reference context record "
+    "worth please pls plz believe thanks thank cheers ta x xx folks"
 )
+_TAIL_BESIDE: Final = {
+    "so": word_set("please pls plz kindly ignore you u can no use stop don do bear keep"),
+    "as": frozenset(["you"]),
+    "your": word_set("record records file files note notes information calendar diary system")
+    | {"reference"},
+}
+"""Each tail has one of the words that stand alone, or one of these and one beside it."""
 
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
@@ -229,6 +268,15 @@ _ASIDE_THEN = re.compile(rf", {_SINCE} {_MOMENT}, ", re.IGNORECASE)
 _SINCE_WORDS: Final = word_set("as from starting beginning effective with")
 """From when on something holds: for a reader of facts it holds now."""
 
+_DIGIT = re.compile(r"\d")
+_MOMENT_WORDS: Final = word_set(
+    "now today yesterday monday tuesday wednesday thursday friday saturday sunday morning night "
+    "week month year term semester spring summer autumn fall winter quarter weekend jan january "
+    "feb february mar march apr april may jun june jul july aug august sep sept september oct "
+    "october nov november dec december start beginning end middle"
+)
+"""A moment has one of these words or a number."""
+
 _TO_WHOM = re.compile(
     r"(?<=\w)(?:,? (?:folks|guys|all|everyone|team|mate|love|people|y'all|lads|friends)|"
     r" for (?:me|us)"
@@ -236,17 +284,6 @@ _TO_WHOM = re.compile(
     re.IGNORECASE,
 )
 """Whom a note is for: "New email for me: …"."""
-
-FRAMING_WORDS: Final = (
-    _TAIL_WORDS
-    | _SINCE_WORDS
-    | word_set("never haven couldn can cannot could won wouldn")
-    | word_set(
-        "scratch strike correction mistake bad typo misspoke wrong no wait ignore meant make edit "
-        "sorry"
-    )
-)
-"""A sentence without these has nothing but openers taken off."""
 
 _SMILE = re.compile(
     r"(?:\s*(?:[:;]['-]?[()DPp/]|<3|\bx+(?:o+x*)*|\bxd))+(?=[.!\s]*$)", re.IGNORECASE
@@ -307,7 +344,6 @@ _LOOKS_BACK = re.compile(
 )
 """How glad one is of a change: "… and never looked back"."""
 
-_BACK_WORDS: Final = word_set("never haven couldn can cannot could won wouldn")
 _THAT = re.compile(r"^[Tt]hat (?=(?:I|we|my|our)(?:'\w+)? )")
 _CORRECTED = re.compile(
     r"^(?:(?:oh|ah|um|oops|no|actually|sorry|wait|apologies|hang on|hmm|well),? )*"
@@ -338,40 +374,78 @@ _CORRECTING: Final = (
     "i meant ",
     "I meant ",
 )
+_CORRECTION_WORDS: Final = word_set(
+    "scratch strike correction mistake bad typo misspoke wrong no wait ignore back meant make edit "
+    "sorry not with spelt spelled"
+)
+"""Words of which each match of ``_CORRECTED`` and ``_SPELT_SO`` has one."""
+
+_NOTICING: Final = word_set("note advised informed aware inform notify advise tell")
+_NEVER: Final = word_set("never t not cannot")
+"""Words of which each match of ``_NOTICE`` and ``_LOOKS_BACK`` has one."""
 
 
-def unframed(text: str, words: frozenset[str] | None = None) -> str:
+FRAMED: Final = _CORRECTION_WORDS | _NOTICING | _SINCE_WORDS
+"""Words of which a sentence has one of which :func:`unframed` does more than to cut it."""
+
+
+def unframed(text: str, spoken: frozenset[str] | None = None) -> str:
     """A sentence without its openers and without what it says to its hearer at the end.
 
-    ``words`` are its words in small letters, if they are known.
+    ``spoken`` are its words, if they are known.
     """
-    if any(sign in text for sign in _CORRECTING):
+    spoken = frozenset(words(text)) if spoken is None else spoken
+    if not _CORRECTION_WORDS.isdisjoint(spoken) and has_any(text, _CORRECTING):
         corrected = _CORRECTED.match(text) or _SPELT_SO.match(text)
         text = f"For me it's now {text[corrected.end() :]}" if corrected else text
-    text = without_openers(_NOTICE.sub("our ", text))
+    if "the" in spoken and not _NOTICING.isdisjoint(spoken):
+        text = _NOTICE.sub("our ", text)
+    text = without_openers(text, spoken)
     if ", " in text and " new " in text:
         text = _PARENTHESIS.sub(r"\g<thing> ", text)
-    if words is None or not _TAIL_WORDS.isdisjoint(words):
+    if _may_have_tail(spoken):
         text = _TAIL.sub("", text)
-    if (" and " in text or " but " in text) and (words is None or _BACK_WORDS & words):
+    if (" and " in text or " but " in text) and not _NEVER.isdisjoint(spoken):
         text = _LOOKS_BACK.sub("", text)
-    if words is None or not _SINCE_WORDS.isdisjoint(words):
-        text = _ASIDE_THEN.sub(" now ", text)
-        text = _SINCE_THEN.sub(" now", text)
-        first = _FROM_THEN.match(text)
-        text = f"Now {text[first.end() :]}" if first else text
+    if not _SINCE_WORDS.isdisjoint(spoken) and _may_have_moment(text, spoken):
+        text = _since_then(text)
     return text
 
 
-def without_openers(text: str) -> str:
-    """A sentence without its openers."""
+def _may_have_tail(spoken: frozenset[str]) -> bool:
+    if not _TAIL_ALONE.isdisjoint(spoken):
+        return True
+    for word, beside in _TAIL_BESIDE.items():
+        if word in spoken and not beside.isdisjoint(spoken):
+            return True
+    return False
+
+
+def _may_have_moment(text: str, spoken: frozenset[str]) -> bool:
+    return not _MOMENT_WORDS.isdisjoint(spoken) or _DIGIT.search(text) is not None
+
+
+def _since_then(text: str) -> str:
+    """A sentence with "now" for the moment since when something holds."""
+    text = _ASIDE_THEN.sub(" now ", text)
+    text = _SINCE_THEN.sub(" now", text)
+    first = _FROM_THEN.match(text)
+    return f"Now {text[first.end() :]}" if first else text
+
+
+def without_openers(text: str, spoken: Iterable[str]) -> str:
+    """A sentence without its openers. ``spoken`` are its words."""
+    is_told = not _TOLD.isdisjoint(spoken)
     while True:
         first = _WORD.match(text[:_LONGEST_FIRST].lower())
         if first is None:
             return text
-        opener = _CALL.match(text) if first[0] in _CALLS else None
-        if opener is None and first[0] in _INTRODUCERS:
+        opener = None
+        if first[0] in _CALLS:
+            opener = _call(first[0] if text.isascii() else "").match(text)
+        if opener is None and is_told and first[0] in _INTRODUCERS:
             opener = _INTRODUCTION.match(text)
         if opener is None or opener.end() == len(text):
-            return text[len("that ") :] if _THAT.match(text) else text
+            is_bare = first[0] == "that" and _THAT.match(text)
+            return text[len("that ") :] if is_bare else text
         text = text[opener.end() :]

@@ -22,6 +22,7 @@ from treering.views.facts.verbs import (
     PARTNERS,
     PASSING,
     PETS,
+    RELATIVES,
     RIDES,
     ROLES,
     THOUGHTS,
@@ -139,6 +140,8 @@ _NO_OPEN_VALUES: Final = (NO_VALUES - {"the", "a", "an"}) | word_set(
     "somewhere everywhere kinda totally completely fully half almost definitely probably maybe "
     "supposed meant likely able unable unlikely worth behind ahead against onto set"
 )
+_PEOPLE: Final = KIN | ROLES
+_OTHERS: Final = KIN | SEVERAL
 _HOMES: Final = word_set(
     "house flat apartment farmhouse cottage houseboat studio bungalow villa condo barn bedsit loft "
     "terrace townhouse home caravan maisonette dorm mansion cabin chalet duplex place town city "
@@ -237,7 +240,7 @@ def _of_change(match: re.Match[str]) -> Iterator[Assertion]:
 def _of_thing(match: re.Match[str]) -> Iterator[Assertion]:
     noun = _bare(match["noun"])
     value = open_value(match["new"])
-    if not value or not _is_owned(noun) or match["noun"].split()[-1].lower() in KIN | ROLES:
+    if not value or not _is_owned(noun) or match["noun"].split()[-1].lower() in _PEOPLE:
         return
     if match["verb"] in ("moved", "went", "gone", "rose", "dropped") and not _is_telling(value):
         return
@@ -263,7 +266,7 @@ def _of_being(match: re.Match[str]) -> Iterator[Assertion]:
         if value and not is_fresh and _is_described(text):
             yield Assertion(f"my {noun}", "", value, "holds")
         return
-    of_kin = noun.split()[-1].lower() in KIN | PARTNERS
+    of_kin = noun.split()[-1].lower() in RELATIVES
     if of_kin and not (is_called or (value[0].isupper() and not text.startswith(("a ", "an ")))):
         return
     if is_fresh or is_called or _is_telling(value):
@@ -313,7 +316,7 @@ def _is_owned(noun: str) -> bool:
         not THOUGHTS & {words[-1], words[0]}
         and words[-1] not in SEVERAL
         and not (len(words) > 1 and words[0].endswith("'s"))
-        and not any(word.endswith("'s") and word[:-2] in KIN | SEVERAL for word in words)
+        and not any(word.endswith("'s") and word[:-2] in _OTHERS for word in words)
     )
 
 

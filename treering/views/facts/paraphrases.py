@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from typing import Final
 
 from treering.views.facts.idioms import IDIOMS
 from treering.views.facts.paraphrase import Paraphrase
+from treering.views.facts.tokens import has_any, runs, table, telling, words
 from treering.views.facts.verbs import CHOICE_NOUNS, ROLES
 
 _ATTRIBUTES = "|".join(
@@ -143,7 +145,7 @@ PARAPHRASES: Final = (
         "I have bad hearing in my left ear.",
     ),
     Paraphrase(
-        "goes go runs",
+        "everything",
         r"(?:^|(?<=[,;] )|(?<=days )|(?<=now ))everything (?:now )?(?:goes|runs) (?:through|via|"
         r"by|over|on) (?=(?-i:\w*[A-Z]))",
         "I use ",
@@ -165,7 +167,8 @@ PARAPHRASES: Final = (
         "My name is Kathryn with a y.",
     ),
     Paraphrase(
-        "it's",
+        "code number pin flat plot room gate size extension platform seat ward locker bay row "
+        "grade band level",
         r"^it's (?:actually |now )?(?P<thing>(?:[a-z]+ )?(?:code|number|pin|flat|plot|room|gate|"
         r"size|extension|"
         r"platform|seat|ward|locker|bay|row|grade|band|level)) (?=\S*\d)",
@@ -183,7 +186,7 @@ PARAPHRASES: Final = (
         "I have diabetes.",
     ),
     Paraphrase(
-        "it's",
+        "where that",
         r"^it's (?P<place>(?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?) (?:where|"
         r"that) (?P<what>(?:I|we) "
         r"(?:live|work|study|am|go|teach)\b[^,.]*)",
@@ -192,7 +195,7 @@ PARAPHRASES: Final = (
         "I live in Worthing.",
     ),
     Paraphrase(
-        "it's",
+        "when that",
         r"^it's (?P<day>(?:on )?\w+day)s? (?:when|that) (?P<what>(?:I|we) (?:have|go|work|play|"
         r"train|meet)"
         r"\b[^,.]*)",
@@ -216,7 +219,7 @@ PARAPHRASES: Final = (
         "I hate coriander.",
     ),
     Paraphrase(
-        "fan big keen into like",
+        "not don't",
         r"\bI(?:'m| am|) (?:not|don't|do not) (?:really |much of |exactly |all that |that )?"
         r"(?:(?:a |an )?(?:big |huge |massive )?fan of|big on|keen on|into|like) "
         r"(?!(?:it|that|this|them|how|when|to)\b)(?!.*\b(?:any ?more|any longer)\b)",
@@ -386,6 +389,8 @@ PARAPHRASES: Final = (
 )
 
 _TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)?|[-=]>|→|=|\?")
+_WORD: Final = table("'")
+_SIGNS: Final = ("=", "?", "->", "→")
 _BY_HINT: Final = {
     hint: frozenset(place for place, row in enumerate(PARAPHRASES) if hint in row.hints.split())
     for hint in " ".join(row.hints for row in PARAPHRASES).split()
@@ -395,10 +400,31 @@ _NO_PLACES: Final[frozenset[int]] = frozenset()
 HINTS: Final = frozenset(_BY_HINT)
 """What a sentence holds one of if a turn of phrase is in it."""
 
+_TELLING: Final = telling(filter(words, HINTS))
 
-def paraphrased(sentence: str) -> str:
-    """A sentence in the plain wording of the turns of phrase that it uses."""
-    hints = HINTS.intersection(_TOKEN.findall(sentence.lower()))
+
+def paraphrased(sentence: str, spoken: Set[str] | None = None) -> str:
+    """A sentence in the plain wording of the turns of phrase that it uses.
+
+    ``spoken`` are its words, and maybe more, if they are known.
+    """
+    if spoken is not None and _TELLING.isdisjoint(spoken) and not has_any(sentence, _SIGNS):
+        return sentence
+    small = sentence.lower()
+    hints = HINTS.intersection(_tokens(small))
     for place in sorted(_NO_PLACES.union(*map(_BY_HINT.__getitem__, hints))):
-        sentence = PARAPHRASES[place].applied(sentence)
+        row = PARAPHRASES[place]
+        if row.may_apply(small) or not small.isascii():
+            sentence = row.applied(sentence)
+            small = sentence.lower()
     return sentence
+
+
+def _tokens(small: str) -> list[str]:
+    """The words and signs of a sentence in small letters, as ``_TOKEN`` finds them."""
+    if has_any(small, _SIGNS):
+        return _TOKEN.findall(small)
+    tokens = runs(small, _WORD)
+    for token in [token for token in tokens if "'" in token]:
+        tokens += _TOKEN.findall(token)  # "'tis" is "tis"; that the run itself stays does no harm
+    return tokens

@@ -14,16 +14,20 @@ NAME: Final = (
     r"Someone|Nobody|People)\b)[A-Z][\w’'-]*[\w]"
 )
 _NO_VERB = r"(?!(?:has|have|had|is|are|was|were|just|also|now|got|does|do|never|still)\b)"
-_BEGINS = (
-    r"(?:^|(?<=[,;:—–-] )|(?<=\band )|(?<=\bbut )|(?<=\bso )|(?<=[Yy]eah )"
-    r"|(?<=[Aa]ctually )|(?<=\b[Nn]ow )|(?<=[Yy]esterday )|(?<=[Tt]oday ))"
-)
+_BEFORE = (
+    "^", "[,;:—–-] ", r"\band ", r"\bbut ", r"\bso ", "[Yy]eah ", "[Aa]ctually ", r"\b[Nn]ow ",
+    "[Yy]esterday ", "[Tt]oday ",
+)  # fmt: skip
+_BEGINS = f"(?:{'|'.join(f'(?<={before})' for before in _BEFORE)})"
 """Where the subject of a clause may stand."""
 
 _SOMEBODY = rf"[Mm]y (?:\w+ )?{_NO_VERB}\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?"
 SUBJECT: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e|{_SOMEBODY})"
 ONESELF: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e)"
 OTHER: Final = rf"{_BEGINS}(?P<subject>(?!(?:I|[Ww]e)\b)(?:{_SOMEBODY}))"
+STARTS: Final = re.compile(f"[A-Zwm](?:{'|'.join(f'(?<={before}.)' for before in _BEFORE)})")
+"""Where a subject may begin. A text is searched for its first letters, which is quick."""
+
 _ADVERB = (
     r"just|recently|finally|now|already|actually|currently|officially|still|also|both|really|since|"
     r"then|eventually|happily|soon"

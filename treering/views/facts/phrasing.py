@@ -19,6 +19,9 @@ from treering.views.facts.verbs import (
 MAX_VALUE_WORDS: Final = 10
 
 
+_BEFORE: Final = DETERMINERS | ADVERBS | SMALL
+_AFTER: Final = TRAILING | ADVERBS | {"the"}
+_NOWADAYS: Final = TRAILING | NOW
 _UNITS = {"week", "day", "month", "year", "night", "kilo", "litre"}
 
 
@@ -31,7 +34,7 @@ _BETWEEN = {"over", "by", "x", "to", "till", "until", "and", "in", "for"}
 def noun_phrase(words: Sequence[str]) -> str:
     """The noun phrase that words begin with, without its article; "called Juno" belongs to it."""
     start = 0
-    while start < len(words) and words[start].lower() in DETERMINERS | ADVERBS | SMALL:
+    while start < len(words) and words[start].lower() in _BEFORE:
         start += 1
     end = start
     while end < len(words) and (
@@ -45,7 +48,7 @@ def noun_phrase(words: Sequence[str]) -> str:
             end = place
             break
     phrase = list(words[start : min(end, start + MAX_VALUE_WORDS)])
-    while phrase and phrase[-1].lower() in TRAILING | ADVERBS | {"the"}:
+    while phrase and phrase[-1].lower() in _AFTER:
         phrase.pop()
     return " ".join(phrase).replace(" ,", ",")
 
@@ -78,7 +81,7 @@ def trimmed(words: Sequence[str]) -> str:
             phrase = phrase[: lower.index(end, 1)]
             lower = lower[: len(phrase)]
     phrase = phrase[: MAX_VALUE_WORDS if "," not in words else 2 * MAX_VALUE_WORDS]
-    while phrase and phrase[-1].lower() in TRAILING | NOW:
+    while phrase and phrase[-1].lower() in _NOWADAYS:
         phrase.pop()
     if [word.lower() for word in phrase[-2:]] == ["these", "days"]:
         phrase = phrase[:-2]

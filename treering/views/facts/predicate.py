@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from treering.views.facts.clauses import SELF, Clause
 from treering.views.facts.verbs import (
@@ -13,11 +14,14 @@ from treering.views.facts.verbs import (
     BE,
     DIAGNOSED,
     HAVE,
-    KIN,
     MODAL,
     PARTICIPLES,
-    PARTNERS,
+    RELATIVES,
 )
+
+_AUXILIARIES: Final = BE | HAVE | {"not", "do", "does", "was", "were"}
+_PASSED: Final = ADVERBS | {"not", "since"}
+"""Words between "have" and its participle."""
 
 _NOT_ANY_MORE = re.compile(r"\b(?:any\s?more(?! than)|any longer)\b", re.IGNORECASE)
 
@@ -59,7 +63,7 @@ def predicate_of(clause: Clause) -> Predicate | None:
         if word in HAVE and not is_participle(words[place + 1 :]):
             break
         is_done_to = word == "got" and first_of(words[place + 1 :]) in DIAGNOSED
-        if is_done_to or word in BE | HAVE | {"not", "do", "does", "was", "were"}:
+        if is_done_to or word in _AUXILIARIES:
             auxiliaries.add(word)
         elif word == "no" and words[place + 1 : place + 2] == ("longer",):
             negated = True
@@ -84,7 +88,7 @@ def predicate_of(clause: Clause) -> Predicate | None:
 def is_person(subject: str) -> bool:
     """Whether a subject is somebody of the speaker's, such as "my sister"."""
     words = subject.lower().split()
-    return words[:1] in (["my"], ["our"]) and words[-1] in KIN | PARTNERS
+    return words[:1] in (["my"], ["our"]) and words[-1] in RELATIVES
 
 
 def first_of(words: Sequence[str]) -> str:
@@ -94,6 +98,5 @@ def first_of(words: Sequence[str]) -> str:
 
 def is_participle(after: Sequence[str]) -> bool:
     """Whether "have" is an auxiliary before these words, as in "have just sold"."""
-    passed = ADVERBS | {"not", "since"}
-    verb = next((word.lower() for word in after if word.lower() not in passed), "")
+    verb = next((word.lower() for word in after if word.lower() not in _PASSED), "")
     return verb in PARTICIPLES or verb.endswith(("ed", "en", "wn"))

@@ -8,16 +8,18 @@ wishes, asks, supposes or tells of the past has words that give it away, and is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, NO_HABIT, SEVERAL
 from treering.views.facts.phrasing import is_telling, trimmed
+from treering.views.facts.tokens import words
 from treering.views.facts.verbs import (
     ADJECTIVES,
     ADVERBS,
+    ARTICLES,
     DETERMINERS,
     JUDGED,
     KIN,
@@ -44,6 +46,16 @@ _TOLD = re.compile(
     r"|\b(?:gives?|brings?|off|triggers?|upsets?|with|irritates?|aggravates?) (?:me|my)\b"
 )
 """What tells that something lasts: a name, a number, a word like "now". Most clauses have none."""
+
+_MARK = re.compile(r"[\dA-Z](?:(?<=\d)|(?<!I)(?<=\s.)|(?<=\sI)(?=\w))")
+"""A name or a number, as in ``_TOLD``: these are found quickly."""
+
+_TELLING: Final = word_set(
+    "now nowadays currently these at instead officially finally once so from since any anymore as "
+    "gone moved switched changed swapped transferred taken give gives bring brings off trigger "
+    "triggers upset upsets with irritate irritates aggravate aggravates"
+)
+"""Words of which each other match of ``_TOLD`` has one."""
 
 _UNMEANT = re.compile(
     r"\b(?:would|could|should|might|may|must|will|shall|won't|if|unless|whether|when|while|"
@@ -126,6 +138,12 @@ _DONE = re.compile(
     r"\b(?:gave|broke|lost|dyed|shaved|passed|handed|sold|closed) (?:my|our)\b|"
     r"^(?:Mum|Mom|Dad|Nan|Gran) "
 )
+_OF_DEEDS: Final = word_set(
+    "ve have was were got he gave broke lost dyed shaved passed handed sold closed mum mom dad nan "
+    "gran"
+)
+"""Words of which each match of ``_DONE`` has one, but for "she's on"."""
+
 _I_HAVE_DONE = re.compile(
     r"(?:I|[Ww]e)(?:'ve| have)(?: just| now| finally| recently| also| since| officially)*"
     r" (?P<value>(?P<verb>[a-z]+(?:ed|n|t|ne|ept|old|ade|ent|ught|un|um|ut|ad))\b.+)"
@@ -183,6 +201,9 @@ _UNSTATED: Final = (
         "it that this them so very too really such no one all done out off up down"
     )
 )
+_PASSING: Final = _UNSTATED | ADJECTIVES
+_NO_DEEDS: Final = _NO_ACTS | {"got"}
+_NOT_OWN: Final = THOUGHTS | SEVERAL | WORKED
 _VERB_END = re.compile(r"[a-z-]{2,}(?:[^s]s|es)$|[a-z]{2,}ed$")
 _VERBS: Final = THING_VERBS | word_set(
     "has have became runs goes costs rose fell won left sold bought grew hit"
@@ -199,9 +220,12 @@ _POINTING: Final = word_set("it this that them these those him her")
 MAX_NOUN_WORDS: Final = 5
 
 
-def remaining(sentence: str) -> Iterator[Assertion]:
-    """What a plain sentence asserts of its speaker in whatever words, clause by clause."""
-    if not (_TOLD.search(sentence) or _DONE.search(sentence)):
+def remaining(sentence: str, spoken: Collection[str]) -> Iterator[Assertion]:
+    """What a plain sentence asserts of its speaker in whatever words, clause by clause.
+
+    ``spoken`` are its words.
+    """
+    if not _is_told(sentence, spoken) and not _is_done(sentence, spoken):
         return
     assertions = [*_remaining(sentence)]
     if assertions and _NOT_OVERALL.search(sentence) is None:
@@ -253,9 +277,20 @@ def _of_person(text: str, person: str) -> Iterator[Assertion]:
         yield from _stated(does["value"], person)
 
 
-def _is_told(text: str) -> bool:
-    """Whether a text has a name, a number or a word that says how things are now."""
-    return _TOLD.search(text) is not None
+def _is_done(sentence: str, spoken: Collection[str]) -> bool:
+    may_be = not _OF_DEEDS.isdisjoint(spoken) or "he's " in sentence
+    return may_be and _DONE.search(sentence) is not None
+
+
+def _is_told(text: str, spoken: Collection[str] | None = None) -> bool:
+    """Whether a text has a name, a number or a word that says how things are now.
+
+    ``spoken`` are its words, if they are known.
+    """
+    if _MARK.search(text) is not None:
+        return True
+    spoken = words(text) if spoken is None else spoken
+    return not _TELLING.isdisjoint(spoken) and _TOLD.search(text) is not None
 
 
 def _of_clause(text: str) -> Iterator[Assertion]:
@@ -287,14 +322,14 @@ def _of_self(text: str) -> Iterator[Assertion]:
         return
     verb = acts["verb"]
     if acts["be"]:
-        if verb not in _UNSTATED | ADJECTIVES:
+        if verb not in _PASSING:
             yield from _stated(acts["value"])
     elif verb == "moved" and acts["value"].startswith("moved to "):
         return  # to a place, as the forms know, or to a tool
     elif verb == "do":
-        if acts["value"].split()[1].lower() in DETERMINERS | {"the"} and "same" not in text:
+        if acts["value"].split()[1].lower() in ARTICLES and "same" not in text:
             yield from _stated(acts["value"])
-    elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_ACTS | {"got"}):
+    elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_DEEDS):
         yield from _stated(acts["value"])
 
 
@@ -304,7 +339,7 @@ def _of_own(words: list[str]) -> Iterator[Assertion]:
     noun = [word for word in words[:place] if word.lower() not in ADVERBS]
     if not noun or noun[-1].endswith("'s") or "I" in noun:
         return
-    if {word.lower() for word in noun} & (THOUGHTS | SEVERAL | WORKED):
+    if {word.lower() for word in noun} & _NOT_OWN:
         return
     rest = words[place + 1 :]
     if rest and rest[0].lower() not in _UNSTATED:

@@ -7,10 +7,11 @@ what stands in quotes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from treering.views.facts.tokens import has_any, letter_runs, runs, table, telling
 from treering.views.facts.verbs import word_set
 
 _ASKED = (
@@ -130,7 +131,7 @@ _QUOTED = re.compile(
     r"(?:(?<=\w)['’](?=\w)[^\n'’‘]*)*['’](?!\w)",
     re.DOTALL,
 )
-_WORD = re.compile(r"[a-z-]+")
+_WORD: Final = table("-")
 _ASKING: Final = word_set(
     "translate translating translation proofread proof-read proofreading proof-reading spellcheck "
     "spell-check rewrite re-write rewriting re-writing reword re-word rephrase re-phrase "
@@ -163,10 +164,12 @@ _ASKED_HOW: Final = _PUT | {"does"}
 _WORDED: Final = _TREATING.union(_WORKING, _POINTERS, _THIS, _SAYING, _SAMPLES, _ASKED_HOW)
 """Words of which each request has one."""
 
+_ANY_WORDED: Final = telling(_WORDED)
 _TEXT_WORD = re.compile(_TEXT)
 _UTTERED_WORD = re.compile(_UTTERED)
 
-_SIGNS: Final = (":", "\n", '"', "“", "«", "„", "`", " '", "‘", "–", "—")
+_SIGNS: Final = (":", "\n", '"', " '", "`")
+_SIGNS_BEYOND_ASCII: Final = ("“", "«", "„", "‘", "–", "—")
 """One of these stands before most texts that are handed over; most messages have none."""
 
 _POINTING: Final = (
@@ -182,21 +185,27 @@ _POINTING: Final = (
 )
 """What points at a text that is handed over without a sign."""
 
+_BEFORE: Final = ("the above", "that text", "that sentence", "that paragraph")
+_TREATED_BEFORE: Final = _TREATING | {"re-phrasing"}
 
-def own_words(text: str) -> str:
+
+def own_words(text: str, spoken: Sequence[str] | None = None) -> str:
     """A message without what it hands over, its characters at the places where they were.
 
     What stands in quotes becomes blanks between the quotation marks; what follows a request to
-    work on it is cut off.
+    work on it is cut off. ``spoken`` are its runs of letters, if they are known.
     """
     # Most messages have no sign and no word of a request: those are done with here.
-    has_sign = any(sign in text for sign in _SIGNS) or text[:1] in (">", "'")
-    words = frozenset(_WORD.findall(text.lower()))
-    is_worded = has_sign or any(part in text for part in _POINTING)
+    has_sign = has_any(text, _SIGNS) or text[:1] in (">", "'")
+    has_sign = has_sign or (not text.isascii() and has_any(text, _SIGNS_BEYOND_ASCII))
+    if not has_sign and _ANY_WORDED.isdisjoint(letter_runs(text) if spoken is None else spoken):
+        return text
+    words = frozenset(runs(text.lower(), _WORD))
+    is_worded = has_sign or has_any(text, _POINTING)
     is_asked = not words.isdisjoint(_WORDED if is_worded else _ASKING) or ":" in text
     if not has_sign and not is_asked:
         return text
-    if is_asked and _may_be_of_before(words) and _OF_BEFORE.search(text):
+    if is_asked and _may_be_of_before(text, words) and _OF_BEFORE.search(text):
         return ""
     requests = (_HANDED[kind].search(text) for kind in _kinds(text, words))
     text = text[: min((request.start() for request in requests if request), default=len(text))]
@@ -223,10 +232,17 @@ def _kinds(text: str, words: frozenset[str]) -> Iterator[str]:
         yield "marked"
 
 
-def _may_be_of_before(words: frozenset[str]) -> bool:
+def _may_be_of_before(text: str, words: frozenset[str]) -> bool:
     """Whether a text has words of a request that is about what stands before it."""
-    has_how = "how" in words and not words.isdisjoint(_PUT)
-    return has_how or "above" in words or "that" in words or not words.isdisjoint(_TREATING)
+    if "how" in words and not words.isdisjoint(_PUT):
+        return True
+    if "above" in words or "that" in words:
+        # Most of what has "that" is no request. To search it for one takes long.
+        is_ascii = text.isascii()
+        return (
+            not is_ascii or not words.isdisjoint(_TREATED_BEFORE) or has_any(text.lower(), _BEFORE)
+        )
+    return not words.isdisjoint(_TREATING)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -18,6 +18,7 @@ from treering.views.facts.predicate import _NOT_ANY_MORE, Predicate
 from treering.views.facts.verbs import (
     ACQUIRED,
     ADJECTIVES,
+    ARTICLES,
     BE,
     BECOME,
     CHOSEN,
@@ -49,6 +50,7 @@ from treering.views.facts.verbs import (
 _PRONOUNS = {"it", "them", "him", "her", "that", "this", "me", "us"}
 
 
+_UNNAMED = _PRONOUNS | {"anything", "much", "so", "well"}
 _NO_THINGS = _PRONOUNS | {"job", "work", "school", "studies"}
 """What one leaves that is no habit and no thing; the forms read the place of work."""
 
@@ -76,6 +78,12 @@ _BABIES = {
 _LASTING = {"pregnant"}
 """Adjectives that stay true for months."""
 
+_PASSING_STATES = (ADJECTIVES | NO_STATE) - _LASTING
+_NO_END = NOT_A_HABIT | {"care", "mind", "know", "think", "want"}
+_NOT_DOING = NO_HABIT | NOT_A_HABIT
+_PLACING = PHRASAL | {"at"}
+_GIVEN_TO = DETERMINERS | {"charity"}
+_BE_OR_HAVE = BE | HAVE
 _DONE_TO = {"was", "were", "been", "got"}
 
 
@@ -121,7 +129,7 @@ def _is_given_up(it: Predicate) -> bool:
 
 def _is_named(thing: Sequence[str]) -> bool:
     """Whether a thing is named that one does not do: "a car", but not "that" or "anything"."""
-    return bool(thing) and thing[0].lower() not in _PRONOUNS | {"anything", "much", "so", "well"}
+    return bool(thing) and thing[0].lower() not in _UNNAMED
 
 
 def _is_long_since(phrase: Sequence[str]) -> bool:
@@ -142,9 +150,9 @@ def _being(phrase: Sequence[str]) -> Iterator[Assertion]:
     """What the speaker is, where, with whom, or doing."""
     first = phrase[0].lower()
     if first == "back" and len(phrase) > 1:
-        if phrase[1].lower() in PHRASAL | {"at"} or phrase[1].endswith("ing"):
+        if phrase[1].lower() in _PLACING or phrase[1].endswith("ing"):
             yield from _being(phrase[1:])
-    elif first == "going" and phrase[1:2] == ("to",) and phrase[2].lower() in DETERMINERS | {"the"}:
+    elif first == "going" and phrase[1:2] == ("to",) and phrase[2].lower() in ARTICLES:
         yield from _habit(phrase)
     elif first in ("done", "through", "finished") and phrase[1:2] == ("with",):
         yield from _stopped("quit", phrase[2:])
@@ -164,7 +172,7 @@ def _be(phrase: Sequence[str]) -> Iterator[Assertion]:
     # "Bert is a tuner by trade, chiefly" says what he is before the first comma.
     value = trimmed(phrase)
     is_somewhat = " ".join(phrase[:1]) in ("bit", "little", "lot")
-    if value and not is_somewhat and phrase[0].lower() not in (ADJECTIVES | NO_STATE) - _LASTING:
+    if value and not is_somewhat and phrase[0].lower() not in _PASSING_STATES:
         yield Assertion(SELF, "", value, "holds")
 
 
@@ -172,7 +180,7 @@ def _ended(it: Predicate) -> Iterator[Assertion]:
     """An end: "no longer drive", "don't smoke any more", "am not with O2 any longer"."""
     words = trimmed((it.verb, *it.rest))
     words = _NOT_ANY_MORE.sub("", words).strip()
-    if words and it.verb.lower() not in NOT_A_HABIT | {"care", "mind", "know", "think", "want"}:
+    if words and it.verb.lower() not in _NO_END:
         yield Assertion(SELF, "", words, "ends")
 
 
@@ -217,7 +225,7 @@ def _done(it: Predicate) -> Iterator[Assertion]:
         yield from _habit((it.verb, *rest))
     elif verb in HAVE:
         yield from _habit(("have", *rest))
-    elif not _is_past(verb) and not it.auxiliaries & (BE | HAVE):
+    elif not _is_past(verb) and not it.auxiliaries & _BE_OR_HAVE:
         yield from _habit((it.verb, *rest))
 
 
@@ -235,15 +243,17 @@ def _chosen(verb: str, rest: Sequence[str]) -> Iterator[Assertion]:
 def _is_past(verb: str) -> bool:
     if verb in ("go", "get", "take", "make"):
         return False
-    return verb in NO_HABIT | NOT_A_HABIT or (verb.endswith("ed") and verb not in ("need", "feed"))
+    return verb in _NOT_DOING or (verb.endswith("ed") and verb not in ("need", "feed"))
 
 
 def _habit(phrase: Sequence[str]) -> Iterator[Assertion]:
     value = trimmed(phrase)
+    if not phrase:  # "ended up"
+        return
     if len(phrase) == 1:
         if phrase[0].lower() in HABITS.split():
             yield Assertion(SELF, "", phrase[0], "holds")
-    elif phrase[0].lower() in OWNING and phrase[1].lower() in DETERMINERS | {"the"}:
+    elif phrase[0].lower() in OWNING and phrase[1].lower() in ARTICLES:
         yield Assertion(SELF, "", f"have {trimmed(phrase[1:])}", "holds")
         yield Assertion(SELF, "", value, "holds")
     elif " " in value and phrase[1].lower() not in ("it", "that", "this", "them"):
@@ -252,7 +262,7 @@ def _habit(phrase: Sequence[str]) -> Iterator[Assertion]:
 
 def swapped(rest: Sequence[str]) -> Iterator[Assertion]:
     """ "the Xbox for a Steam Deck": what is gone, and what is there in its place."""
-    at = max(place for place, word in enumerate(rest) if word in ("for", "with"))
+    at = max((place for place, word in enumerate(rest) if word in ("for", "with")), default=0)
     old, new = noun_phrase(rest[:at]), noun_phrase(rest[at + 1 :])
     if old and new and not new.endswith(" one"):
         yield Assertion(SELF, "", f"have {new}", "holds")
@@ -327,9 +337,9 @@ def _parted_phrase(it: Predicate) -> Iterator[Assertion]:
         yield from gone(noun_phrase(rest[2:]))
     elif verb == "let" and lower[-1:] in (["go"], ["lapse"]):
         yield from gone(noun_phrase(rest[:-1]))
-    elif verb in ("gave", "given") and "to" in lower and lower[0] in DETERMINERS | {"the"}:
+    elif verb in ("gave", "given") and "to" in lower and lower[0] in ARTICLES:
         receiver = rest[lower.index("to") + 1 :][:1]
-        if receiver and (receiver[0].lower() in DETERMINERS | {"charity"} or receiver[0].istitle()):
+        if receiver and (receiver[0].lower() in _GIVEN_TO or receiver[0].istitle()):
             yield from gone(noun_phrase(rest[: lower.index("to")]))
     elif verb == "got" and len(rest) > 0 and lower[0] not in ("a", "an") and lower[0] in STATUSES:
         yield from of_speaker(replace(it, verb=rest[0], rest=rest[1:]))
@@ -357,7 +367,7 @@ def _stopped(verb: str, rest: Sequence[str]) -> Iterator[Assertion]:
     thing = noun_phrase(rest)
     if not thing or rest[0] in PREPOSITIONS or thing.split()[0].lower() in _NO_THINGS:
         return
-    is_thing = verb == "quit" and rest[0].lower() in DETERMINERS | {"the"}
+    is_thing = verb == "quit" and rest[0].lower() in ARTICLES
     if verb in PARTED or is_thing:
         yield from gone(thing)
     elif verb in ("quit", "stopped"):

@@ -8,34 +8,44 @@ statement costs a mark, a wrong one hides what is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
 
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
 from treering.search.terms import stem
+from treering.views.facts.asides import is_aside, is_unasserted
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF, Clause, clauses, unnamed
 from treering.views.facts.fiction import own_life
 from treering.views.facts.form import DOES, Form
 from treering.views.facts.forms import FORMS
-from treering.views.facts.gate import may_state
+from treering.views.facts.framing import tidied
+from treering.views.facts.gate import may_come_to_state, may_ever_state, may_state
 from treering.views.facts.mentions import called, mentions
 from treering.views.facts.merging import merged
 from treering.views.facts.open_forms import RELATIVE, open_statements
 from treering.views.facts.others import is_of_others
-from treering.views.facts.phrases import COMMON, NUMBERED, NUMBERS, OBJECTS, SEVERAL, VALUES
+from treering.views.facts.phrases import (
+    COMMON,
+    NUMBERED,
+    NUMBERS,
+    OBJECTS,
+    SEVERAL,
+    STARTS,
+    VALUES,
+)
 from treering.views.facts.predicate import is_person
 from treering.views.facts.readings import asserted, readings
 from treering.views.facts.record import BOTS, Statement
 from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
-from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED
+from treering.views.facts.tokens import has_any, letter_runs, runs, table, telling, words
+from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED, word_set
 from treering.views.facts.whole_clauses import whole_clauses
-from treering.views.facts.wording import is_casual, plain
+from treering.views.facts.wording import bare, is_casual, reworded
 
 MAX_NOTE_CHARS: Final = 600
 """A text without a speaker is read as someone's note up to here, not as a story or an article."""
@@ -70,33 +80,11 @@ _OF_VERB = re.compile(r"(?:['’]s|(?: (?:got|has|have|was|were|been|just))+)$")
 _SPELT = re.compile(r"(?<=\bcol)our|(?<=\bfav)our|(?<=\bneighb)our|(?<=\bflav)our")
 """British endings: a favourite colour is a favorite color."""
 
+_ARTICLE = re.compile(r"^an? ")
+_PLACING = re.compile(r" (?:at|on|in|to|for)$")
 _EMAIL = re.compile(r"e-?mail(?: address)?")
 _PHONE = re.compile(r"(?:(?:tele)?phone |mobile |cell )?number|mobile|telephone")
 _PHONE_DIGITS: Final = 6
-_ASIDE = re.compile(
-    r"\b(?:if|wish(?:es|ed)?|(?-i:may)|maybe|perhaps|probably|imagine|pretend|dream\w*|suppose|"
-    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|told|ask(?:ed|s)?|"
-    r"remember|joke|jk|kidding|story|novel|"
-    r"character|quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|temporar\w+|"
-    r"for now|"
-    r"(?<!since )this (?:week|weekend|summer|winter)|back in(?= (?:the|my|our|those|high|college|"
-    r"\d))(?!.* for good)|came back|"
-    r"for (?:the|a) (?:few )?(?:week|month|summer|winter|spring|autumn|fall|semester|holiday|"
-    r"moment|time being)\w*|(?:in|since|until|by|of|from|during) (?:19|20)\d\d)\b|[\"“”]",
-    re.IGNORECASE,
-)
-"""What makes all of a sentence told, supposed, past or passing."""
-
-_ASIDE_WORD = re.compile(
-    r"(?:if|wish(?:es|ed)?|may|maybe|perhaps|probably|imagine|pretend\w*|dream\w*|suppose\w*|"
-    r"when|before|until|unless|whether|thinks|reckons|assumes|says?|said|saying|told|tells|"
-    r"ask(?:ed|s)?|claim(?:s|ed)?|remember|"
-    r"joke\w*|jk|kidding|story|novel|character|"
-    r"quote|nobody|no|not|believes?|say|hear|heard|supposedly|allegedly|reportedly|rumou?rs?|"
-    r"temporar\w+|for|this|back|came|(?:19|20)\d\d)"
-)
-"""Words, in lower case: matches of ``_ASIDE`` and ``_UNASSERTED`` have one of them, or a quote."""
-
 _UNHINTED = frozenset(place for place, form in enumerate(FORMS) if not form.hints)
 _BY_HINT = {
     hint: frozenset(place for place, form in enumerate(FORMS) if hint in form.hints)
@@ -104,9 +92,10 @@ _BY_HINT = {
 }
 """The places of the forms by each word that hints at them."""
 
-_HINT = re.compile(r"[a-z']+|:")
-_HINTS = frozenset(_BY_HINT)
-_ANY_WORD = re.compile(r"\w+")
+_HINT: Final = table("'")
+_COLON: Final = frozenset([":"])
+_HINTS: Final = frozenset(_BY_HINT)
+_OF_HINTS: Final = telling(filter(words, _HINTS))
 
 _ELSEWHERE = re.compile(
     r"\b(?:would|might|could|should|used to|almost|nearly|consider\w*|thinking|think|plan|plans|"
@@ -130,9 +119,11 @@ _CLAUSES = re.compile(
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
 _OF_ONESELF = re.compile(
-    r"\b(?:I|[Ww]e|[Mm]y|[Oo]ur|me)\b|^[Tt]he\b|"
-    r"\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b"
+    # The first letter stands first, for which a text is searched quickly.
+    r"[IWwMmOo](?<!\w.)(?:(?<=I)|(?<=[Ww])e|(?<=[Mm])y|(?<=[Oo])ur|(?<=m)e)(?!\w)"
 )
+_OF_THINGS = re.compile(r"^[Tt]he\b|\b(?:[Hh]is|[Hh]er|[Ii]ts) name\b")
+_ONESELF: Final = word_set("i we my our me")
 _OF_THEIRS = re.compile(rf"(?:{RELATIVE})'s ", re.IGNORECASE)
 _NAMES_IT = re.compile(r"(?:He|She|It)(?:'s| is) (?:called|named) [A-Z]")
 _ASKS = re.compile(
@@ -168,22 +159,6 @@ _REMARK = re.compile(
 """A remark behind a statement: "…, which is a dream", "…, I said tenor"."""
 
 _IT = re.compile(r"(?:[Nn]ow )?[Ii]t(?:'s| is)\b")
-_UNASSERTED = re.compile(
-    r"\b(?:if|unless|whether|thinks|reckons|assumes|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|"
-    r"perhaps|probably|imagine|pretend\w*|"
-    r"dream\w*(?! "
-    r"(?:job|house|home|car)\b)|suppose\w*|"
-    r"says|they say|said(?! (?:goodbye|yes|no)\b)|saying|told|tells|asked|asks|"
-    r"claimed|claims? (?:that|to|I|he|she|they|it)|joke\w*|jk|"
-    r"kidding|(?<!long )story|"
-    r"quote|(?:^|that |but |and )(?:nobody|no one)|not true|believes?|lol jk|"
-    r"(?:people|folks|so they|so i) (?:say|hear)|(?:i|we)(?:'ve)? heard|supposedly|allegedly|"
-    r"reportedly|"
-    r"rumou?rs?)\b|[\"“”]",
-    re.IGNORECASE,
-)
-"""What makes all of a sentence supposed, reported or not meant."""
-
 _CHANGE = re.compile(r"\b(?:now|these days|nowadays|instead|switched|changed)\b", re.IGNORECASE)
 
 
@@ -194,7 +169,10 @@ def statements(entry: Entry) -> list[Statement]:
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
     speaker = (entry.speaker or entry.role or entry.source).casefold()
-    return list(_read(own_life(own_words(entry.text)), speaker))
+    if not may_ever_state(entry.text, words(entry.text)):
+        return []
+    spoken = letter_runs(entry.text)
+    return list(_read(own_life(own_words(entry.text, spoken), spoken), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
@@ -205,34 +183,61 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
             continue
         start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
-        sentence = plain(written)
-        if any(word in sentence for word in _LOOSE_WORDS):
-            sentence = _LOOSE_TAIL.sub("", sentence)
-        if " which " in sentence or ", I " in sentence:
-            sentence = _REMARK.sub("", sentence)
-        if sentence.endswith("?"):
-            sentence = _ASKED_LAST.sub("", sentence)
+        casual = is_casual(written)
+        plain = _in_plain_words(written, is_casual=casual, goes_on=bool(before))
+        if plain is None:
+            before = []
+            continue
+        sentence, spoken = plain
         if sentence.endswith("?"):
             continue
         if not may_state(sentence):
             before = []
             continue
-        of_oneself = _is_of_oneself(sentence, before)
+        of_oneself = _is_of_oneself(sentence, spoken, before)
         read = clauses(sentence, before) if of_oneself else []
-        stated = [*_by_forms(sentence, speaker)]
+        stated = [*_by_forms(sentence, spoken, speaker)]
         if of_oneself:
-            casual = is_casual(written)
             stated += _by_clauses(sentence, read, before, speaker, is_casual=casual)
             stated += _by_shapes(sentence, stated, speaker, is_casual=casual)
-        if of_oneself or (_may_be_aside(sentence) and _OF_ONESELF.search(sentence)):
-            unread = (*remaining(sentence), *whole_clauses(sentence))
-            stated += _stated_by(unread, speaker, is_casual=is_casual(written))
+        if of_oneself or _names_oneself(sentence, spoken):
+            unread = (*remaining(sentence, spoken), *whole_clauses(sentence, spoken))
+            stated += _stated_by(unread, speaker, is_casual=casual)
         before = read
         for statement in merged(stated):
             if is_of_others(statement, sentence):
                 continue
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _in_plain_words(
+    written: str, *, is_casual: bool, goes_on: bool
+) -> tuple[str, frozenset[str]] | None:
+    """A sentence put plainly, and its words; None where it is seen before that it states nothing.
+
+    There may be more words than the sentence has, of what was cut off.
+    """
+    given = tidied(written)
+    spoken = words(given)
+    if not may_ever_state(given, spoken):
+        return None
+    text, known = bare(given, frozenset(spoken), is_casual=is_casual)
+    if not may_come_to_state(text, known, is_casual=is_casual, goes_on=goes_on):
+        return None
+    plain, known = reworded(text, known, is_casual=is_casual)
+    return _without_tail(plain), known
+
+
+def _without_tail(sentence: str) -> str:
+    """A plain sentence without what is remarked, asked or told of another time at its end."""
+    if has_any(sentence, _LOOSE_WORDS):
+        sentence = _LOOSE_TAIL.sub("", sentence)
+    if " which " in sentence or ", I " in sentence:
+        sentence = _REMARK.sub("", sentence)
+    if sentence.endswith("?"):
+        sentence = _ASKED_LAST.sub("", sentence)
+    return sentence
 
 
 def _is_question(written: str) -> bool:
@@ -254,21 +259,23 @@ def _as_written(value: str, written: str) -> str:
     return written[at : at + len(value)] if same else value
 
 
-def _by_forms(sentence: str, speaker: str) -> Iterator[Statement]:
-    places = set(_UNHINTED)
-    words = {*_HINT.findall(sentence.lower())}
+def _by_forms(sentence: str, spoken: Collection[str], speaker: str) -> Iterator[Statement]:
+    if _OF_HINTS.isdisjoint(spoken) and ":" not in sentence and not _UNHINTED:
+        return
+    hints = _HINTS.intersection(runs(sentence.lower(), _HINT))
     if "'s" in sentence:
-        words |= {word[:-2] for word in words if word.endswith("'s")}
-    for word in _HINTS & words:
-        places |= _BY_HINT[word]
-    forms = [FORMS[place] for place in sorted(places)]
-    if forms and not is_aside(sentence):
-        yield from _of_sentence(sentence, forms, speaker)
+        stems = [word[:-2] for word in runs(sentence.lower(), _HINT) if word.endswith("'s")]
+        hints |= _HINTS.intersection(stems)
+    if ":" in sentence:
+        hints |= _COLON
+    places = _UNHINTED.union(*map(_BY_HINT.__getitem__, hints))
+    if places and not is_aside(sentence, spoken):
+        yield from _of_sentence(sentence, [FORMS[place] for place in sorted(places)], speaker)
 
 
-def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
+def _is_of_oneself(sentence: str, spoken: Collection[str], before: Sequence[Clause]) -> bool:
     """Whether a sentence speaks of its speaker, or of theirs as "it", and as of what is so."""
-    is_of_oneself = _OF_ONESELF.search(sentence) is not None or (
+    is_of_oneself = _names_oneself(sentence, spoken) or (
         _IT.match(sentence) is not None and any(map(topic_of, before))
     )
     is_of_oneself = is_of_oneself or (
@@ -278,7 +285,14 @@ def _is_of_oneself(sentence: str, before: Sequence[Clause]) -> bool:
     is_of_oneself = is_of_oneself or ("'s " in sentence and _OF_THEIRS.match(sentence) is not None)
     if not is_of_oneself:
         return False
-    return not _may_be_aside(sentence) or _UNASSERTED.search(sentence) is None
+    return not is_unasserted(sentence, spoken)
+
+
+def _names_oneself(sentence: str, spoken: Collection[str]) -> bool:
+    if not _ONESELF.isdisjoint(spoken) and _OF_ONESELF.search(sentence) is not None:
+        return True
+    is_of_thing = sentence.startswith(("The", "the")) or "name" in spoken
+    return is_of_thing and _OF_THINGS.search(sentence) is not None
 
 
 def _by_clauses(
@@ -293,7 +307,8 @@ def _by_clauses(
     holding = asserted(read)
     for clause in holding:
         if clause.subject == SELF and (clause.goes_on or clause is not read[0]):
-            yield from _by_forms(_sentence_of(clause), speaker)
+            own = _sentence_of(clause)
+            yield from _by_forms(own, words(own), speaker)
     assertions = (*mentions(sentence), *readings(read, holding, before), *called(sentence))
     yield from _stated_by(assertions, speaker, is_casual=is_casual)
 
@@ -322,28 +337,6 @@ def _stated_by(
             yield Statement(subject, slot, assertion.value, assertion.sense, 0, 0)
 
 
-def is_aside(sentence: str) -> bool:
-    """Whether a sentence is of suppositions, others' words, the past or what passes.
-
-    The expression that says so tries dozens of words at every place. Few sentences hold any of
-    them, which is seen at once: outside of ASCII it is not, as letters there have odd cases.
-    """
-    return _may_be_aside(sentence) and _ASIDE.search(sentence) is not None
-
-
-@lru_cache(maxsize=8)
-def _may_be_aside(sentence: str) -> bool:
-    """Whether a sentence has a word of ``_ASIDE`` or ``_UNASSERTED``, or is not plain ASCII."""
-    if not sentence.isascii() or '"' in sentence:
-        return True
-    return any(map(_is_of_asides, _ANY_WORD.findall(sentence.lower())))
-
-
-@lru_cache(maxsize=1 << 15)
-def _is_of_asides(word: str) -> bool:
-    return _ASIDE_WORD.fullmatch(word) is not None
-
-
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
     for clause in _CLAUSES.split(sentence):
@@ -356,8 +349,9 @@ def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator
 def _matches(clause: str, forms: Sequence[Form]) -> Iterator[tuple[re.Match[str], Form]]:
     """The matches of forms in a clause that do not overlap; of two the earlier form counts."""
     taken: list[tuple[int, int]] = []
+    starts = [match.start() for match in STARTS.finditer(clause)]
     for form in forms:
-        match = form.pattern.search(clause)
+        match = form.search(clause, starts)
         if match is None or any(
             match.start() < stop and start < match.end() for start, stop in taken
         ):
@@ -377,7 +371,7 @@ def _stated(match: re.Match[str], form: Form, speaker: str) -> Iterator[Statemen
     stated = match.string[match.start("value") : stop].strip(" .")
     value = _AROUND.sub("", stated) or groups["value"]
     if not slot.startswith(DOES):
-        value = re.sub(r"^an? ", "", value)
+        value = _ARTICLE.sub("", value)
     if slot == "age" and subject.rpartition(" ")[2] in NUMBERED:
         return  # "my shoe size is 43"
     if slot == "age":
@@ -419,7 +413,7 @@ def _is_of_many(subject: str, slot: str) -> bool:
 def _is_of_now(subject: str, slot: str) -> bool:
     """Whether a statement is of a thought, or of what is worked on: "my guess", "my output"."""
     owned = subject.rpartition("'s ")[2] if "'s " in subject else ""
-    head = re.sub(r" (?:at|on|in|to|for)$", "", slot if not slot.startswith(DOES) else "")
+    head = _PLACING.sub("", slot) if not slot.startswith(DOES) else ""
     if not _UNREAL.isdisjoint((owned.partition(" ")[0], head.partition(" ")[0])):
         return True
     return not _OF_NOW.isdisjoint((owned, head)) or head.rpartition(" ")[2] in WORKED
@@ -450,7 +444,7 @@ def _slot(words: str, value: str) -> str:
 
 def verb_of(value: str) -> str:
     """The stem of the verb with which a habit or state begins."""
-    first = re.sub(r"^an? ", "", value).partition(" ")[0].casefold().rstrip(",")
+    first = _ARTICLE.sub("", value).partition(" ")[0].casefold().rstrip(",")
     return "have" if first in ("has", "having") else stem(first)
 
 

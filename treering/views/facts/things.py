@@ -11,6 +11,7 @@ from treering.views.facts.clauses import SELF, Clause
 from treering.views.facts.phrasing import is_telling, noun_phrase, trimmed
 from treering.views.facts.predicate import Predicate
 from treering.views.facts.speaker import gone, swapped, switched, towards
+from treering.views.facts.tokens import has_any
 from treering.views.facts.verbs import (
     ADJECTIVES,
     BE,
@@ -49,6 +50,13 @@ _PASSIVE = BE | {"was", "were", "got"}
 
 
 _PEOPLE = ROLES | KIN
+_BE_OR_HAVE = BE | HAVE
+_NOT_TAKEN = DETERMINERS | {"like", "been", "all", "enough"}
+_CHANGING = CHANGED | {"used", "was", "were", "not"}
+_PUT = CHANGED | {"put"}
+_NOT_SO = MODAL | {"not", "never"}
+_NO_VALUES = NO_VALUES - {"the"}
+_BESIDE_VERB = PHRASAL | {"now", "just"}
 
 
 def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
@@ -56,7 +64,7 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
     phrase = (it.verb, *it.rest)
     if it.verb.lower() in ("all", "only") and it.rest:
         phrase = it.rest
-    if it.is_negated or not (it.auxiliaries & (BE | HAVE) or it.verb == "became"):
+    if it.is_negated or not (it.auxiliaries & _BE_OR_HAVE or it.verb == "became"):
         return
     if it.verb.lower() in ("become", "became"):
         phrase = it.rest
@@ -72,7 +80,7 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
 def _is_for_me(it: Predicate) -> bool:
     """Whether somebody says what they take: "it's curling for me", not "it's like bliss for me"."""
     taken = it.rest[-2:] == ("for", "me") and len(it.rest) <= len(["a", "b", "c", "for", "me"])
-    return taken and it.verb.lower() not in DETERMINERS | {"like", "been", "all", "enough"}
+    return taken and it.verb.lower() not in _NOT_TAKEN
 
 
 def _is_post(after: Sequence[str]) -> bool:
@@ -84,23 +92,27 @@ def topic_of(clause: Clause) -> str | None:
     """What a later "it" stands for: the thing of the speaker's that a clause is about."""
     name = clause.subject
     if name.lower().startswith(("my ", "our ")) and name.split()[-1].lower() not in KIN:
-        if not {word.lower() for word in clause.words} & (CHANGED | {"used", "was", "were", "not"}):
+        if not {word.lower() for word in clause.words} & _CHANGING:
             return None
         return _bare(name.partition(" ")[2])
-    match = re.search(
-        r"\b(?:changed|changing|update|updated|switched|reset|note) (?:my|our|the|your) "
-        r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)",
-        clause.whole,
-    )
-    match = match or _MISTAKEN.search(clause.whole)
+    if not has_any(clause.whole, _OF_CHANGES):
+        return None
+    match = _CHANGED.search(clause.whole) or _MISTAKEN.search(clause.whole)
     return match[1] if match else None
 
 
+_CHANGED = re.compile(
+    r"\b(?:changed|changing|update|updated|switched|reset|note) (?:my|our|the|your) "
+    r"([\w'-]+(?: [\w'-]+)??)(?= (?:after|to|from|in|on|when|last|recently|again)\b| ?[,:;]|$)"
+)
 _MISTAKEN = re.compile(
     r"\b(?:got|get|have|had|spelt|spelled|misspelt|misspelled|wrote|put|called) (?:my|our) "
     r"([\w'-]+(?: [\w'-]+)??) (?:wrong|down|incorrectly|as)\b"
 )
 """What a hearer has wrong, and "it" then puts right: "you've got my birthday wrong"."""
+
+_OF_CHANGES = ("chang", "updat", "switch", "reset", "note", "wrong", " down", "incorrect", " as")
+"""One of these stands in each match of the two expressions."""
 
 
 def _bare(noun: str) -> str:
@@ -112,7 +124,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
     words = [word.lower() for word in clause.words]
     for place, word in enumerate(words[:-3]):
         if (
-            word in CHANGED | {"put"}
+            word in _PUT
             and not set(words) & MODAL
             and (
                 words[place + 1] in ("my", "our") or words[place + 1 : place + 3] == ["the", "rent"]
@@ -121,11 +133,7 @@ def of_others(clause: Clause) -> Iterator[Assertion]:
             yield from switched(Predicate(word, clause.words[place + 1 :]))
             return
     for place, word in enumerate(words[:-2]):
-        if (
-            words[place + 1] != "me"
-            or word not in NAMED_ME
-            or set(words[:place]) & (MODAL | {"not", "never"})
-        ):
+        if words[place + 1] != "me" or word not in NAMED_ME or set(words[:place]) & _NOT_SO:
             continue
         after = clause.words[place + 2 :]
         while after and after[0].lower() in (
@@ -248,7 +256,7 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
 def _is_value(noun: str, value: str) -> bool:
     """Whether "my noun is value" gives a value, rather than saying how it is."""
     words, kinds = value.split(), noun.lower().split()
-    if words[0].lower() in NO_VALUES - {"the"} and not words[0].istitle():
+    if words[0].lower() in _NO_VALUES and not words[0].istitle():
         return False
     if words[0][:1].isupper() or any(map(str.isdigit, value)):
         return len(words) == 1 or is_telling(words)
@@ -264,7 +272,7 @@ def _does(noun: str, it: Predicate) -> Iterator[Assertion]:
     """ "My walking group meets on Fridays now"."""
     words = list(it.rest)
     verb = it.verb.lower()
-    while words and words[0].lower() in PHRASAL | {"now", "just"}:
+    while words and words[0].lower() in _BESIDE_VERB:
         words.pop(0)
     value = noun_phrase(words)
     if value and len(it.rest) > len(words):

@@ -47,6 +47,7 @@ OTHERS: Final = word_set(
     "its their"
 )
 DETERMINERS: Final = word_set("a an my our his her their your some this that these those")
+ARTICLES: Final = DETERMINERS | {"the"}
 LINKS: Final = word_set(
     "and but so because since while whereas though although which who whom where when if unless "
     "until before after than as for or yet that whose plus once"
@@ -220,6 +221,7 @@ PARTNERS: Final = word_set(
 )
 """People close to the speaker, of whom as much is told as of kin."""
 
+RELATIVES: Final = KIN | PARTNERS
 JOINING: Final = word_set(
     "of and above below under near beside with called named like as or at in on"
 )

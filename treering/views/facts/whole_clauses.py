@@ -8,7 +8,7 @@ Then what follows the verb is what holds now, however long it is. What was befor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from treering.views.facts.assertion import Assertion
@@ -220,16 +220,19 @@ _MOMENTARY: Final = (
 )
 _NO_THINGS: Final = THOUGHTS | WORKED | SEVERAL | RIDES
 _PERSONS: Final = KIN | PARTNERS | PETS
+_NO_THINGS_OR_PERSONS: Final = _NO_THINGS | _PERSONS
+_MOMENTS: Final = HAPPENING | THOUGHTS
+_ENDS: Final = TRAILING | DANGLING
 _UP: Final = {"gave": "up", "given": "up", "took": "up", "taken": "up", "picked": "up"}
 
 
-def whole_clauses(sentence: str) -> Iterator[Assertion]:
+def whole_clauses(sentence: str, spoken: Collection[str]) -> Iterator[Assertion]:
     """What a plain sentence tells of changes to its speaker and what is theirs, clause by clause.
 
     The value of an assertion begins with the verb, "moved to a little house in Évora"; of "my X is
-    now Y" it is Y.
+    now Y" it is Y. ``spoken`` are the words of the sentence.
     """
-    if _SIGNS.isdisjoint(_words(sentence)):
+    if _SIGNS.isdisjoint(spoken) or _SIGNS.isdisjoint(_words(sentence)):
         return
     if sentence.count(", ") > 1:
         sentence = _BETWEEN.sub(r"\g<who> ", sentence)
@@ -292,7 +295,7 @@ def _of_clause(text: str, change: re.Match[str] | None, *, has_parted: bool) -> 
         yield Assertion(f"my {into['noun']}", "", f"is {_tidy(into['value'])}", "holds")
     elif home := _AT_HOME.fullmatch(text):
         place = _tidy(home["value"] or home["later"] or home["there"])
-        if _HOME.search(place) and _is_thing(home["noun"], _NO_THINGS | _PERSONS):
+        if _HOME.search(place) and _is_thing(home["noun"], _NO_THINGS_OR_PERSONS):
             yield Assertion(f"my {home['noun']}", "", f"is {place}", "holds")
     elif done := _FOR_ME.fullmatch(text):
         value = _into(done["verb"], done["rest"])
@@ -333,7 +336,7 @@ def _into(verb: str, rest: str) -> str:
     if towards is None or not (_THING.match(rest) or _is_swap(verb, rest)):
         return ""
     new = _tidy(_AIM.sub("", towards["new"]))
-    is_moment = _passes(new) or rest.split()[1].lower() in HAPPENING | THOUGHTS
+    is_moment = _passes(new) or rest.split()[1].lower() in _MOMENTS
     return "" if is_moment or not new else f"{verb} {_tidy(rest[: towards.start('new')] + new)}"
 
 
@@ -400,6 +403,6 @@ def _is_value(value: str) -> bool:
 def _tidy(phrase: str) -> str:
     """A phrase without what follows it, and without words at its end that only say "now"."""
     words = _VALUE_END.sub("", _BESIDE.split(phrase)[0]).strip(" .!,").split()
-    while words and (words[-1].lower() in TRAILING | DANGLING or words[-1].lower() == "now"):
+    while words and (words[-1].lower() in _ENDS or words[-1].lower() == "now"):
         words.pop()
     return " ".join(words)
