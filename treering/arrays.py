@@ -53,6 +53,18 @@ def union(*parts: Codes) -> Codes:
     return every[is_first]
 
 
+def are_among(values: NDArray[np.integer[Any]], members: Codes) -> NDArray[np.bool_]:
+    """Which of some values are among others, which ascend.
+
+    ``np.isin`` takes several times as long for a few thousand, and its first call in a process
+    imports masked arrays, which takes longer than a search.
+    """
+    if not len(members):
+        return np.zeros(len(values), dtype=np.bool_)
+    among: NDArray[np.bool_] = members.take(members.searchsorted(values), mode="clip") == values
+    return among
+
+
 LARGE_PAGE = 2 << 20
 
 

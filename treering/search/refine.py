@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from treering.arrays import Codes, Floats, union
+from treering.arrays import Codes, Floats, are_among, union
 from treering.embed.quantised import LARGEST
 from treering.search.own import ScaledScores
 from treering.search.related import LEAST_SHARE
@@ -66,7 +66,7 @@ class Refinement:
         near = reached(self.related, rows, LEAST_SHARE)
         near = near[self.snapshot.embedded[near]]
         own = np.zeros(len(near), dtype=np.float32)
-        is_new = np.isin(near, self.refined.get(query, []), invert=True)
+        is_new = ~are_among(near, self.refined.get(query, near[:0]))
         if not is_new.any():
             return
         new = near[is_new]
