@@ -9,17 +9,17 @@ import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.journal import blocks, damage, vector_blocks, work
+from treering.journal.blocks import FragmentBlock, Postings, Rows
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
 from treering.journal.space import (
     EmbeddingModel,
     SpaceReader,
-    SpaceState,
     SpaceWriter,
     all_models,
 )
+from treering.journal.vector_blocks import VectorBlock
 from treering.records import Entry
-from treering.search.names import Names
 from treering.search.terms import Terms
 from treering.search.vectors import Block
 from treering.split import Span
@@ -149,41 +149,47 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
     return existing
 
 
-def segments(reader: Reader, space: int, after: int, names: Names) -> Iterator[Segment]:
-    """The fragments with an id above ``after``. New speakers and sessions are added to ``names``.
+def speaker_of(reader: Reader, entry: int) -> str:
+    """The name of the speaker of an entry. Raises JournalCorrupt."""
+    row = reader.row(
+        "SELECT b.speaker FROM entry e JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.seq = ?",
+        (reader.space, entry),
+    )
+    return damage.checked(str, row[0] if row else None)
 
-    Raises JournalCorrupt.
+
+def stored_rows(reader: Reader, block: FragmentBlock, after: int) -> tuple[int, Rows, Postings]:
+    """What a block holds of the fragments with an id above ``after``: their first slot, their rows
+    and their postings. Raises JournalCorrupt.
     """
-    for block in blocks.after(reader, space, after):
-        first, rows = blocks.new_rows(reader, block, after)
-        postings = blocks.postings_of(reader, block, first, rows)
-        # What is too large for a column raises too, where numpy would only warn.
-        with damage.decoding("the search index"), np.errstate(invalid="raise"):
-            if not first and np.count_nonzero(rows["fragment"]) != block.living:
-                raise ValueError("fragments are missing")
-            segment = segment_of(reader, first, rows, postings, block.is_sorted, names)
-        if len(segment):
-            yield segment
+    first, rows = blocks.new_rows(reader, block, after)
+    return first, rows, blocks.postings_of(reader, block, first, rows)
 
 
-def vectors_since(
-    reader: Reader, state: SpaceState, after: int, *, exact: bool
-) -> Iterator[EmbeddedRows]:
-    """What the space's model has embedded since the mark ``after``, as floats if ``exact``.
+def segment_in(block: FragmentBlock, first: int, rows: Rows, postings: Postings) -> Segment:
+    """The fragments that ``stored_rows`` has read, from a slot on. Raises JournalCorrupt."""
+    # What is too large for a column raises too, where numpy would only warn.
+    with damage.decoding("the search index"), np.errstate(invalid="raise"):
+        if not first and np.count_nonzero(rows["fragment"]) != block.living:
+            raise ValueError("fragments are missing")
+        return segment_of(first, rows, postings, block.is_sorted)
 
-    Raises JournalCorrupt.
+
+def embedded_rows(
+    reader: Reader, model: EmbeddingModel, block: VectorBlock, after: int, *, exact: bool
+) -> EmbeddedRows | None:
+    """What a block has of a model's vectors since the mark ``after``, as floats if ``exact``; None
+    if that is nothing. Raises JournalCorrupt.
     """
-    if state.model is None:
-        return
-    for block in vector_blocks.after(reader, state.id, state.model, after):
-        vectors = vector_blocks.read(reader, block, after)
-        if not len(vectors.number):
-            continue
-        number = np.where(vectors.scale != 0, vectors.number, 0)
-        held = Block(vectors.codes, vectors.scale)
-        if exact:
-            held = Block(numbered(reader, state.model, number), None)
-        yield EmbeddedRows(int(vectors.number.max()), vectors.fragment, number, held)
+    vectors = vector_blocks.read(reader, block, after)
+    if not len(vectors.number):
+        return None
+    number = np.where(vectors.scale != 0, vectors.number, 0)
+    held = Block(vectors.codes, vectors.scale)
+    if exact:
+        held = Block(numbered(reader, model, number), None)
+    return EmbeddedRows(int(vectors.number.max()), vectors.fragment, number, held)
 
 
 def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
