@@ -12,7 +12,7 @@ from treering.arrays import Codes, Floats, are_among, union
 from treering.embed.quantised import LARGEST
 from treering.search.own import ScaledScores
 from treering.search.related import LEAST_SHARE
-from treering.search.relations.contract import LocalOperator, Operator
+from treering.search.relations.contract import Operator, is_local
 from treering.search.snapshot import Snapshot
 
 MARGIN = 3.0
@@ -81,7 +81,7 @@ def reached(related: Sequence[WeightedScores], rows: Codes, least: float) -> Cod
     """Some rows and those whose scores they change by a share of ``least``, ascending."""
     near = rows
     for part in related:
-        if isinstance(part.operator, LocalOperator):
+        if is_local(part.operator):
             near = union(near, part.operator.near(rows, least))
     return near
 
@@ -100,7 +100,7 @@ def pass_on(
     """
     change = own.copy()
     for part in related:
-        if isinstance(part.operator, LocalOperator):
+        if is_local(part.operator):
             passed = part.operator.among(near, own) * part.weight(near)
             part.values[near, query] += passed
             change += passed

@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes
+from treering.arrays import Codes, union
 from treering.parallel import do_all
 from treering.records import KINDS
 from treering.search.reading import Flags, Ints, ReadingOrder
@@ -204,7 +204,7 @@ class Reading:
         self._sources, counts = self._with_sources(source)
         self._firsts = np.append(0, np.cumsum(counts))
         places += np.arange(len(new))
-        for code in np.unique(source).tolist():
+        for code in union(source).tolist():
             self._number(code, int(places[np.searchsorted(source, code)]), seen=size)
         return self._relinked(np.concatenate([places, places + 1]), inserter.unsettled)
 
@@ -246,7 +246,7 @@ class Reading:
             first, stop = self.bounds(source)
             self.session.set(self._rows.values[first:stop], self._cut(slice(first, stop)))
             changed.append(np.arange(first, stop + 1))
-        every = np.unique(np.concatenate(changed))
+        every = union(*changed)
         every = every[every < len(self._rows)]
         if len(every):
             follows, continues = self._links(every)
@@ -281,14 +281,14 @@ class Reading:
         do_all([partial(column.remove, rows) for column, rows in pairs], len(source))
         if not self._is_plain:
             _renumber(self._rows.values, gone)
-        return _Removal(places, np.unique(source).tolist(), unsettled)
+        return _Removal(places, union(source).tolist(), unsettled)
 
     def removed(self, removal: _Removal) -> Codes:
         """Once the columns have lost the rows as well: rank the rest.
 
         Returns rows that stand beside a place where something changed.
         """
-        places = np.unique(removal.places - np.arange(len(removal.places)))
+        places = union(removal.places - np.arange(len(removal.places)))
         for source in removal.sources:
             first, stop = self.bounds(source)
             after = places[(places >= first) & (places < stop)]
@@ -299,7 +299,7 @@ class Reading:
             return places[:0]
         beside = np.minimum(places, len(self._rows) - 1)
         changed = [beside, *(np.arange(*self.bounds(source)) for source in removal.unsettled)]
-        rows: Codes = self._rows.values[np.unique(np.concatenate(changed))].astype(np.int64)
+        rows: Codes = self._rows.values[union(*changed)].astype(np.int64)
         return rows
 
     def places_of(self, rows: Codes) -> Codes:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes, Floats, are_among, union
 from treering.journal import blocks, damage, vector_blocks
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
 from treering.parallel import do_all, for_each
@@ -154,13 +154,13 @@ class Table:
         self._read(reader, state)
         added = len(self._fragment) - size
         places = self._reading.add() if added else np.zeros(0, dtype=np.int64)
-        places = np.union1d(places, self._reading.places_of(behind))
+        places = union(places, self._reading.places_of(behind))
         self._snapshot = self._frozen(state, RowChange(before.version, gone, added, places))
 
     def _drop(self, reader: SpaceReader, state: SpaceState) -> tuple[Codes, Codes]:
         """Take out what was erased: its rows, and rows of the rest that stood beside it."""
         self._last_gone, erased = store.gone_since(reader, state.id, self._last_gone)
-        gone = self._rows_of(np.unique(np.array(erased, dtype=np.int64)))
+        gone = self._rows_of(union(np.array(erased, dtype=np.int64)))
         if not len(gone):
             return gone, gone
         removal = self._reading.remove(gone)
@@ -173,10 +173,8 @@ class Table:
 
     def _rows_of(self, fragments: Codes) -> Codes:
         """The rows of those fragments, given ascending, that are here."""
-        rows = np.searchsorted(self._fragment.values, fragments)
-        rows = rows[rows < len(self._fragment)]
-        is_here = np.isin(self._fragment.values[rows], fragments)
-        return np.unique(rows[is_here])
+        here = fragments[are_among(fragments, self._fragment.values)]
+        return np.searchsorted(self._fragment.values, here)
 
     def _read(self, reader: SpaceReader, state: SpaceState) -> None:
         """Take in the fragments and vectors that are new in the database."""
