@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -30,6 +31,9 @@ Places = dict[int, tuple[int, int]]
 
 UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
+
+DENSE = 2
+"""Numbers are dense where they reach over at most so many times as many."""
 
 LONGEST = 1.01
 """No component of a unit vector is larger, even after rounding."""
@@ -201,13 +205,15 @@ def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
     data: dict[int, bytes] = {}
     for start in range(0, len(wanted), PAGE):
         chunk = wanted[start : start + PAGE]
-        marks = ", ".join("?" * len(chunk))
+        first, last = min(chunk), max(chunk)
+        is_dense = last - first < DENSE * len(chunk)  # to look each up takes longer than to go on
+        numbered = "BETWEEN ? AND ?" if is_dense else f"IN ({', '.join('?' * len(chunk))})"
         rows = reader.rows(
             f"SELECT id, data FROM vector_data WHERE {reader.dialect.in_heap_of_space}"
-            f" AND id IN ({marks})",
-            (reader.space, *chunk),
+            f" AND id {numbered}",
+            (reader.space, first, last) if is_dense else (reader.space, *chunk),
         )
-        data.update((row[0], row[1]) for row in rows)
+        data.update(cast("Iterator[tuple[int, bytes]]", rows))
     vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
     with damage.decoding("a stored vector"):
         stored = to_vectors([data[number] for number in wanted], model.dimension)
