@@ -148,14 +148,17 @@ class Table:
 
     def _update(self, reader: SpaceReader, state: SpaceState) -> None:
         assert self._snapshot is not None  # made by loading
-        before = self._snapshot
+        before = self._snapshot.version
+        # If no search has it, columns that are copied go one by one, and each leaves its memory to
+        # the next: else there would be two of all of them.
+        self._snapshot = None
         gone, behind = self._drop(reader, state)
         size = len(self._fragment)
         self._read(reader, state)
         added = len(self._fragment) - size
         places = self._reading.add() if added else np.zeros(0, dtype=np.int64)
         places = union(places, self._reading.places_of(behind))
-        self._snapshot = self._frozen(state, RowChange(before.version, gone, added, places))
+        self._snapshot = self._frozen(state, RowChange(before, gone, added, places))
 
     def _drop(self, reader: SpaceReader, state: SpaceState) -> tuple[Codes, Codes]:
         """Take out what was erased: its rows, and rows of the rest that stood beside it."""
