@@ -275,9 +275,15 @@ class Table:
 
     def _rows_embedded(self, fragments: Codes) -> Codes:
         """The rows of fragments, all of which are here. Raises JournalCorrupt."""
+        values = self._fragment.values
+        if len(fragments):
+            # Those of a block mostly follow each other: then one is looked up.
+            first = int(values.searchsorted(fragments[0]))
+            if np.array_equal(values[first : first + len(fragments)], fragments):
+                return np.arange(first, first + len(fragments))
         with damage.decoding("the search index"):
-            places = np.searchsorted(self._fragment.values, fragments)
-            if (self._fragment.values[places] != fragments).any():
+            places = np.searchsorted(values, fragments)
+            if (values[places] != fragments).any():
                 raise ValueError("a vector of no fragment")
         return places
 
