@@ -20,8 +20,9 @@ from treering import Memory
 from treering.errors import FilterError
 from treering.journal import entries
 from treering.records import Filter
+from treering.search import metadata
 from treering.search.filters import RowFilter, allowed_rows
-from treering.search.metadata import LEAST_READ, MAX_KEYS
+from treering.search.metadata import MAX_KEYS
 from treering.search.searcher import Searcher
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
@@ -119,12 +120,21 @@ def test_filters_find_what_the_database_finds_before_and_after_changes(
 def test_looking_at_the_best_rows_first_finds_the_best_of_all(
     entries_: list[dict[str, Any]], asked: list[Filter], k: int
 ) -> None:
-    with a_memory() as memory:
+    with a_memory() as memory, values_in_parts(share=1):
         for number, fields in enumerate(entries_):
             add(memory, number, fields)
         for condition in asked:
             if not (condition.since and condition.until and condition.since >= condition.until):
                 assert_best(memory, condition, k)
+
+
+@contextmanager
+def values_in_parts(share: int) -> Iterator[None]:
+    """Values of metadata are read in parts, as of a large space: one row in 2 to so many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata, "READ_AT_ONCE", 0)
+        patch.setattr(metadata, "SHARE_READ", share)
+        yield
 
 
 def assert_best(memory: Memory, condition: Filter, k: int) -> None:
@@ -142,24 +152,24 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
 
 
 def test_values_of_a_large_space_are_read_in_parts_and_found_all_the_same() -> None:
-    size = 3 * LEAST_READ
+    size = 6_000
     said = [
         {"role": "user", "content": f"turn {n % 97}", "metadata": {"t": n % 40, "n": n}}
         for n in range(size)
     ]
-    with a_memory() as memory:
+    with a_memory() as memory, values_in_parts(share=2):
         memory.add(said)
 
         def read(key: str) -> int:
             snapshot = memory._views.searcher.snapshot()
             assert snapshot is not None
             values = snapshot.metadata._values.get(key)
-            return 0 if values is None else len(values.rows)
+            return 0 if values is None else values.done
 
         for part in range(1, 4):
             hits = memory.search("turn 7", k=3, metadata={"t": 7 * part})
             assert [hit.metadata["t"] for hit in hits] == 3 * [7 * part]
-            assert read("t") == part * LEAST_READ
+            assert read("t") == part * (size // 4 + 1)
         assert_best(memory, Filter(metadata={"t": 3}), 3)
         assert read("n") == 0
         # One among thousands is not looked for among the best.
@@ -173,15 +183,17 @@ def test_a_filter_that_none_of_the_very_best_meets_does_not_read_all_values() ->
     best = [{"role": "user", "content": "seven seven", "metadata": {"t": 0}} for _ in range(400)]
     others = [
         {"role": "user", "content": f"seven {n} of many", "metadata": {"t": n % 40}}
-        for n in range(3 * LEAST_READ)
+        for n in range(6_000)
     ]
-    with a_memory() as memory:
+    with a_memory() as memory, values_in_parts(share=5):
         memory.add([*best, *others])
         hits = memory.search("seven", k=3, metadata={"t": 7})
         assert [hit.metadata["t"] for hit in hits] == [7, 7, 7]
         snapshot = memory._views.searcher.snapshot()
         assert snapshot is not None
-        assert len(snapshot.metadata._values["t"].rows) == LEAST_READ
+        values = snapshot.metadata._values["t"]
+        assert values.done == 6_400 // 32 + 1
+        assert np.count_nonzero(values.rows != metadata.UNREAD) < 5_000
 
 
 def test_a_time_too_far_off_for_floats_is_left_to_the_database(open_memory: Open) -> None:

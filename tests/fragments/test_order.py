@@ -102,3 +102,51 @@ def test_a_turn_at_the_end_of_a_chat_leaves_the_sessions_before_it_alone() -> No
     assert sessions[:3] == before
     assert sessions[3] == before[0]
     assert sessions[4] not in before
+
+
+@given(rows)
+def test_made_anew_it_is_what_looking_at_one_row_after_the_other_gives(
+    given_rows: list[dict[str, Any]],
+) -> None:
+    of = PlacedColumns.empty()
+    extend(of, given_rows)
+    reading = Reading(of)
+    reading.rebuild()
+    order = reading.order()
+    key = ("source", "position", "start")
+    expected = sorted(range(len(given_rows)), key=lambda at: [given_rows[at][k] for k in key])
+    assert order.rows.tolist() == expected
+    sessions: list[object] = []
+    ranks: dict[int, int] = {}
+    for place, at in enumerate(expected):
+        row = given_rows[at]
+        rank = ranks[row["source"]] = ranks.get(row["source"], -1) + 1
+        assert reading.rank.values[at] == rank
+        assert order.follows[place] == (rank > 0)
+        sessions.append(naive_session([given_rows[each] for each in expected], place))
+        same = rank > 0 and sessions[place] == sessions[place - 1]
+        assert order.continues[place] == same
+    by_place = reading.session.values[expected]
+    named = [sessions.index(session) if session else -1 for session in sessions]
+    assert groups(by_place) == groups(np.array(named, dtype=np.int64))
+
+
+def naive_session(ordered: list[dict[str, Any]], place: int) -> object:
+    """What names the session of a row: its name, or the place where its stretch begins."""
+    row = ordered[place]
+    if row["named"] != MISSING:
+        return "named", row["named"]
+    source = [at for at, each in enumerate(ordered) if each["source"] == row["source"]]
+    timed = [at for at in source if not np.isnan(ordered[at]["at"])]
+    if row["kind"] != CHAT or not timed:
+        return None
+
+    def time(at: int) -> float:
+        before = [each for each in timed if each <= at]
+        return float(ordered[before[-1] if before else timed[0]]["at"])
+
+    begin = source[0]
+    for at in source[1 : source.index(place) + 1]:
+        if time(at) - time(at - 1) > SESSION_GAP_S:
+            begin = at
+    return "cut", begin

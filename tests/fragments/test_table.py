@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -25,7 +26,7 @@ from hypothesis.stateful import (
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.examples import examples
-from treering import Memory
+from treering import Memory, parallel
 from treering.arrays import Floats
 from treering.embed.quantised import quantised, restored
 from treering.journal import entries
@@ -256,3 +257,26 @@ def test_searching_while_others_add_and_forget_never_fails(open_memory: Open) ->
         finally:
             stop.set()
         assert all(running)
+
+
+@pytest.mark.both_engines
+def test_a_table_that_two_threads_load_is_that_of_one(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    ids: list[str] = []
+    for day in range(12):  # a block holds half as many as there are already
+        said = [
+            {"role": "user", "name": f"speaker {day % 5}", "content": f"{WORDS[n % 9]} {day}"}
+            for n in range(40 + 10 * day)
+        ]
+        ids += memory.add(said, source=f"day {day % 3}", session=f"{day % 4}").ids
+    memory.forget(ids[3])
+    memory.forget(ids[400])
+    alone = [loaded(memory, Table(memory._space, exact_rows=rows)) for rows in (0, 1_000_000)]
+    monkeypatch.setattr(parallel, "WORTHWHILE", 1)
+    for rows, expected in zip((0, 1_000_000), alone, strict=True):
+        together = loaded(memory, Table(memory._space, exact_rows=rows))
+        assert_equal(together, expected)
+        np.testing.assert_array_equal(together.vector_number, expected.vector_number)
+        assert together.speakers == expected.speakers

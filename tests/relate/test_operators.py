@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treering.arrays import Floats
 from treering.errors import InputError
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import MISSING, Items, LocalOperator, Operator, Relation
+from treering.search.relations.contract import MISSING, Items, Operator, Relation, is_local
 from treering.search.relations.decay import FAR, ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
 from treering.search.relations.semantic import Semantic
@@ -153,7 +153,7 @@ def test_what_a_few_items_pass_on_is_theirs_of_the_formula(
     relation: Relation, formula: Formula, items: Items, seed: int
 ) -> None:
     operator = relation.bind(items)
-    assert isinstance(operator, LocalOperator)
+    assert is_local(operator)
     matrix = formula(items)
     few = np.flatnonzero(np.random.default_rng(seed).random(len(items)) < 0.3)
     near = operator.near(few, 0.02)
@@ -173,7 +173,7 @@ def test_items_of_one_time_do_not_all_count_as_near() -> None:
     nothing = np.zeros((size, 0), dtype=np.float32)
     items = Items(codes, np.arange(size), codes, codes, np.zeros(size), nothing)
     operator = Time().bind(items)
-    assert isinstance(operator, LocalOperator)
+    assert is_local(operator)
     middle = size // 2
     near = operator.near(np.array([middle]), 0.02)
     assert near.tolist() == list(range(middle - FAR, middle + FAR + 1))

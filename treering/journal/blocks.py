@@ -341,7 +341,9 @@ def postings_of(reader: Reader, block: FragmentBlock, first: int, rows: Rows) ->
         living = rows["fragment"] > 0
         start = int(rows["offset"][living][0]) if living.any() else block.posted
     postings = read_postings(reader, block, start)
-    wanted = (postings["count"] > 0) & (postings["slot"] >= first)
+    wanted = postings["count"] > 0
+    if first:
+        wanted &= postings["slot"] >= first
     return postings if wanted.all() else postings[wanted]
 
 

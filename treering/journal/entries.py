@@ -7,9 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-import numpy as np
-
-from treering.arrays import Codes
 from treering.errors import EntryCorrupt, FilterError, InputError, UnknownName
 from treering.journal import damage, labels, stored
 from treering.journal.conditions import metadata_clause
@@ -110,25 +107,6 @@ def seqs_of(reader: Reader, space: int, identities: Collection[str]) -> list[int
         (space, json.dumps(sorted(identities))),
     )
     return [int(row[0]) for row in rows]
-
-
-def metadata_values(
-    reader: Reader, space: int, key: str, first: int, last: int
-) -> Iterator[tuple[str, Value, Codes]]:
-    """Kind and value of the entries that have a key in their metadata, and which have each, (n,).
-
-    They are those from one sequence number to another. The database says what a value is, as in a
-    filter, and sorts entries by it: many have one value, mostly.
-    """
-    rows = reader.rows(
-        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.joined('e.seq')}"
-        f" FROM entry e JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
-        " WHERE e.space = ? AND m.key = ? AND e.seq BETWEEN ? AND ? GROUP BY 1, 2",
-        (space, key, first, last),
-    )
-    return (
-        (str(kind), value, np.fromstring(seqs, np.int64, sep=",")) for kind, value, seqs in rows
-    )
 
 
 def digests(reader: Reader, space: int, identities: Collection[str]) -> dict[str, bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TypeVar
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakSet
 
 from treering import forks
 from treering.errors import (
@@ -26,8 +26,8 @@ from treering.journal import first_look, opened, schema, scrub, storage, takeove
 from treering.journal.contract import Reader, Writer
 from treering.journal.failures import no_permission, not_lockable, translated
 from treering.journal.sqlite_connection import connect
+from treering.journal.sqlite_queues import queues_of
 from treering.journal.sqlite_transaction import SqliteTransaction
-from treering.journal.together import SharedWrites
 
 log = logging.getLogger("treering")
 
@@ -60,6 +60,8 @@ class SqliteDatabase:
         self._idle = threading.Condition()  # protects what follows
         self._free: list[sqlite3.Connection] = []
         self._taken: dict[threading.Thread, sqlite3.Connection] = {}
+        self._scrubbing: list[sqlite3.Connection] = []  # one at most
+        self._aside: dict[threading.Thread, sqlite3.Connection] = {}  # while they have that
         self._inside: dict[threading.Thread, int] = {}  # transactions under way
         self._closed = False
         self._why_closed = f"{path} has been closed; open it again"
@@ -143,7 +145,10 @@ class SqliteDatabase:
 
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
-            with self._changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000):
+            with (
+                self._apart(),
+                self._changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000),
+            ):
                 with self.write() as writer:
                     pending = storage.pending_scrubs(writer)
                     scrub.refill(writer, tables)
@@ -216,8 +221,9 @@ class SqliteDatabase:
             is_quiet = self._idle.wait_for(
                 lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S
             )
-            while self._free:
-                self._free.pop().close()
+            for unused in (self._free, self._scrubbing):
+                while unused:
+                    unused.pop().close()
             if is_quiet:
                 self._drop_connections()
                 self._left()
@@ -251,18 +257,20 @@ class SqliteDatabase:
                     if left:
                         self._inside[me] = left
                     else:
-                        self._give_back(me)
+                        self._give_back(me, self._free, MOST_FREE)
                     self._idle.notify_all()
 
-    def _give_back(self, thread: threading.Thread) -> None:
-        """Leave the connection of a thread to whoever needs one next."""
+    def _give_back(
+        self, thread: threading.Thread, unused: list[sqlite3.Connection], most: int
+    ) -> None:
+        """Leave the connection of a thread to whoever needs one next, of so many at most."""
         connection = self._taken.pop(thread, None)
         if connection is None:
             return
-        if self._closed or connection.in_transaction or len(self._free) >= MOST_FREE:
+        if self._closed or connection.in_transaction or len(unused) >= most:
             connection.close()
         else:
-            self._free.append(connection)
+            unused.append(connection)
 
     def _ensure_in_place(self) -> None:
         """Raise JournalError if the path leads to another file than the one that is open."""
@@ -307,9 +315,13 @@ class SqliteDatabase:
 
     def _forgotten_connections(self) -> list[sqlite3.Connection]:
         """All connections, which nobody is given any more."""
-        connections = [*self._free, *self._taken.values()]
-        self._free.clear()
-        self._taken.clear()
+        connections: list[sqlite3.Connection] = []
+        for some in (self._taken, self._aside):
+            connections += some.values()
+            some.clear()
+        for unused in (self._free, self._scrubbing):
+            connections += unused
+            unused.clear()
         return connections
 
     def _renew_in_child(self) -> None:
@@ -342,11 +354,15 @@ class SqliteDatabase:
                 self._taken[me] = self._free.pop()
             if me in self._taken:
                 return self._taken[me]
+        return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        """A new connection for this thread."""
         self._ensure_in_place()
         with translated(self._path):
             connection = connect(self._file)
         with self._idle:
-            self._taken[me] = connection
+            self._taken[threading.current_thread()] = connection
         return connection
 
     def _prepare(self) -> None:
@@ -357,7 +373,7 @@ class SqliteDatabase:
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
-        self._queues = _queues_of(self._inode)
+        self._queues = queues_of(self._inode)
         with self._lockable() as inode:
             opened.ensure_lockable(inode)
         if self._file.stat().st_size > 0:
@@ -431,6 +447,29 @@ class SqliteDatabase:
             time.sleep(scrub.PAUSE_S)
 
     @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Another connection for this thread, for what makes SQLite prepare all statements anew.
+
+        Settings and temporary tables do: a search after it would take half as long again.
+        """
+        me = threading.current_thread()
+        with self._entered():
+            with self._idle:
+                if me in self._taken:
+                    self._aside[me] = self._taken.pop(me)
+                if self._scrubbing:
+                    self._taken[me] = self._scrubbing.pop()
+            try:
+                if me not in self._taken:
+                    self._connect()
+                yield
+            finally:
+                with self._idle:
+                    self._give_back(me, self._scrubbing, 1)
+                    if me in self._aside:
+                        self._taken[me] = self._aside.pop(me)
+
+    @contextmanager
     def _changed(self, **pragmas: str | float) -> Iterator[None]:
         """Other settings of this thread's connection for a while, outside any transaction."""
         with self._entered():
@@ -447,31 +486,6 @@ class SqliteDatabase:
     def _files(self) -> list[Path]:
         names = (self._file, Path(f"{self._file}-wal"))
         return [file for file in names if file.is_file()]
-
-
-class _Queues:
-    """What all databases of one file share in a process: threads queue here, and do not poll it."""
-
-    def __init__(self) -> None:
-        self.scrubs = scrub.ScrubQueue()
-        self.together = SharedWrites()
-        self._begin()
-        forks.renew_in_child(self, _Queues._begin)
-
-    def _begin(self) -> None:
-        self.writing = threading.RLock()
-
-
-_queues: WeakValueDictionary[opened.Inode, _Queues] = WeakValueDictionary()
-_finding = threading.Lock()  # protects _queues
-
-
-def _queues_of(inode: opened.Inode) -> _Queues:
-    with _finding:
-        queues = _queues.get(inode)
-        if queues is None:
-            queues = _queues[inode] = _Queues()
-        return queues
 
 
 _databases: WeakSet[SqliteDatabase] = WeakSet()

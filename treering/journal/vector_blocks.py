@@ -9,7 +9,7 @@ those above.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
@@ -165,14 +165,14 @@ def _write(writer: Writer, block: VectorBlock, slots: Codes, vectors: StoredVect
 # ------------------------------------------------------------------------------------- reading
 
 
-def after(reader: Reader, space: int, model: EmbeddingModel, number: int) -> Iterator[VectorBlock]:
+def after(reader: Reader, space: int, model: EmbeddingModel, number: int) -> list[VectorBlock]:
     """The blocks with vectors of higher numbers than that, in the order of their fragments."""
     rows = reader.rows(
         f"SELECT {_COLUMNS} FROM vector_block WHERE space = ? AND model = ? AND newest > ?"
         " ORDER BY block, slot",
         (space, model.id, number),
     )
-    return (_vector_block(row, model) for row in rows)
+    return [_vector_block(row, model) for row in rows]
 
 
 def read(reader: Reader, block: VectorBlock, number: int = 0) -> StoredVectors:
@@ -382,7 +382,7 @@ def _erase(writer: Writer, block: VectorBlock, slots: Sequence[int]) -> int:
 
 def drop(writer: Writer, space: int, model: EmbeddingModel) -> None:
     """Blank all vectors of a model in a space."""
-    for block in list(after(writer, space, model, -1)):
+    for block in after(writer, space, model, -1):
         drop_block(writer, block)
 
 

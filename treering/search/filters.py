@@ -14,7 +14,7 @@ from treering.arrays import Codes
 from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
-from treering.records import KINDS, Filter
+from treering.records import JSON, KINDS, Filter
 from treering.search.metadata import is_plain
 from treering.search.rank import RankedRows, Ranking, top_rows
 from treering.search.relations.contract import Labels
@@ -53,7 +53,8 @@ class RowFilter:
     mask: Mask | None
     rest: Filter
     asked: Mask | None = None
-    """Which rows the database was asked for, and which of them meet the rest; shape (2, N)."""
+    """Which rows the database was asked for, and which of them meet the rest but for plain values
+    of metadata; shape (2, N)."""
 
     @classmethod
     def of(
@@ -133,12 +134,20 @@ class RowFilter:
 
     def _met(self, rows: Codes) -> Codes:
         """Those of some rows whose entries the database says meet the rest of the filter."""
+        snapshot, space = self.snapshot, self.snapshot.state.id
+        metadata, others = _plain(self.rest)
+        for key, value in metadata.items():
+            rows = rows[
+                snapshot.metadata.some_meeting(self.reader, space, snapshot.entry, key, value, rows)
+            ]
+        if others == Filter():
+            return rows
         if self.asked is None:
-            self.asked = np.zeros((2, len(self.snapshot)), dtype=np.bool_)
+            self.asked = np.zeros((2, len(snapshot)), dtype=np.bool_)
         is_asked, meets = self.asked
         new = rows[~is_asked[rows]]  # a search may ask for the best several times
-        entry, space = self.snapshot.entry[new], self.snapshot.state.id
-        met = list(entries.matching(self.reader, space, self.rest, np.unique(entry).tolist()))
+        entry = snapshot.entry[new]
+        met = list(entries.matching(self.reader, space, others, sorted(set(entry.tolist()))))
         is_asked[new] = True
         meets[new] = np.isin(entry, met)
         here: Codes = rows[meets[rows]]
@@ -216,14 +225,22 @@ def _by_metadata(
 ) -> tuple[Filter, list[Mask]]:
     """Masks by the keys whose values are at hand, or by all, and the other conditions."""
     space, entry, metadata = snapshot.state.id, snapshot.entry, snapshot.metadata
-    plain = {
+    plain, _ = _plain(condition)
+    held = {
         key: value
-        for key, value in condition.metadata.items()
-        if is_plain(value) and (whole or metadata.is_read(reader, space, entry, key))
+        for key, value in plain.items()
+        if whole or metadata.is_read(reader, space, entry, key)
     }
-    rest = {key: value for key, value in condition.metadata.items() if key not in plain}
-    masks = [metadata.meeting(reader, space, entry, key, value) for key, value in plain.items()]
+    rest = {key: value for key, value in condition.metadata.items() if key not in held}
+    masks = [metadata.meeting(reader, space, entry, key, value) for key, value in held.items()]
     return replace(condition, metadata=rest), masks
+
+
+def _plain(condition: Filter) -> tuple[dict[str, JSON], Filter]:
+    """The metadata of a filter whose values are plain, and all else that it says."""
+    plain = {key: value for key, value in condition.metadata.items() if is_plain(value)}
+    rest = {key: value for key, value in condition.metadata.items() if key not in plain}
+    return plain, replace(condition, metadata=rest)
 
 
 def _among(column: Labels, codes: list[int]) -> Mask:

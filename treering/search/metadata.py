@@ -5,29 +5,38 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, without
-from treering.journal import entries
+from treering.arrays import Codes, are_among, without
+from treering.journal import key_values
 from treering.journal.contract import Reader, Value
+from treering.journal.key_values import KeyValues
 from treering.records import JSON
 from treering.search.reading import Ints
 
 NONE: Final = -1
+UNREAD: Final = -2
 
 MAX_KEYS: Final = 16
 """Keys whose values are kept, those asked for last: each takes four bytes a row, and whoever
 searches chooses the keys."""
 
-LEAST_READ: Final = 2_048
-"""Rows whose values are read at once without anybody noticing."""
+READ_AT_ONCE = 1 << 17
+"""Rows of a space up to which all values are read at once: to read them one after the other takes
+no longer than to look for those of the best few thousand."""
 
-SHARE_READ: Final = 5
-"""Of a larger space one row in 2⁵ is read at once: that takes about as long as a search."""
+SHARE_READ = 5
+"""Of a larger space one row in 2⁵ is read at once: that takes less than a search."""
+
+DENSE: Final = 4
+"""Entries are dense where their numbers reach over at most so many times as many."""
+
+ALIKE: Final = 4
+"""Entries are alike where at most one in so many has metadata of its own."""
 
 Literal = tuple[str, Value]
 """What makes two values equal: their kind, and how SQLite gives them."""
@@ -37,12 +46,67 @@ _NAMED: Final = frozenset({"true", "false", "null"})
 """Kinds that have one value each; SQLite gives numbers for two of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Values:
-    """The value of one key by row: a place in ``codes``, NONE where the key is not there."""
+    """The value of one key by row: a place in ``codes``, NONE where the key is not there, UNREAD
+    where that is not known. All rows before ``done`` are known, and some of the others.
+    """
 
-    codes: dict[Literal, int]
-    rows: Ints
+    codes: dict[Literal, int] = field(default_factory=dict)
+    rows: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    done: int = 0
+    alike: bool = True
+
+    def extend(self, size: int) -> None:
+        """Have so many rows at least."""
+        if size > len(self.rows):
+            more = np.full(size - len(self.rows), UNREAD, dtype=np.int32)
+            self.rows = np.concatenate([self.rows, more])
+
+    def read_to(self, reader: Reader, space: int, entry: Codes, key: str, stop: int) -> None:
+        """Read the values of the rows up to ``stop``, whose entries are given."""
+        rows = entry[self.done : stop]
+        if not len(rows):
+            return
+        self.extend(stop)
+        # Rows stand about as their entries came: a stretch of these is read faster than a list.
+        first, last = int(rows.min()), int(rows.max())
+        found = key_values.between(reader, space, key, first, last, alike=self.alike)
+        self.alike = ALIKE * found.texts <= len(rows)
+        self.rows[self.done : stop] = self._by_row(found, rows)
+        self.done = stop
+
+    def read_some(self, reader: Reader, space: int, entry: Codes, key: str, which: Codes) -> None:
+        """Read the values of some rows that are not known yet."""
+        self.extend(len(entry))
+        new = which[self.rows[which] == UNREAD]
+        if len(new):
+            of_new = entry[new]
+            found = key_values.of_entries(reader, space, key, sorted(set(of_new.tolist())))
+            self.rows[new] = self._by_row(found, of_new)
+
+    def _by_row(self, found: KeyValues, entry: Codes) -> Ints:
+        """The codes of what was found, for the entries of some rows."""
+        literals = [
+            (_NUMBERS.get(kind, kind), None if kind in _NAMED else value)
+            for kind, value in found.values
+        ]
+        codes = np.array(
+            [self.codes.setdefault(literal, len(self.codes)) for literal in literals],
+            dtype=np.int32,
+        )
+        if not len(found.holders):
+            return np.full(len(entry), NONE, dtype=np.int32)
+        first, last = int(entry.min()), int(entry.max())
+        if last - first < DENSE * len(entry):  # a place for each, and nothing to be sorted
+            of_entry = np.full(last - first + 1, NONE, dtype=np.int32)
+            of_entry[found.holders - first] = codes[found.places]
+            return of_entry[entry - first]
+        order = np.argsort(found.holders)
+        holders, held = found.holders[order], codes[found.places[order]]
+        places = holders.searchsorted(entry)
+        there = are_among(entry, holders)
+        return np.where(there, held.take(places, mode="clip"), np.int32(NONE))
 
 
 class Metadata:
@@ -60,20 +124,33 @@ class Metadata:
         result = Metadata()
         with self._lock:
             for key, values in self._values.items():
-                rows = without(values.rows, gone[gone < len(values.rows)])
-                result._values[key] = _Values(values.codes, rows)
+                result._values[key] = replace(
+                    values,
+                    codes=dict(values.codes),
+                    rows=without(values.rows, gone[gone < len(values.rows)]),
+                    done=values.done - int(np.searchsorted(gone, values.done)),
+                )
         return result
 
     def meeting(
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
     ) -> NDArray[np.bool_]:
         """Which rows, whose entries are given, have a value under a key; see ``is_plain``."""
-        values = self._read_to(reader, space, entry, key, len(entry))
-        code = values.codes.get(_literal(value), NONE)
-        if code == NONE:
-            return np.zeros(len(entry), dtype=np.bool_)
-        meeting: NDArray[np.bool_] = values.rows[: len(entry)] == code
-        return meeting
+        with self._lock:
+            values = self._of(key)
+            values.read_to(reader, space, entry, key, len(entry))
+            code = values.codes.get(_literal(value), UNREAD)
+            return np.asarray(values.rows[: len(entry)] == code)
+
+    def some_meeting(
+        self, reader: Reader, space: int, entry: Codes, key: str, value: JSON, rows: Codes
+    ) -> NDArray[np.bool_]:
+        """Which of some rows have a value under a key; ``entry`` has those of all rows."""
+        with self._lock:
+            values = self._of(key)
+            values.read_some(reader, space, entry, key, rows)
+            code = values.codes.get(_literal(value), UNREAD)
+            return np.asarray(values.rows[rows] == code)
 
     def is_read(self, reader: Reader, space: int, entry: Codes, key: str) -> bool:
         """Whether the values of a key are at hand; if they are not, some more of them are read.
@@ -82,22 +159,18 @@ class Metadata:
         part, until all are there.
         """
         with self._lock:
-            values = self._values.get(key)
-        done = 0 if values is None else len(values.rows)
-        stop = done + max(LEAST_READ, len(entry) >> SHARE_READ)
-        self._read_to(reader, space, entry, key, min(stop, len(entry)))
-        return stop >= len(entry)
+            values = self._of(key)
+            size = len(entry)
+            part = size if size <= READ_AT_ONCE else (size >> SHARE_READ) + 1
+            values.read_to(reader, space, entry, key, min(values.done + part, size))
+            return values.done >= size
 
-    def _read_to(self, reader: Reader, space: int, entry: Codes, key: str, stop: int) -> _Values:
-        """The values of a key, at least of the rows up to ``stop``."""
-        with self._lock:
-            values = self._values.get(key)
-            if values is None or len(values.rows) < stop:
-                values = self._values[key] = _read(reader, space, entry, key, values, stop)
-            self._values.move_to_end(key)
-            if len(self._values) > MAX_KEYS:
-                self._values.popitem(last=False)
-            return values
+    def _of(self, key: str) -> _Values:
+        values = self._values.setdefault(key, _Values())
+        self._values.move_to_end(key)
+        if len(self._values) > MAX_KEYS:
+            self._values.popitem(last=False)
+        return values
 
 
 def is_plain(value: JSON) -> bool:
@@ -109,29 +182,3 @@ def _literal(value: JSON) -> Literal:
     if isinstance(value, bool) or value is None:
         return json.dumps(value), None
     return ("text", value) if isinstance(value, str) else ("number", value)  # type: ignore[return-value]
-
-
-def _read(
-    reader: Reader, space: int, entry: Codes, key: str, before: _Values | None, stop: int
-) -> _Values:
-    """The values of a key up to row ``stop``; those that are there already are not read again."""
-    codes = {} if before is None else dict(before.codes)
-    first = 0 if before is None else len(before.rows)
-    rows = entry[first:stop]
-    holders = [np.zeros(0, dtype=np.int64)]
-    held = [np.zeros(0, dtype=np.int32)]
-    # Rows stand about as their entries came: a stretch of these is read faster than a list.
-    between = (int(rows.min()), int(rows.max())) if len(rows) else (0, 0)
-    for kind, value, seqs in entries.metadata_values(reader, space, key, *between):
-        literal = _NUMBERS.get(kind, kind), None if kind in _NAMED else value
-        holders.append(seqs)
-        held.append(np.full(len(seqs), codes.setdefault(literal, len(codes)), dtype=np.int32))
-    more = np.full(stop - first, NONE, dtype=np.int32)
-    every = np.concatenate(holders)
-    if len(every):
-        order = np.argsort(every)
-        every, code = every[order], np.concatenate(held)[order]
-        places = np.minimum(np.searchsorted(every, rows), len(every) - 1)
-        there = every[places] == rows
-        more[there] = code[places[there]]
-    return _Values(codes, more if before is None else np.concatenate([before.rows, more]))

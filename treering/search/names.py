@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, Final
+
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.arrays import Codes
 from treering.journal.blocks import name_code
 from treering.search.relations.contract import MISSING
+
+FEW: Final = 8
+"""Speakers that are looked for one after the other, which takes less than sorting."""
 
 
 class Names:
@@ -18,46 +27,64 @@ class Names:
     def __init__(self) -> None:
         self.speakers: dict[str, int] = {}
         self._speakers: dict[int, int] = {0: MISSING}
-        self._sessions: dict[int, dict[int, int]] = {}
-        self._count = 0
+        self._lock = threading.Lock()  # searches ask for sessions while others come
+        self._sessions: dict[tuple[int, int], int] = {}  # by code and source
+        self._of_code: dict[int, list[int]] = {}  # of the first ``_listed`` sessions
+        self._listed = 0
 
-    def lacks_speaker(self, code: int) -> bool:
-        """Whether the name of a speaker is not here yet."""
-        return code not in self._speakers
+    def speakers_of(
+        self, entries: Codes, codes: NDArray[np.uint64], name_of: Callable[[int], str]
+    ) -> NDArray[np.int32]:
+        """The numbers of the speakers of some entries; MISSING for none.
 
-    def add_speaker(self, code: int, name: str) -> None:
-        """Give a speaker a number. Raises ValueError if the code is another name's."""
-        if name_code(name) != code:
-            raise ValueError("a speaker of another name")
-        self._speakers[code] = self.speakers[name] = len(self.speakers)
+        ``name_of`` reads the name of a new one from an entry of theirs. Raises ValueError if it is
+        another's.
+        """
+        numbers = np.empty(len(codes), dtype=np.int32)
+        is_left = np.ones(len(codes), dtype=np.bool_)
+        for _ in range(FEW):
+            first = int(is_left.argmax()) if len(codes) else 0
+            if not is_left[first : first + 1].any():
+                return numbers
+            is_same = codes == codes[first]
+            numbers[is_same] = self._speaker(int(codes[first]), int(entries[first]), name_of)
+            is_left &= ~is_same
+        rows = np.flatnonzero(is_left)
+        distinct, firsts, inverse = np.unique(codes[rows], return_index=True, return_inverse=True)
+        each = np.empty(len(distinct), dtype=np.int32)
+        for at in np.argsort(firsts).tolist():
+            entry = int(entries[rows[firsts[at]]])
+            each[at] = self._speaker(int(distinct[at]), entry, name_of)
+        numbers[rows] = each[inverse]
+        return numbers
 
-    def speaker(self, code: int) -> int:
-        """The number of a speaker; MISSING for none."""
+    def _speaker(self, code: int, entry: int, name_of: Callable[[int], str]) -> int:
+        """The number of a speaker, who says an entry."""
+        if code not in self._speakers:
+            name = name_of(entry)
+            if name_code(name) != code:
+                raise ValueError("a speaker of another name")
+            self._speakers[code] = self.speakers[name] = len(self.speakers)
         return self._speakers[code]
 
-    def sessions_of(
-        self, sources: NDArray[np.int64], codes: NDArray[np.uint64]
-    ) -> NDArray[np.int32]:
+    def sessions_of(self, sources: NDArray[Any], codes: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The numbers of sessions, whose names count within their sources; MISSING for none."""
+        if not len(codes):
+            return np.zeros(0, dtype=np.int32)
         # A session's turns come one after the other: it is looked up once a stretch.
-        is_other = (np.diff(sources) != 0) | (np.diff(codes) != 0)
-        firsts = np.flatnonzero(np.concatenate([np.ones(min(len(codes), 1), np.bool_), is_other]))
-        numbers = [
-            self._session(source, code)
-            for source, code in zip(sources[firsts].tolist(), codes[firsts].tolist(), strict=True)
-        ]
-        return np.repeat(np.array(numbers, dtype=np.int32), np.diff(np.append(firsts, len(codes))))
-
-    def _session(self, source: int, code: int) -> int:
-        if not code:
-            return MISSING
-        of_sources = self._sessions.setdefault(code, {})
-        number = of_sources.get(source)
-        if number is None:
-            number = of_sources[source] = self._count
-            self._count += 1
-        return number
+        is_other = (sources[1:] != sources[:-1]) | (codes[1:] != codes[:-1])
+        firsts = np.append(0, np.flatnonzero(is_other) + 1)
+        pairs = zip(codes[firsts].tolist(), sources[firsts].tolist(), strict=True)
+        with self._lock:
+            known = self._sessions
+            numbers = [known.setdefault(pair, len(known)) if pair[0] else MISSING for pair in pairs]
+        return np.repeat(np.array(numbers, dtype=np.int32), np.diff(firsts, append=len(codes)))
 
     def sessions(self, name: str) -> list[int]:
         """The numbers of the sessions of that name, of all sources."""
-        return list(self._sessions.get(name_code(name), {}).values())
+        with self._lock:
+            # Nobody may ever ask for one: they are sorted by name once somebody does.
+            for (code, _), number in islice(self._sessions.items(), self._listed, None):
+                self._of_code.setdefault(code, []).append(number)
+            self._listed = len(self._sessions)
+            return list(self._of_code.get(name_code(name), ()))

@@ -56,8 +56,10 @@ class PostingRun:
         cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
     ) -> PostingRun:
         """Postings that are sorted by term, and those of one term by row, as a run."""
-        first = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
-        starts = np.append(first, len(terms)).astype(np.int64)
+        is_first = np.ones(len(terms), dtype=np.bool_)
+        np.not_equal(terms[1:], terms[:-1], out=is_first[1:])
+        first = np.flatnonzero(is_first)
+        starts = np.append(first, len(terms))
         return cls(terms[first], starts, rows, counts)
 
     def flat_terms(self) -> NDArray[np.uint32]:

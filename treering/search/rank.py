@@ -40,7 +40,7 @@ from treering.search.relations.asked import (
     Wish,
 )
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import Labels, LocalOperator
+from treering.search.relations.contract import Labels, is_local
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
 from treering.search.relations.registry import Plan
@@ -427,7 +427,7 @@ class _Line:
         changes = [
             outside.add(found, rows, query, vectors[query]) for query, rows in enumerate(near)
         ]
-        if not all(isinstance(part.operator, LocalOperator) for part in plain.parts):
+        if not all(is_local(part.operator) for part in plain.parts):
             return self.plain(raw)  # a change counts at many rows
         scale = plain.own.terms["dense"].scale
         for query, changed in enumerate(changes):

@@ -8,11 +8,11 @@ from typing import Protocol
 
 import numpy as np
 
-from treering.arrays import Codes, Floats, union
+from treering.arrays import Codes, Floats, are_among, union
 from treering.embed.quantised import LARGEST
 from treering.search.own import ScaledScores
 from treering.search.related import LEAST_SHARE
-from treering.search.relations.contract import LocalOperator, Operator
+from treering.search.relations.contract import Operator, is_local
 from treering.search.snapshot import Snapshot
 
 MARGIN = 3.0
@@ -66,7 +66,7 @@ class Refinement:
         near = reached(self.related, rows, LEAST_SHARE)
         near = near[self.snapshot.embedded[near]]
         own = np.zeros(len(near), dtype=np.float32)
-        is_new = np.isin(near, self.refined.get(query, []), invert=True)
+        is_new = ~are_among(near, self.refined.get(query, near[:0]))
         if not is_new.any():
             return
         new = near[is_new]
@@ -81,7 +81,7 @@ def reached(related: Sequence[WeightedScores], rows: Codes, least: float) -> Cod
     """Some rows and those whose scores they change by a share of ``least``, ascending."""
     near = rows
     for part in related:
-        if isinstance(part.operator, LocalOperator):
+        if is_local(part.operator):
             near = union(near, part.operator.near(rows, least))
     return near
 
@@ -100,7 +100,7 @@ def pass_on(
     """
     change = own.copy()
     for part in related:
-        if isinstance(part.operator, LocalOperator):
+        if is_local(part.operator):
             passed = part.operator.among(near, own) * part.weight(near)
             part.values[near, query] += passed
             change += passed

@@ -12,7 +12,7 @@ from treering.arrays import Codes, Floats, union
 from treering.parallel import for_each_piece
 from treering.records import KINDS
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import LocalOperator, NullOperator, Operator, Relation
+from treering.search.relations.contract import NullOperator, Operator, Relation, is_local
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import MessageOperator, WholeMessage
@@ -135,7 +135,7 @@ def neighbours(snapshot: Snapshot, relations: Relations, plan: Plan, rows: Codes
     for weighted in (weighted for kind in snapshot.kinds for weighted in plan.get(kind, ())):
         relation, items = weighted.relation, snapshot.items
         bound = relations.bound(relation, items, snapshot.version, snapshot.change)
-        if isinstance(bound.operator, LocalOperator):
+        if is_local(bound.operator):
             near = union(near, bound.operator.near(rows, LEAST_SHARE))
         elif isinstance(relation, WholeMessage) and not isinstance(bound.operator, NullOperator):
             near = union(near, _pieces(snapshot.entry, rows))

@@ -136,7 +136,7 @@ class VectorBlocks:
     def _some(self, rows: Codes) -> Floats:
         result = np.empty((len(rows), self.shape[1]), dtype=np.float32)
         which = np.searchsorted(self._starts, rows, side="right") - 1
-        for number in np.unique(which).tolist():
+        for number in union(which).tolist():
             at = np.flatnonzero(which == number)
             result[at] = self.blocks[number].floats(rows[at] - self._starts[number])
         return result

@@ -15,7 +15,13 @@ from treering.errors import InputError
 from treering.parallel import for_each_piece
 from treering.records import Kind
 from treering.search.reading import RowChange
-from treering.search.relations.contract import Items, NullOperator, Operator, Rebinding, Relation
+from treering.search.relations.contract import (
+    Items,
+    NullOperator,
+    Operator,
+    Relation,
+    is_rebinding,
+)
 from treering.search.relations.defaults import Weighted
 
 OWN_TERMS = frozenset({"lexical", "dense", "named"})
@@ -73,14 +79,14 @@ class Relations:
     def _keep_only(self, version: int | None) -> None:
         """Drop the operators that nothing can be made of but anew."""
         for relation, bound in list(self._bound.items()):
-            if bound.version != version or not isinstance(relation, Rebinding):
+            if bound.version != version or not is_rebinding(relation):
                 del self._bound[relation]
 
 
 def _rebound(
     relation: Relation, before: Bound | None, items: Items, change: RowChange | None
 ) -> Operator | None:
-    if before is None or change is None or not isinstance(relation, Rebinding):
+    if before is None or change is None or not is_rebinding(relation):
         return None
     return relation.rebind(before.operator, items, change)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +200,6 @@ class QueryRelation:
         return NullOperator(len(items))
 
 
-@runtime_checkable
 class LocalOperator(Operator, Protocol):
     """An operator whose scores go no further than to a few items beside each."""
 
@@ -211,6 +210,15 @@ class LocalOperator(Operator, Protocol):
     def among(self, items: Codes, scores: Floats) -> Floats:
         """``W·scores`` at some items, given ascending, where all others have the score 0."""
         ...
+
+
+def is_local(operator: Operator) -> TypeGuard[LocalOperator]:
+    """Whether an operator is a ``LocalOperator``.
+
+    A search asks some thirty times what an operator or a relation offers. To check a protocol as a
+    type takes ten times as long, a tenth of a search of 10,000 fragments.
+    """
+    return hasattr(operator, "near") and hasattr(operator, "among")
 
 
 @runtime_checkable
@@ -230,7 +238,6 @@ class Relation(Protocol):
         ...
 
 
-@runtime_checkable
 class Rebinding(Protocol):
     """What a relation may offer beside ``bind``, if that costs more than what few changes do."""
 
@@ -240,6 +247,11 @@ class Rebinding(Protocol):
         None if it has to be bound anew. ``before`` is in use and must not change.
         """
         ...
+
+
+def is_rebinding(relation: Relation) -> TypeGuard[Rebinding]:
+    """Whether a relation offers ``rebind``."""
+    return hasattr(relation, "rebind")
 
 
 RelationFactory = Callable[..., Relation]

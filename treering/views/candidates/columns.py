@@ -8,6 +8,7 @@ a whole.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from treering.journal.space import SpaceReader, SpaceState
 from treering.search.reading import RowChange
 from treering.search.snapshot import Snapshot
 from treering.search.vectors import Block, VectorBlocks
+from treering.views.fragments import store
 from treering.views.fragments.columns import Column
 from treering.views.fragments.segment import EmbeddedRows, segment_of
 from treering.views.fragments.table import Table
@@ -86,11 +88,11 @@ class SlimTable(Table):
         for block in blocks.after(reader, state.id, last):
             first, rows = blocks.new_rows(reader, block, last)
             with damage.decoding("the search index"), np.errstate(invalid="raise"):
-                segment = segment_of(reader, first, rows, _NO_POSTINGS, True, self._names)
+                segment = segment_of(first, rows, _NO_POSTINGS, True)
             slots = first + np.flatnonzero(rows["fragment"] > 0)
             self._places.extend((block.id << SLOT_BITS) + slots)
             if len(segment):
-                self._append(segment)
+                self._append(segment, partial(store.speaker_of, reader))
         self._read_numbers(reader, state)
 
     def _read_numbers(self, reader: SpaceReader, state: SpaceState) -> None:
@@ -105,4 +107,5 @@ class SlimTable(Table):
             if is_new.any():
                 mark = int(number[is_new].max())
                 directed = np.where(scale[is_new] != 0, number[is_new], 0)
-                self._place_vectors([EmbeddedRows(mark, fragment[is_new], directed, empty)])
+                self._place_vectors(EmbeddedRows(mark, fragment[is_new], directed, empty))
+                self._last_vector = max(self._last_vector, mark)

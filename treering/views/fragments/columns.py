@@ -39,7 +39,7 @@ class Column(Generic[T]):
     def reserve(self, total: int) -> None:
         """Make room for so many rows, if there is less."""
         if total > len(self._data):
-            larger = np.empty(total, dtype=self._data.dtype)
+            larger: NDArray[T] = lent((total,), self._data.dtype)
             larger[: self._size] = self.values
             self._data = larger
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes
+from treering.arrays import Codes, union
 from treering.parallel import do_all
 from treering.records import KINDS
 from treering.search.reading import Flags, Ints, ReadingOrder
@@ -32,6 +32,8 @@ MOST_INSERTED = 4_096  # rows that are put in one by one; with more the order is
 MOST_STEPS = 64  # back to a row that has a time
 
 _CHAT = KINDS.index("chat")
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(slots=True)
@@ -103,37 +105,63 @@ class Reading:
         else:
             rows = np.lexsort((start, position, source)).astype(np.int32)
         self._rows.replace(rows)
-        ordered = source[rows]
-        firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        whole = slice(0, len(rows))
+        ordered = self._ordered(self._of.source, whole)
+        follows = _as_before(ordered)
+        firsts = np.flatnonzero(~follows)
         self._sources = ordered[firsts]
         self._firsts = np.append(firsts, len(rows)).astype(np.int64)
-        self.rank.replace(np.zeros(len(rows), dtype=np.int32))
-        self.session.replace(np.zeros(len(rows), dtype=np.int32))
         sizes = np.diff(self._firsts)
-        self.rank.values[rows] = np.arange(len(rows)) - np.repeat(firsts, sizes)
-        is_chat = (self._of.kind.values[rows] == _CHAT).astype(np.int64)
-        chats = np.add.reduceat(is_chat, firsts) if len(rows) else sizes
-        self._mixed = set(self._sources[(chats > 0) & (chats < sizes)].tolist())
+        rank = np.arange(len(rows), dtype=np.int32)
+        rank -= np.repeat(firsts.astype(np.int32), sizes)
+        self.rank.replace(self._by_row(rank))
+        self._mixed = self._mixed_sources(sizes)
         self._stretches = 0
-        self.session.values[rows] = self._cut(slice(0, len(rows)))
-        follows, continues = self._links(np.arange(len(rows)))
+        session = self._cut(whole)
+        self.session.replace(self._by_row(session))
         self._follows.replace(follows)
-        self._continues.replace(continues)
+        follows &= _as_before(session)
+        self._continues.replace(follows)
         return np.arange(len(rows))
+
+    def _mixed_sources(self, sizes: Codes) -> set[int]:
+        """The sources, which have so many rows, of chats and other texts."""
+        is_chat = self._ordered(self._of.kind, slice(0, len(self._rows))) == _CHAT
+        if is_chat.all() or not is_chat.any():
+            return set()
+        chats = np.add.reduceat(is_chat, self._firsts[:-1], dtype=np.int64)
+        return set(self._sources[(chats > 0) & (chats < sizes)].tolist())
+
+    def _ordered(self, column: Column[T], places: slice) -> NDArray[T]:
+        """What a column has for the rows at some places; in the plain order nothing is moved."""
+        return column.values[places if self._is_plain else self._rows.values[places]]
+
+    def _by_row(self, ordered: Ints) -> Ints:
+        """What is given by place, by row."""
+        if self._is_plain:
+            return ordered
+        by_row = np.empty_like(ordered)
+        by_row[self._rows.values] = ordered
+        return by_row
 
     def _cut(self, places: slice) -> Ints:
         """The sessions of the rows at some places, which are all of their sources."""
-        rows = self._rows.values[places]
-        new = np.diff(self._of.source.values[rows], prepend=-1) != 0
-        times = carried(self._of.at.values[rows], np.cumsum(new))
-        new[1:] |= np.diff(times) > SESSION_GAP_S
-        stretches = self._stretches + np.cumsum(new)
+        of = self._of
+        new = ~_as_before(self._ordered(of.source, places))
+        at = self._ordered(of.at, places)
+        is_timed = ~np.isnan(at)
+        if not is_timed.all():
+            at = carried(at, np.cumsum(new))
+            is_timed = ~np.isnan(at)
+        new[1:] |= at[1:] - at[:-1] > SESSION_GAP_S
+        stretches = np.cumsum(new, dtype=np.int32)
+        stretches += np.int32(self._stretches)
         self._stretches = int(stretches[-1]) if len(stretches) else self._stretches
-        named = self._of.named.values[rows]
-        is_cut = (self._of.kind.values[rows] == _CHAT) & ~np.isnan(times)
+        named = self._ordered(of.named, places)
+        is_timed &= self._ordered(of.kind, places) == _CHAT
         # Named sessions have even codes and those cut at silences odd ones.
-        unnamed = np.where(is_cut, 2 * stretches + 1, MISSING)
-        return np.where(named != MISSING, 2 * named, unnamed).astype(np.int32)
+        unnamed = np.where(is_timed, 2 * stretches + np.int32(1), np.int32(MISSING))
+        return np.where(named != MISSING, 2 * named, unnamed)
 
     def _links(self, places: Codes) -> tuple[Flags, Flags]:
         """``follows`` and ``continues`` of some places."""
@@ -176,7 +204,7 @@ class Reading:
         self._sources, counts = self._with_sources(source)
         self._firsts = np.append(0, np.cumsum(counts))
         places += np.arange(len(new))
-        for code in np.unique(source).tolist():
+        for code in union(source).tolist():
             self._number(code, int(places[np.searchsorted(source, code)]), seen=size)
         return self._relinked(np.concatenate([places, places + 1]), inserter.unsettled)
 
@@ -218,7 +246,7 @@ class Reading:
             first, stop = self.bounds(source)
             self.session.set(self._rows.values[first:stop], self._cut(slice(first, stop)))
             changed.append(np.arange(first, stop + 1))
-        every = np.unique(np.concatenate(changed))
+        every = union(*changed)
         every = every[every < len(self._rows)]
         if len(every):
             follows, continues = self._links(every)
@@ -253,14 +281,14 @@ class Reading:
         do_all([partial(column.remove, rows) for column, rows in pairs], len(source))
         if not self._is_plain:
             _renumber(self._rows.values, gone)
-        return _Removal(places, np.unique(source).tolist(), unsettled)
+        return _Removal(places, union(source).tolist(), unsettled)
 
     def removed(self, removal: _Removal) -> Codes:
         """Once the columns have lost the rows as well: rank the rest.
 
         Returns rows that stand beside a place where something changed.
         """
-        places = np.unique(removal.places - np.arange(len(removal.places)))
+        places = union(removal.places - np.arange(len(removal.places)))
         for source in removal.sources:
             first, stop = self.bounds(source)
             after = places[(places >= first) & (places < stop)]
@@ -271,7 +299,7 @@ class Reading:
             return places[:0]
         beside = np.minimum(places, len(self._rows) - 1)
         changed = [beside, *(np.arange(*self.bounds(source)) for source in removal.unsettled)]
-        rows: Codes = self._rows.values[np.unique(np.concatenate(changed))].astype(np.int64)
+        rows: Codes = self._rows.values[union(*changed)].astype(np.int64)
         return rows
 
     def places_of(self, rows: Codes) -> Codes:
@@ -436,6 +464,13 @@ def _ascends(*columns: NDArray[np.int32]) -> bool:
             return False
         settled |= column[1:] > column[:-1]
     return True
+
+
+def _as_before(values: Ints) -> Flags:
+    """Where a value is the same as the one before it."""
+    flags = np.zeros(len(values), dtype=np.bool_)
+    np.equal(values[1:], values[:-1], out=flags[1:])
+    return flags
 
 
 def _renumber(rows: Ints, gone: Codes) -> None:

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes
-from treering.journal import blocks, damage
+from treering.journal import blocks
 from treering.journal.blocks import Postings, Rows
-from treering.journal.contract import Reader
 from treering.records import KINDS
-from treering.search.names import Names
 from treering.search.postings import PostingRun
 from treering.search.vectors import Block
 
@@ -25,8 +23,9 @@ class Segment:
 
     ``start`` is the place of each in its entry's text; ``source``, ``position``, ``at`` (seconds
     since the epoch, NaN where unknown) and ``kind`` (a place in ``KINDS``) are those of its entry.
-    ``speaker`` and ``session`` are codes of the ``Names`` that the segment was read with.
-    ``lengths`` counts the terms of each. The rows of ``postings`` are places in this segment.
+    ``speaker`` and ``session`` are what ``name_code`` makes of its names, 0 for none; ``Names``
+    has numbers for them. ``lengths`` counts the terms of each. The rows of ``postings`` are places
+    in this segment.
     """
 
     fragment: Codes
@@ -35,8 +34,8 @@ class Segment:
     source: Ints
     position: Ints
     at: NDArray[np.float64]
-    speaker: Ints
-    session: Ints
+    speaker: NDArray[np.uint64]
+    session: NDArray[np.uint64]
     kind: NDArray[np.int8]
     lengths: Ints
     postings: PostingRun
@@ -59,31 +58,35 @@ class EmbeddedRows:
     vectors: Block
 
 
-def segment_of(
-    reader: Reader, first: int, rows: Rows, postings: Postings, is_sorted: bool, names: Names
-) -> Segment:
+def segment_of(first: int, rows: Rows, postings: Postings, is_sorted: bool) -> Segment:
     """The fragments of a block's rows from the slot ``first`` on; erased ones are left out.
 
     Raises ValueError or what numpy does where the rows do not hold what was put there.
     """
     living = rows["fragment"] > 0
-    number = np.cumsum(living, dtype=np.int32) - np.int32(1)
-    slots = postings["slot"].astype(np.int64) - first
-    if not living[slots].all():
-        raise ValueError("terms of no fragment")
-    rows = rows if living.all() else rows[living]
+    slots = postings["slot"].astype(np.int32)
+    if first:
+        slots -= np.int32(first)
+    if living.all():
+        if len(slots) and slots.max() >= len(rows):
+            raise ValueError("terms of no fragment")
+    else:
+        number = np.cumsum(living, dtype=np.int32) - np.int32(1)
+        if not living[slots].all():
+            raise ValueError("terms of no fragment")
+        rows, slots = rows[living], number[slots]
     return Segment(
         fragment=_ascending(rows["fragment"]),
         entry=rows["entry"],
         start=rows["start"],
         source=_narrow(rows["source"]),
         position=_narrow(rows["position"]),
-        at=np.where(rows["at"] == blocks.NEVER, np.nan, rows["at"] / 1e6),
-        speaker=_speakers(reader, rows, names),
-        session=names.sessions_of(rows["source"], rows["session"]),
+        at=_seconds(rows["at"]),
+        speaker=rows["speaker"],
+        session=rows["session"],
         kind=_kinds(rows["kind"]),
         lengths=rows["length"],
-        postings=_run(postings, number[slots], is_sorted),
+        postings=_run(postings, slots, is_sorted),
     )
 
 
@@ -93,33 +96,25 @@ def _run(postings: Postings, rows: NDArray[np.int32], is_sorted: bool) -> Postin
 
 
 def _ascending(fragments: Codes) -> Codes:
-    if (np.diff(fragments) <= 0).any():
+    if (fragments[1:] <= fragments[:-1]).any():
         raise ValueError("fragments in no order")
     return fragments
 
 
 def _narrow(values: Codes) -> NDArray[np.int32]:
-    if len(values) and not (values.min() >= 0 and values.max() < 1 << 31):
+    # The bits that any of them has tell in one pass what the least and the largest tell in two.
+    if not 0 <= int(np.bitwise_or.reduce(values)) < 1 << 31:
         raise ValueError("too large a number")
     return values.astype(np.int32)
+
+
+def _seconds(micros: Codes) -> NDArray[np.float64]:
+    seconds = micros / 1e6
+    seconds[micros == blocks.NEVER] = np.nan
+    return seconds
 
 
 def _kinds(codes: NDArray[np.int8]) -> NDArray[np.int8]:
     if len(codes) and not (codes.min() >= 0 and codes.max() < len(KINDS)):
         raise ValueError("no kind")
     return codes
-
-
-def _speakers(reader: Reader, rows: Rows, names: Names) -> NDArray[np.int32]:
-    """Codes of the speakers. The name of a new one is read from an entry of theirs."""
-    distinct, firsts, inverse = np.unique(rows["speaker"], return_index=True, return_inverse=True)
-    for at in np.argsort(firsts).tolist():
-        if names.lacks_speaker(int(distinct[at])):
-            row = reader.row(
-                "SELECT b.speaker FROM entry e JOIN body b ON b.id = e.body"
-                " WHERE e.space = ? AND e.seq = ?",
-                (reader.space, int(rows["entry"][firsts[at]])),
-            )
-            names.add_speaker(int(distinct[at]), damage.checked(str, row[0] if row else None))
-    codes = np.array([names.speaker(int(code)) for code in distinct], dtype=np.int32)
-    return codes[inverse]

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.journal import blocks, damage, vector_blocks, work
+from treering.journal.blocks import FragmentBlock, Postings, Rows
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
 from treering.journal.space import (
     EmbeddingModel,
     SpaceReader,
-    SpaceState,
     SpaceWriter,
     all_models,
 )
+from treering.journal.vector_blocks import VectorBlock
 from treering.records import Entry
-from treering.search.names import Names
 from treering.search.terms import Terms
 from treering.search.vectors import Block
 from treering.split import Span
@@ -30,6 +31,9 @@ Places = dict[int, tuple[int, int]]
 
 UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
+
+DENSE = 2
+"""Numbers are dense where they reach over at most so many times as many."""
 
 LONGEST = 1.01
 """No component of a unit vector is larger, even after rounding."""
@@ -149,41 +153,47 @@ def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str 
     return existing
 
 
-def segments(reader: Reader, space: int, after: int, names: Names) -> Iterator[Segment]:
-    """The fragments with an id above ``after``. New speakers and sessions are added to ``names``.
+def speaker_of(reader: Reader, entry: int) -> str:
+    """The name of the speaker of an entry. Raises JournalCorrupt."""
+    row = reader.row(
+        "SELECT b.speaker FROM entry e JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.seq = ?",
+        (reader.space, entry),
+    )
+    return damage.checked(str, row[0] if row else None)
 
-    Raises JournalCorrupt.
+
+def stored_rows(reader: Reader, block: FragmentBlock, after: int) -> tuple[int, Rows, Postings]:
+    """What a block holds of the fragments with an id above ``after``: their first slot, their rows
+    and their postings. Raises JournalCorrupt.
     """
-    for block in blocks.after(reader, space, after):
-        first, rows = blocks.new_rows(reader, block, after)
-        postings = blocks.postings_of(reader, block, first, rows)
-        # What is too large for a column raises too, where numpy would only warn.
-        with damage.decoding("the search index"), np.errstate(invalid="raise"):
-            if not first and np.count_nonzero(rows["fragment"]) != block.living:
-                raise ValueError("fragments are missing")
-            segment = segment_of(reader, first, rows, postings, block.is_sorted, names)
-        if len(segment):
-            yield segment
+    first, rows = blocks.new_rows(reader, block, after)
+    return first, rows, blocks.postings_of(reader, block, first, rows)
 
 
-def vectors_since(
-    reader: Reader, state: SpaceState, after: int, *, exact: bool
-) -> Iterator[EmbeddedRows]:
-    """What the space's model has embedded since the mark ``after``, as floats if ``exact``.
+def segment_in(block: FragmentBlock, first: int, rows: Rows, postings: Postings) -> Segment:
+    """The fragments that ``stored_rows`` has read, from a slot on. Raises JournalCorrupt."""
+    # What is too large for a column raises too, where numpy would only warn.
+    with damage.decoding("the search index"), np.errstate(invalid="raise"):
+        if not first and np.count_nonzero(rows["fragment"]) != block.living:
+            raise ValueError("fragments are missing")
+        return segment_of(first, rows, postings, block.is_sorted)
 
-    Raises JournalCorrupt.
+
+def embedded_rows(
+    reader: Reader, model: EmbeddingModel, block: VectorBlock, after: int, *, exact: bool
+) -> EmbeddedRows | None:
+    """What a block has of a model's vectors since the mark ``after``, as floats if ``exact``; None
+    if that is nothing. Raises JournalCorrupt.
     """
-    if state.model is None:
-        return
-    for block in vector_blocks.after(reader, state.id, state.model, after):
-        vectors = vector_blocks.read(reader, block, after)
-        if not len(vectors.number):
-            continue
-        number = np.where(vectors.scale != 0, vectors.number, 0)
-        held = Block(vectors.codes, vectors.scale)
-        if exact:
-            held = Block(numbered(reader, state.model, number), None)
-        yield EmbeddedRows(int(vectors.number.max()), vectors.fragment, number, held)
+    vectors = vector_blocks.read(reader, block, after)
+    if not len(vectors.number):
+        return None
+    number = np.where(vectors.scale != 0, vectors.number, 0)
+    held = Block(vectors.codes, vectors.scale)
+    if exact:
+        held = Block(numbered(reader, model, number), None)
+    return EmbeddedRows(int(vectors.number.max()), vectors.fragment, number, held)
 
 
 def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
@@ -195,13 +205,15 @@ def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
     data: dict[int, bytes] = {}
     for start in range(0, len(wanted), PAGE):
         chunk = wanted[start : start + PAGE]
-        marks = ", ".join("?" * len(chunk))
+        first, last = min(chunk), max(chunk)
+        is_dense = last - first < DENSE * len(chunk)  # to look each up takes longer than to go on
+        numbered = "BETWEEN ? AND ?" if is_dense else f"IN ({', '.join('?' * len(chunk))})"
         rows = reader.rows(
             f"SELECT id, data FROM vector_data WHERE {reader.dialect.in_heap_of_space}"
-            f" AND id IN ({marks})",
-            (reader.space, *chunk),
+            f" AND id {numbered}",
+            (reader.space, first, last) if is_dense else (reader.space, *chunk),
         )
-        data.update((row[0], row[1]) for row in rows)
+        data.update(cast("Iterator[tuple[int, bytes]]", rows))
     vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
     with damage.decoding("a stored vector"):
         stored = to_vectors([data[number] for number in wanted], model.dimension)

@@ -7,19 +7,19 @@ posting and no vector is touched but those of the block that the turn is in.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
-from treering.journal import damage
+from treering.arrays import Codes, Floats, are_among, union
+from treering.journal import blocks, damage, vector_blocks
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
-from treering.parallel import do_all
+from treering.parallel import do_all, for_each
 from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
@@ -38,10 +38,6 @@ from treering.views.fragments.vector_rows import VectorRows
 EXACT_ROWS = 20_000
 """Up to so many fragments the vectors are held as floats: they are small, and nothing is read from
 the database to score the best ones again."""
-
-BLOCKS_PLACED = 32
-"""Stored blocks of vectors, some 12 MB, that are read before they are put in their places: most of
-that is getting the memory, and two threads do it in half the time."""
 
 _versions = count(1)
 
@@ -152,19 +148,22 @@ class Table:
 
     def _update(self, reader: SpaceReader, state: SpaceState) -> None:
         assert self._snapshot is not None  # made by loading
-        before = self._snapshot
+        before = self._snapshot.version
+        # If no search has it, columns that are copied go one by one, and each leaves its memory to
+        # the next: else there would be two of all of them.
+        self._snapshot = None
         gone, behind = self._drop(reader, state)
         size = len(self._fragment)
         self._read(reader, state)
         added = len(self._fragment) - size
         places = self._reading.add() if added else np.zeros(0, dtype=np.int64)
-        places = np.union1d(places, self._reading.places_of(behind))
-        self._snapshot = self._frozen(state, RowChange(before.version, gone, added, places))
+        places = union(places, self._reading.places_of(behind))
+        self._snapshot = self._frozen(state, RowChange(before, gone, added, places))
 
     def _drop(self, reader: SpaceReader, state: SpaceState) -> tuple[Codes, Codes]:
         """Take out what was erased: its rows, and rows of the rest that stood beside it."""
         self._last_gone, erased = store.gone_since(reader, state.id, self._last_gone)
-        gone = self._rows_of(np.unique(np.array(erased, dtype=np.int64)))
+        gone = self._rows_of(union(np.array(erased, dtype=np.int64)))
         if not len(gone):
             return gone, gone
         removal = self._reading.remove(gone)
@@ -177,57 +176,114 @@ class Table:
 
     def _rows_of(self, fragments: Codes) -> Codes:
         """The rows of those fragments, given ascending, that are here."""
-        rows = np.searchsorted(self._fragment.values, fragments)
-        rows = rows[rows < len(self._fragment)]
-        is_here = np.isin(self._fragment.values[rows], fragments)
-        return np.unique(rows[is_here])
+        here = fragments[are_among(fragments, self._fragment.values)]
+        return np.searchsorted(self._fragment.values, here)
 
     def _read(self, reader: SpaceReader, state: SpaceState) -> None:
         """Take in the fragments and vectors that are new in the database."""
         last = int(self._fragment.values[-1]) if len(self._fragment) else 0
-        for segment in store.segments(reader, state.id, last, self._names):
-            self._append(segment)
-        vectors = store.vectors_since(reader, state, self._last_vector, exact=self._vectors.exact)
-        while blocks := list(islice(vectors, BLOCKS_PLACED)):
-            self._place_vectors(blocks)
+        self._read_fragments(reader, state, last)
+        self._read_vectors(reader, state)
         is_large = len(self._vectors) > 2 * self._exact_rows
         if self._vectors.exact and is_large and not self._exact:
             self._vectors = self._vectors.quantised()
 
-    def _append(self, segment: Segment) -> None:
-        """Take in fragments; their vectors are placed once they are read."""
-        placed = self._placed
+    def _read_fragments(self, reader: SpaceReader, state: SpaceState, last: int) -> None:
+        """Take in the fragments with ids above ``last``, block by block.
+
+        One thread reads a block while another makes columns of one; they are taken in in order.
+        """
+        stored = blocks.after(reader, state.id, last)
+        connection, taking_in = threading.Lock(), threading.Lock()
+        waiting: dict[int, Segment] = {}
+        numbers = iter(range(len(stored)))
+        next_ = next(numbers, None)
+
+        def speaker_of(entry: int) -> str:
+            with connection:
+                return store.speaker_of(reader, entry)
+
+        def take_in(at: int) -> None:
+            nonlocal next_
+            with connection:
+                read = store.stored_rows(reader, stored[at], last)
+            segment = store.segment_in(stored[at], *read)
+            with taking_in:
+                waiting[at] = segment
+                while next_ in waiting:
+                    self._append(waiting.pop(next_), speaker_of)
+                    next_ = next(numbers, None)
+
+        for_each(take_in, len(stored), sum(block.living for block in stored))
+
+    def _append(self, segment: Segment, speaker_of: Callable[[int], str]) -> None:
+        """Take in fragments; their vectors are placed once they are read.
+
+        ``speaker_of`` reads the speaker of an entry, whose name is not known yet.
+        """
+        placed, names = self._placed, self._names
+        with damage.decoding("the search index"):
+            speaker = names.speakers_of(segment.entry, segment.speaker, speaker_of)
         self._fragment.extend(segment.fragment)
         self._entry.extend(segment.entry)
-        self._speaker.extend(segment.speaker)
+        self._speaker.extend(speaker)
         self._embedded.extend(np.zeros(len(segment), dtype=np.bool_))
         self._vector_number.extend(np.zeros(len(segment), dtype=np.int64))
         placed.source.extend(segment.source)
         placed.position.extend(segment.position)
         placed.start.extend(segment.start)
         placed.at.extend(segment.at)
-        placed.named.extend(segment.session)
+        placed.named.extend(names.sessions_of(segment.source, segment.session))
         placed.kind.extend(segment.kind)
         self._lexical = self._lexical.grown(segment.postings, segment.lengths)
         self._vectors.extend(len(segment))
 
-    def _place_vectors(self, blocks: Sequence[EmbeddedRows]) -> None:
-        places = [self._rows_embedded(rows.fragment) for rows in blocks]
-        self._vectors.place_all(places, [rows.vectors for rows in blocks])
-        for at, rows in zip(places, blocks, strict=True):
-            if len(at) and at[0] >= self._shown:
-                self._embedded.values[at] = True
-                self._vector_number.values[at] = rows.number
-            else:
-                self._embedded.set(at, True)
-                self._vector_number.set(at, rows.number)
-            self._last_vector = max(self._last_vector, rows.mark)
+    def _read_vectors(self, reader: SpaceReader, state: SpaceState) -> None:
+        """Put the new vectors in their places.
+
+        One thread reads a block while another places one: that is copying it, mostly into memory
+        that the system has to find first. No more than these two are there at once, in memory that
+        is used again.
+        """
+        if state.model is None:
+            return
+        model, last, exact = state.model, self._last_vector, self._vectors.exact
+        blocks = vector_blocks.after(reader, state.id, model, last)
+        marks = [last]
+        connection = threading.Lock()
+
+        def take_in(at: int) -> None:
+            with connection:
+                rows = store.embedded_rows(reader, model, blocks[at], last, exact=exact)
+            if rows is not None:
+                self._place_vectors(rows)
+                marks.append(rows.mark)
+
+        # What no reader has seen is written in place, in any order; else columns are copied.
+        for_each(take_in, len(blocks), 0 if self._shown else len(self._fragment))
+        self._last_vector = max(marks)
+
+    def _place_vectors(self, rows: EmbeddedRows) -> None:
+        at = self._rows_embedded(rows.fragment)
+        self._vectors.place(at, rows.vectors)
+        if len(at) and at[0] >= self._shown:
+            self._embedded.values[at] = True
+            self._vector_number.values[at] = rows.number
+        else:
+            self._embedded.set(at, True)
+            self._vector_number.set(at, rows.number)
 
     def _rows_embedded(self, fragments: Codes) -> Codes:
         """The rows of fragments, all of which are here. Raises JournalCorrupt."""
+        values = self._fragment.values
+        if len(fragments):
+            # Those of a block mostly follow each other: then one is looked up.
+            first = int(values.searchsorted(fragments[0]))
+            if np.array_equal(values[first : first + len(fragments)], fragments):
+                return np.arange(first, first + len(fragments))
         with damage.decoding("the search index"):
-            places = np.searchsorted(self._fragment.values, fragments)
-            if (self._fragment.values[places] != fragments).any():
+            places = np.searchsorted(values, fragments)
+            if (values[places] != fragments).any():
                 raise ValueError("a vector of no fragment")
         return places
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from treering.arrays import Codes, zeros_in_large_pages
-from treering.parallel import do_all
 from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
 
 
@@ -57,14 +54,12 @@ class VectorRows:
             rows.place(np.arange(first, len(rows)), block)
         return rows
 
-    def place_all(self, rows: Sequence[Codes], vectors: Sequence[Block]) -> None:
-        """As ``place``, for some parts of the rows, none of which is in two."""
-        tasks = [partial(self.place, *part) for part in zip(rows, vectors, strict=True)]
-        # What no reader has seen is written in place, in any order; else blocks may be made anew.
-        do_all(tasks, 0 if self._shown else sum(map(len, rows)))
-
     def place(self, rows: Codes, vectors: Block) -> None:
-        """Give rows, which ascend, their vectors."""
+        """Give rows, which ascend, their vectors.
+
+        Those that no reader has seen are written in place: two threads may do it at once, for
+        other rows each.
+        """
         for number, first, (low, high) in self._touched(rows):
             block, places = self._blocks[number], _places(rows[low:high] - first)
             if rows[low] >= self._shown:
