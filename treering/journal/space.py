@@ -300,6 +300,16 @@ class Space:
             )
         )
 
+    def erase_together(
+        self, work: Callable[[SpaceWriter], T], scrub: Callable[[], bool]
+    ) -> tuple[T, bool]:
+        """See ``Database.erase_together``; like ``change``, where the server ends it."""
+        return retried(
+            lambda: self.database.erase_together(
+                lambda writer: work(SpaceWriter(writer, self.name)), scrub, self.name
+            )
+        )
+
     @contextmanager
     def task(self, kind: str, wait_s: float = 0.0) -> Iterator[bool]:
         """The right to do work of a kind for this space; waits so long for who has it.

@@ -123,6 +123,15 @@ class SqliteDatabase:
         """See ``Database``."""
         return self._queues.together.run(work, self.write)
 
+    def erase_together(
+        self,
+        work: Callable[[Writer], T],
+        scrub: Callable[[], bool],
+        space: str | None = None,  # noqa: ARG002
+    ) -> tuple[T, bool]:
+        """See ``Database``."""
+        return self._queues.erasures.run_and_finish(work, self.write, scrub)
+
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
         return self._queues.scrubs.erasing()
@@ -455,6 +464,7 @@ class _Queues:
     def __init__(self) -> None:
         self.scrubs = scrub.ScrubQueue()
         self.together = SharedWrites()
+        self.erasures = SharedWrites()  # who only writes does not wait for their scrubbing
         self._begin()
         forks.renew_in_child(self, _Queues._begin)
 

@@ -70,6 +70,11 @@ def end(writer: Writer, space: str, intake: int) -> bool:
     return bool(writer.execute("DELETE FROM intake WHERE space = ? AND id = ?", (space, intake)))
 
 
+def is_any_begun(reader: Reader, space: str) -> bool:
+    """Whether something is being taken in into a space, or was cut short."""
+    return reader.row("SELECT 1 FROM intake WHERE space = ? LIMIT 1", (space,)) is not None
+
+
 def has_blank(reader: Reader, space: str) -> bool:
     """Whether there are blank slices that can be deleted."""
     of_space = reader.dialect.in_heap_of_space

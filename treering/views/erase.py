@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -76,17 +76,17 @@ class Eraser:
         self._space = space
         self._views = views
 
-    def forget(self, seqs: Sequence[int]) -> Forgotten:
+    def forget(self, work: Callable[[SpaceWriter], Forgotten]) -> Forgotten:
         """Erase entries for good; ``scrubbed`` tells whether they have left the file's bytes, too.
 
-        The rows go in one transaction, which may be shared with others who forget. Scrubbing the
-        file comes after it and stays queued as pending work until it has been done.
+        ``work`` calls ``erase`` in a transaction, which may be shared with others who forget. It
+        runs in any thread, and may run again. Scrubbing the file comes after it and stays queued as
+        pending work until it has been done.
         """
-
-        with self._space.database.erasing():
-            with _told_if_full():
-                forgotten = self._space.write_together(lambda writer: self.erase(writer, seqs))
-            return replace(forgotten, scrubbed=self.scrub())
+        database = self._space.database
+        with _told_if_full():
+            forgotten, is_clean = self._space.erase_together(work, lambda: _scrub(database, WAIT_S))
+        return replace(forgotten, scrubbed=is_clean or self._has_no_bytes_left())
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed."""
@@ -143,9 +143,12 @@ class Eraser:
 
         False if that has to wait for what was erased here; it stays pending then.
         """
-        if _scrub(self._space.database, WAIT_S, patient=patient):
-            return True
-        with self._space.read() as reader:  # it may have to wait for what others erased alone
+        is_clean = _scrub(self._space.database, WAIT_S, patient=patient)
+        return is_clean or self._has_no_bytes_left()
+
+    def _has_no_bytes_left(self) -> bool:
+        """Whether scrubbing has to wait for what others erased alone, and not for this space."""
+        with self._space.read() as reader:
             return not self.is_scrub_due(reader)
 
     def scrub_code(self) -> None:
