@@ -122,6 +122,11 @@ def _newest(reader: Reader, space: int) -> FragmentBlock | None:
     return None if row is None else _block(row)
 
 
+def _is_newest(reader: Reader, block: FragmentBlock) -> bool:
+    newest = _newest(reader, block.space)
+    return newest is not None and newest.id == block.id
+
+
 def _block(row: Row) -> FragmentBlock:
     with damage.decoding("the search index"):
         space, identity, slots, used, living, last, postings, room, posted, is_sorted = map(
@@ -368,7 +373,6 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
 
     Returns the blocks that are empty now, and gone; the newest stays.
     """
-    newest = _newest(writer, space)
     emptied: list[int] = []
     for identity, slots in by_block(places).items():
         block = _with_id(writer, space, identity)
@@ -381,7 +385,7 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
             "UPDATE block SET living = living - ? WHERE space = ? AND id = ?",
             (len(slots), space, block.id),
         )
-        if block.living == len(slots) and newest is not None and newest.id != block.id:
+        if block.living == len(slots) and not _is_newest(writer, block):
             storage.add_blanked(writer, block.slots * ROW.itemsize + block.room * POSTING.itemsize)
             writer.execute("DELETE FROM block WHERE space = ? AND id = ?", (space, block.id))
             emptied.append(block.id)

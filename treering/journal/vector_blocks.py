@@ -346,17 +346,31 @@ def count(reader: Reader, space: int, model: EmbeddingModel) -> int:
 
 
 def erase(
-    writer: Writer, models: Iterable[EmbeddingModel], places: Iterable[tuple[int, int]]
+    writer: Writer, places: Iterable[tuple[int, int]], model: EmbeddingModel | None = None
 ) -> int:
-    """Blank the vectors of some places, given as block and slot; return how many there were."""
-    total = 0
-    stretches = _stretches(places)
-    for model in models:
-        for (block, first), slots in stretches.items():
-            vectors = _at(writer, model, block, first)
-            if vectors is not None:
-                total += _erase(writer, vectors, [slot - first for slot in slots])
-    return total
+    """Blank the vectors of some places, given as block and slot; return how many there were.
+
+    Those of one model, or of all.
+    """
+    return sum(
+        _erase(writer, vectors, [slot - first for slot in slots])
+        for (block, first), slots in _stretches(places).items()
+        for of_model, vectors in _of_models(writer, block, first)
+        if model is None or of_model == model.id
+    )
+
+
+def _of_models(reader: Reader, block: int, slot: int) -> list[tuple[int, VectorBlock]]:
+    """The vector blocks that begin at a slot of a block, each with the number of its model."""
+    # Model by model, as an index finds them: a block has one for each thousand of its slots.
+    rows = reader.rows(
+        f"SELECT {_COLUMNS.replace('id', 'v.id')}, m.dimension, m.id FROM model m"
+        " CROSS JOIN vector_block v"
+        " WHERE v.space = ? AND v.block = ? AND v.model = m.id AND v.slot = ?",
+        (reader.space, block, slot),
+    )
+    with damage.decoding("the search index"):
+        return [(row[-1], VectorBlock(*map(int, row[:-1]))) for row in list(rows)]
 
 
 def _erase(writer: Writer, block: VectorBlock, slots: Sequence[int]) -> int:
