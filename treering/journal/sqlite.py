@@ -25,7 +25,7 @@ from treering.errors import (
 from treering.journal import first_look, opened, schema, scrub, storage, takeover
 from treering.journal.contract import Reader, Writer
 from treering.journal.failures import no_permission, not_lockable, translated
-from treering.journal.sqlite_connection import connect
+from treering.journal.sqlite_connection import begin_writing, connect
 from treering.journal.sqlite_transaction import SqliteTransaction
 from treering.journal.together import SharedWrites
 
@@ -102,8 +102,7 @@ class SqliteDatabase:
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
             with translated(self._path):
-                # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
-                connection.execute("BEGIN IMMEDIATE")
+                begin_writing(connection)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
@@ -158,12 +157,13 @@ class SqliteDatabase:
                     scrub.refill(writer, tables)
                     is_due = storage.is_rewrite_due(writer)
                 is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
-                if is_ours:
-                    self._rewrite()
+                gone = self._rewrite() if is_ours else {}
             if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
             with self.write() as writer:
                 storage.end_scrubs(writer, pending, rewritten=is_ours)
+                for table, count in gone.items():
+                    storage.set_filled(writer, table, count)
         except JournalBusy:
             return False
         return True
@@ -413,14 +413,19 @@ class SqliteDatabase:
             except JournalFull as error:
                 log.warning("%s is still to be rewritten; settle() retries: %s", self.url, error)
 
-    def _rewrite(self) -> None:
-        """Write what is live to new pages, without the blanked rows. Raises JournalBusy."""
+    def _rewrite(self) -> dict[str, int]:
+        """Write what is live to new pages, without the blanked rows. Raises JournalBusy.
+
+        Returns how many rows each numbered table had lost before.
+        """
         with self.write() as writer:
             storage.drop_blanked(writer)
+            gone = scrub.gone(writer)
         with self._queues.writing, self._entered():
             self._ensure_in_place()
             with translated(self._path):
                 self._connection().execute("VACUUM")
+        return gone
 
     def _empty_log(self, wait_s: float) -> bool:
         """Move the WAL into the file and cut it to nothing. False if a reader stays in the way."""
