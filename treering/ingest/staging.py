@@ -94,9 +94,7 @@ class Staging:
 
     def refuse_cut_short(self, reader: Reader) -> None:
         """Raise WasCutShort if ``recover`` may have something to do."""
-        if staged.is_any_begun(reader, self._space.name) or staged.has_blank(
-            reader, self._space.name
-        ):
+        if staged.is_any_left(reader, self._space.name):
             raise WasCutShort
 
     # ------------------------------------------------------------------ inside

@@ -377,7 +377,10 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
     for identity, slots in by_block(places).items():
         block = _with_id(writer, space, identity)
         postings = read_postings(writer, block)
-        hit = np.isin(postings["slot"], slots) & (postings["count"] > 0)
+        is_erased = np.zeros(block.slots, dtype=np.bool_)
+        is_erased[slots] = True
+        with damage.decoding("the search index"):
+            hit = is_erased[postings["slot"]] & (postings["count"] > 0)
         writer.patch("block_rows", "data", (space, block.id), zeros(slots, ROW.itemsize))
         pieces = zeros(np.flatnonzero(hit).tolist(), POSTING.itemsize)
         writer.patch("block_postings", "data", (space, block.postings), pieces)

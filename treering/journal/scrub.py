@@ -236,14 +236,16 @@ def overwrite(value: sqlite3.Blob | None, patches: Sequence[Patch]) -> None:
             value.write(data)
 
 
-def blank(writer: Writer, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
-    """See ``Writer.blank``: a row that keeps its size is overwritten where it stands."""
+def blank(writer: Writer, table: str, columns: Sequence[str], ids: Sequence[int]) -> int:
+    """See ``Writer.blank``: a row that keeps its size is overwritten where it stands.
+
+    Returns how many bytes were.
+    """
     if not ids:
-        return
+        return 0
     sizes = [f"coalesce(length(CAST({column} AS BLOB)), 0)" for column in columns]
     zeros = ", ".join(f"{c} = zeroblob({size})" for c, size in zip(columns, sizes, strict=True))
     these, listed = "rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
     row = writer.row(f"SELECT sum({' + '.join(sizes)}) FROM {table} WHERE {these}", listed)
     writer.execute(f"UPDATE {table} SET {zeros} WHERE {these}", listed)
-    if row and row[0]:
-        storage.add_blanked(writer, int(row[0]))
+    return int(row[0] or 0) if row else 0

@@ -106,7 +106,9 @@ class SqliteDatabase:
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
-                yield SqliteTransaction(connection, self._path)
+                transaction = SqliteTransaction(connection, self._path)
+                yield transaction
+                transaction.note_blanked()
                 with translated(self._path):
                     connection.execute("COMMIT")
             except BaseException:
@@ -193,7 +195,8 @@ class SqliteDatabase:
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""
-        return sum(file.stat().st_size for file in self._files())
+        files = (self._file, Path(f"{self._file}-wal"))
+        return sum(file.stat().st_size for file in files if file.is_file())
 
     def check(self) -> list[str]:
         """The findings of SQLite's integrity check and of the foreign keys."""
@@ -457,10 +460,6 @@ class SqliteDatabase:
             finally:
                 for name, old in before.items():
                     connection.execute(f"PRAGMA {name}={old}")
-
-    def _files(self) -> list[Path]:
-        names = (self._file, Path(f"{self._file}-wal"))
-        return [file for file in names if file.is_file()]
 
 
 class _Queues:

@@ -70,9 +70,14 @@ def end(writer: Writer, space: str, intake: int) -> bool:
     return bool(writer.execute("DELETE FROM intake WHERE space = ? AND id = ?", (space, intake)))
 
 
-def is_any_begun(reader: Reader, space: str) -> bool:
-    """Whether something is being taken in into a space, or was cut short."""
-    return reader.row("SELECT 1 FROM intake WHERE space = ? LIMIT 1", (space,)) is not None
+def is_any_left(reader: Reader, space: str) -> bool:
+    """Whether something is being taken in into a space, was cut short, or has left blank slices."""
+    row = reader.row(
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM intake WHERE space = ?)"
+        f" OR EXISTS (SELECT 1 FROM intake_slice WHERE {reader.dialect.in_heap_of_space})",
+        (space, space),
+    )
+    return row is not None
 
 
 def has_blank(reader: Reader, space: str) -> bool:

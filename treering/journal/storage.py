@@ -121,8 +121,11 @@ def pending_scrubs(reader: Reader) -> list[tuple[int, int]]:
 def end_scrubs(writer: Writer, pending: Iterable[tuple[int, int]], *, rewritten: bool) -> None:
     """Note that scrubbings are done; ``rewritten``: the whole file was."""
     writer.share()
-    for space, target in pending:
-        work.claim(writer, space, SCRUB, [target])
+    # Scrubbing notes no errors: what is left of a mark is its row.
+    writer.many(
+        "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
+        ((space, SCRUB, target) for space, target in pending),
+    )
     if rewritten:
         writer.execute("DELETE FROM storage WHERE name = ?", (_REWRITE,))
 

@@ -362,11 +362,10 @@ def erase(
 
 def _of_models(reader: Reader, block: int, slot: int) -> list[tuple[int, VectorBlock]]:
     """The vector blocks that begin at a slot of a block, each with the number of its model."""
-    # Model by model, as an index finds them: a block has one for each thousand of its slots.
     rows = reader.rows(
-        f"SELECT {_COLUMNS.replace('id', 'v.id')}, m.dimension, m.id FROM model m"
-        " CROSS JOIN vector_block v"
-        " WHERE v.space = ? AND v.block = ? AND v.model = m.id AND v.slot = ?",
+        "SELECT v.space, v.id, v.block, v.slot, v.size, v.filled, v.oldest, v.newest, m.dimension,"
+        " m.id FROM vector_block v JOIN model m ON m.id = v.model"
+        " WHERE v.space = ? AND v.block = ? AND v.slot = ?",
         (reader.space, block, slot),
     )
     with damage.decoding("the search index"):
