@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,12 +29,13 @@ from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
+from treering.ingest.staging import WasCutShort
 from treering.ingest.where import Where, to_filter
 from treering.journal import check, entries, indexes, ledger, listing, sources, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
-from treering.journal.space import Space, SpaceReader, begin, names
+from treering.journal.space import Space, SpaceReader, SpaceWriter, begin, names
 from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
 from treering.llm.settings import ensure_meaningful
@@ -599,20 +600,48 @@ class Memory:
             raise InputError("as_of looks back; to erase what is older give until")
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
-        self._intake.recover_if_possible()  # what was cut short must not come back afterwards
         try:
-            with self._reading() as reader:
-                if reader.id and not entry_ids:
-                    refuse_hidden(reader, condition)
-                seqs = matching(reader, entry_ids, condition) if reader.id else []
-            if not seqs:
-                raise UnknownName(
-                    f"nothing to forget in space {self._space.name!r}: no entry matches"
-                )
+            with suppress(WasCutShort):
+                return self._forget(entry_ids, condition, replies=replies)
+            self._intake.recover_if_possible()  # what was cut short must not come back afterwards
+            return self._forget(entry_ids, condition, replies=replies, is_recovered=True)
         except UnknownName:  # forgotten already, perhaps, and still in the bytes of the file
             retry(self._database)
             raise
-        return quoting.forget(self._space, self._eraser, seqs, replies=replies)
+
+    def _forget(
+        self,
+        entry_ids: Sequence[str],
+        condition: Filter,
+        *,
+        replies: bool,
+        is_recovered: bool = False,
+    ) -> Forgotten:
+        """``forget``. Raises WasCutShort if something is to be taken in first, or to be removed."""
+        seqs = None if entry_ids else self._all_matching(condition)
+
+        def erase(writer: SpaceWriter) -> Forgotten:
+            writer.ensure_there()
+            if not is_recovered:
+                self._intake.refuse_cut_short(writer)
+            doomed = seqs
+            if doomed is None:  # they are few: the thread that erases for others finds them, too
+                doomed = matching(writer, entry_ids, condition) if writer.is_there else []
+            if not doomed:
+                raise UnknownName(
+                    f"nothing to forget in space {self._space.name!r}: no entry matches"
+                )
+            return quoting.erase(writer, self._eraser, doomed, replies=replies)
+
+        return self._eraser.forget(erase)
+
+    def _all_matching(self, condition: Filter) -> list[int]:
+        """All entries that meet a filter. Raises JournalCorrupt, UnknownName."""
+        with self._reading() as reader:
+            if not reader.is_there:
+                return []
+            refuse_hidden(reader, condition)  # who counts all entries must not hold up writers
+            return matching(reader, (), condition)
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.

@@ -66,7 +66,7 @@ class Blocks:
         fragments = chosen & self.places.keys()
         places = [self.places.pop(fragment) for fragment in sorted(fragments)]
         with self.database.write() as writer:
-            vector_blocks.erase(writer, [self.model], places)
+            vector_blocks.erase(writer, places)
             emptied = blocks.erase(writer, self.space, places)
             vector_blocks.drop_beside(writer, [self.model], emptied)
         for fragment, (_, slot) in zip(sorted(fragments), places, strict=True):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 import pytest
 
@@ -16,6 +17,8 @@ from treering.journal.together import OpenWriter, SharedWrites
 
 TIMEOUT_S = 30.0
 PAUSE_S = 0.001
+
+T = TypeVar("T")
 
 Change = Callable[[Writer], str]
 
@@ -54,6 +57,22 @@ class Gathering:
 
     def run(self, changes: list[Change], write: OpenWriter | None = None) -> list[Future[str]]:
         """The first change and those given, which are asked for while it is under way; ended."""
+        return self._ended(lambda change, open_: self.shared.run(change, open_), changes, write)
+
+    def run_and_finish(
+        self, changes: list[Change], finish: Callable[[], str]
+    ) -> list[Future[tuple[str, str]]]:
+        """The same, with what comes after the transaction."""
+        return self._ended(
+            lambda change, open_: self.shared.run_and_finish(change, open_, finish), changes
+        )
+
+    def _ended(
+        self,
+        run: Callable[[Change, OpenWriter], T],
+        changes: list[Change],
+        write: OpenWriter | None = None,
+    ) -> list[Future[T]]:
 
         def first(writer: Writer) -> str:
             self._held.set()
@@ -61,10 +80,10 @@ class Gathering:
             return named("first")(writer)
 
         with ThreadPoolExecutor(len(changes) + 1) as threads:
-            futures = [threads.submit(self.shared.run, first, self.write)]
+            futures = [threads.submit(run, first, self.write)]
             assert self._held.wait(TIMEOUT_S)
             for number, change in enumerate(changes, start=1):
-                futures.append(threads.submit(self.shared.run, change, write or self.write))
+                futures.append(threads.submit(run, change, write or self.write))
                 self._await(number)  # so that they are made in this order
             self._go_on.set()
         return futures
@@ -157,3 +176,57 @@ def test_what_an_interrupted_thread_made_for_others_is_made_again(database: Data
     assert isinstance(futures[0].exception(), KeyboardInterrupt)
     assert [future.result() for future in futures[1:]] == ["ana", "ben"]
     assert stored(database) == ["ana", "ben"]
+
+
+def test_what_comes_after_a_transaction_is_done_once_for_all_it_made(database: Database) -> None:
+    seen: list[list[str]] = []
+
+    def finish() -> str:
+        seen.append(stored(database))
+        return "finished"
+
+    futures = Gathering(database).run_and_finish([named("ana"), named("bad"), named("ben")], finish)
+    assert seen == [["ana", "ben", "first"]]
+    assert isinstance(futures[2].exception(), LookupError)
+    results = [future.result() for future in futures if future is not futures[2]]
+    assert results == [(name, "finished") for name in ("first", "ana", "ben")]
+
+
+def test_nothing_comes_after_a_transaction_in_which_every_change_failed(database: Database) -> None:
+    shared = SharedWrites()
+    with pytest.raises(LookupError, match="bad"):
+        shared.run_and_finish(named("bad"), database.write, lambda: pytest.fail("not to be done"))
+    assert stored(database) == []
+
+
+def test_what_fails_after_a_transaction_is_raised_by_all_whose_changes_it_made(
+    database: Database,
+) -> None:
+    def fail() -> str:
+        raise JournalError("the disk is gone")
+
+    futures = Gathering(database).run_and_finish([named("ana"), named("bad")], fail)
+    kinds = [type(future.exception()) for future in futures]
+    assert kinds == [JournalError, JournalError, LookupError]
+    assert stored(database) == ["ana", "first"]
+
+
+def test_what_an_interrupted_thread_leaves_to_do_each_of_the_others_does(
+    database: Database,
+) -> None:
+    tries: list[str] = []
+
+    def interrupted() -> str:
+        tries.append("")
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        return "finished"
+
+    futures = Gathering(database).run_and_finish([named("ana"), named("ben")], interrupted)
+    assert isinstance(futures[0].exception(), KeyboardInterrupt)
+    assert [future.result() for future in futures[1:]] == [
+        ("ana", "finished"),
+        ("ben", "finished"),
+    ]
+    assert stored(database) == ["ana", "ben", "first"]
+    assert len(tries) == 3

@@ -24,7 +24,7 @@ from treering.journal import entries, sources, writing
 from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
-from treering.journal.space import Space, SpaceWriter
+from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.writing import Draft, Stored
 from treering.records import Receipt, Skipped
 from treering.text import check_text
@@ -58,6 +58,10 @@ class Intake:
             self.recover()
         except (JournalBusy, JournalFull) as error:
             log.warning("what was cut short is not taken in yet; settle() retries: %s", error)
+
+    def refuse_cut_short(self, reader: SpaceReader) -> None:
+        """Raise WasCutShort if ``recover`` may have something to do."""
+        self._staging.refuse_cut_short(reader)
 
     def under_way(self) -> AbstractContextManager[None]:
         """The time in which much is taken in, file by file: who adds meanwhile leaves it to this

@@ -27,6 +27,7 @@ from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
 from treering.journal import attempts, entries, staged, supersession, writing
+from treering.journal.contract import Reader
 from treering.journal.space import Space
 from treering.journal.writing import Draft
 from treering.records import Receipt
@@ -39,6 +40,10 @@ MAX_PAUSE_S: Final = 0.05
 looks again only now and then."""
 
 _NO_SLICE: Final = -1
+
+
+class WasCutShort(Exception):
+    """Something waits to be taken in, or to be removed."""
 
 
 class Staging:
@@ -86,6 +91,11 @@ class Staging:
                     for _ in self._move(left.intake, left.plan):
                         continue  # nobody waits for its receipts
         self._sweep()
+
+    def refuse_cut_short(self, reader: Reader) -> None:
+        """Raise WasCutShort if ``recover`` may have something to do."""
+        if staged.is_any_left(reader, self._space.name):
+            raise WasCutShort
 
     # ------------------------------------------------------------------ inside
 

@@ -124,6 +124,11 @@ def _newest(reader: Reader, space: int) -> FragmentBlock | None:
     return None if row is None else _block(row)
 
 
+def _is_newest(reader: Reader, block: FragmentBlock) -> bool:
+    newest = _newest(reader, block.space)
+    return newest is not None and newest.id == block.id
+
+
 def _block(row: Row) -> FragmentBlock:
     with damage.decoding("the search index"):
         space, identity, slots, used, living, last, postings, room, posted, is_sorted = map(
@@ -383,12 +388,14 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
 
     Returns the blocks that are empty now, and gone; the newest stays.
     """
-    newest = _newest(writer, space)
     emptied: list[int] = []
     for identity, slots in by_block(places).items():
         block = _with_id(writer, space, identity)
         postings = read_postings(writer, block)
-        hit = np.isin(postings["slot"], slots) & (postings["count"] > 0)
+        is_erased = np.zeros(block.slots, dtype=np.bool_)
+        is_erased[slots] = True
+        with damage.decoding("the search index"):
+            hit = is_erased[postings["slot"]] & (postings["count"] > 0)
         writer.patch("block_rows", "data", (space, block.id), zeros(slots, ROW.itemsize))
         pieces = zeros(np.flatnonzero(hit).tolist(), POSTING.itemsize)
         writer.patch("block_postings", "data", (space, block.postings), pieces)
@@ -396,7 +403,7 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
             "UPDATE block SET living = living - ? WHERE space = ? AND id = ?",
             (len(slots), space, block.id),
         )
-        if block.living == len(slots) and newest is not None and newest.id != block.id:
+        if block.living == len(slots) and not _is_newest(writer, block):
             storage.add_blanked(writer, block.slots * ROW.itemsize + block.room * POSTING.itemsize)
             writer.execute("DELETE FROM block WHERE space = ? AND id = ?", (space, block.id))
             emptied.append(block.id)

@@ -209,6 +209,19 @@ class Database(Protocol):
         """
         ...
 
+    def erase_together(
+        self,
+        work: Callable[[Writer], T],
+        scrub: Callable[[], bool],
+        space: str | None = None,
+    ) -> tuple[T, bool]:
+        """As ``write_together``, for work that erases; ``scrub`` comes after the transaction.
+
+        It gives what ``scrub`` does, too, which may be done once for many threads. Raises what that
+        raises; what was erased is stored then.
+        """
+        ...
+
     def erasing(self) -> AbstractContextManager[None]:
         """The time in which a thread erases and then calls ``scrub``.
 

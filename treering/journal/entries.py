@@ -85,6 +85,32 @@ def after(cursor: str | None) -> int:
     return int(cursor)
 
 
+def matching_ids(
+    reader: Reader, space: int, condition: Filter, identities: Collection[str]
+) -> list[int]:
+    """The sequence numbers of the entries of some ids that meet a filter.
+
+    Raises UnknownName for an id that is not there; that of a damaged entry is.
+    """
+    where, params = compile_filter(condition, reader.dialect, space)
+    rows = list(
+        reader.rows(
+            f"SELECT e.id, e.seq, CASE WHEN e.space = ?{where} THEN 1 ELSE 0 END {stored.FROM}"
+            " WHERE e.space = ? AND e.id IN (SELECT value FROM json_each(?)) ORDER BY e.seq",
+            (space, *params, space, json.dumps(list(identities))),
+        )
+    )
+    there = {str(row[0]) for row in rows}
+    for identity in identities:
+        if identity not in there:
+            raise _unknown(identity)
+    return [int(row[1]) for row in rows if row[2]]
+
+
+def _unknown(identity: str) -> UnknownName:
+    return UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
+
+
 def matching(
     reader: Reader, space: int, condition: Filter, seqs: Collection[int] | None = None
 ) -> Iterator[int]:
@@ -279,7 +305,7 @@ def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
     """The sequence number and entry of an id. Raises UnknownName."""
     rows = read(reader, "e.space = ? AND e.id = ?", (space, identity))
     if not rows:
-        raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
+        raise _unknown(identity)
     if rows[0][1].id != identity:  # the index of the ids and the entry disagree
         raise damage.of_entry(identity, "it has another id")
     return rows[0]
@@ -289,7 +315,7 @@ def seq_of(reader: Reader, space: int, identity: str) -> int:
     """The sequence number of an id, even of a damaged entry. Raises UnknownName."""
     row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
     if row is None:
-        raise UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
+        raise _unknown(identity)
     return int(row[0])
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 from treering.errors import (
     InputError,
@@ -19,19 +18,33 @@ BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
 _DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
+class translated:  # noqa: N801 - it is called like a function
     """Turn every error of sqlite3 into an error of treering that says what to do."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(error, path) from error
-    except UnicodeDecodeError as error:  # from the words in which SQLite names what is damaged
-        raise JournalCorrupt(
-            f"{path}: not a readable treering file. Restore a copy or import an export"
-        ) from error
-    except (UnicodeEncodeError, OverflowError) as error:
-        raise InputError(f"a value cannot be stored: {error}") from error
+
+    # No generator: one is entered for each statement, and takes as long as a small statement.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if error is None:
+            return
+        if isinstance(error, sqlite3.Error):
+            raise _translate(error, self._path) from error
+        if isinstance(error, UnicodeDecodeError):  # from SQLite's words for what is damaged
+            raise JournalCorrupt(
+                f"{self._path}: not a readable treering file. Restore a copy or import an export"
+            ) from error
+        if isinstance(error, (UnicodeEncodeError, OverflowError)):
+            raise InputError(f"a value cannot be stored: {error}") from error
 
 
 def is_busy(error: sqlite3.Error) -> bool:

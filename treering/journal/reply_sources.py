@@ -38,7 +38,7 @@ def drop(writer: Writer, shown: Sequence[int]) -> None:
     )
 
 
-def texts(reader: Reader, seqs: Sequence[int]) -> dict[int, str]:
+def texts(reader: Reader, seqs: Collection[int]) -> dict[int, str]:
     """The texts of entries as far as they can be read: a damaged one may be erased, too."""
     rows = reader.rows(
         "SELECT e.seq, CAST(b.text AS BLOB) FROM entry e JOIN body b ON b.id = e.body"

@@ -9,6 +9,7 @@ too large for that, the whole file is to be rewritten.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -37,6 +38,12 @@ SMALL_FILE: Final = 32 << 20
 MAX_ROWS: Final = 100_000
 MAX_BYTES: Final = 64 << 20
 _SAMPLE: Final = 200
+
+NUMBERED: Final = ("statement",)
+"""Tables whose rows get numbers that are never given twice, and are not changed: the numbers tell
+whether a row has gone. SQLite copies only rows that are or were there, so a table that has lost
+none since it was filled holds nothing else. Whoever changes a row calls ``storage.drop_filled``.
+"""
 _COPY: Final = "temp.scrub_copy"
 
 
@@ -130,28 +137,53 @@ def refill(writer: Writer, tables: Collection[str]) -> None:
     """Empty tables and fill them again, so that their pages hold nothing else.
 
     For a connection without foreign keys, or SQLite would delete row by row, whose temporary tables
-    are in main memory. Notes that the file has to be rewritten if a table is too large.
+    are in main memory. Notes that the file has to be rewritten if a table is too large. A numbered
+    table is left as it is if no row of it has gone since it was filled.
     """
-    for table in tables:
-        if not _is_table(writer, table):
+    there = writer.rows(
+        "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        " AND name IN (SELECT value FROM json_each(?))",
+        (json.dumps(sorted(tables)),),
+    )
+    for table in [str(row[0]) for row in there]:
+        if table not in NUMBERED:
+            _refill(writer, table)
             continue
-        if _is_large(writer, table):
-            storage.set_rewrite_due(writer)
-            continue
-        has_rows = writer.row(f"SELECT 1 FROM {table} LIMIT 1") is not None
-        columns = ", ".join(_columns(writer, table))  # without those that SQLite computes
-        if has_rows:
-            # A table of the file would have every other connection read all definitions anew.
-            writer.execute(f"CREATE TABLE {_COPY} AS SELECT {columns} FROM {table}")
+        lost = _gone(writer, table)
+        if lost != storage.filled(writer, table) and _refill(writer, table):
+            storage.set_filled(writer, table, lost)
+
+
+def gone(reader: Reader) -> dict[str, int]:
+    """How many rows each numbered table ever lost."""
+    return {table: _gone(reader, table) for table in NUMBERED}
+
+
+def _gone(reader: Reader, table: str) -> int:
+    """How many rows a numbered table ever lost: all of its numbers that no row has."""
+    row = reader.row(
+        f"SELECT (SELECT seq FROM sqlite_sequence WHERE name = ?) - (SELECT count(*) FROM {table})",
+        (table,),
+    )
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def _refill(writer: Writer, table: str) -> bool:
+    """Empty a table and fill it again; False if it is too large."""
+    if writer.row(f"SELECT 1 FROM {table} LIMIT 1") is None:
         writer.execute(f"DELETE FROM {table}")
-        if has_rows:
-            writer.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {_COPY}")
-            writer.execute(f"DROP TABLE {_COPY}")
-
-
-def _is_table(reader: Reader, name: str) -> bool:
-    row = reader.row("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,))
-    return row is not None
+        return True
+    names = _columns(writer, table)  # without those that SQLite computes
+    if _is_large(writer, table, names):
+        storage.set_rewrite_due(writer)
+        return False
+    columns = ", ".join(names)
+    # A table of the file would have every other connection read all definitions anew.
+    writer.execute(f"CREATE TABLE {_COPY} AS SELECT {columns} FROM {table}")
+    writer.execute(f"DELETE FROM {table}")
+    writer.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {_COPY}")
+    writer.execute(f"DROP TABLE {_COPY}")
+    return True
 
 
 def _columns(reader: Reader, table: str) -> list[str]:
@@ -160,11 +192,10 @@ def _columns(reader: Reader, table: str) -> list[str]:
     return [f'"{name}"' for name in names]
 
 
-def _is_large(reader: Reader, table: str) -> bool:
+def _is_large(reader: Reader, table: str, columns: Sequence[str]) -> bool:
     """Whether a table is too large to be filled again while others wait; its size is estimated."""
     row = reader.row(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {MAX_ROWS + 1})")
     rows = int(row[0]) if row else 0
-    columns = _columns(reader, table)
     sizes = " + ".join(f"coalesce(length(CAST({column} AS BLOB)), 0)" for column in columns)
     sample = reader.row(f"SELECT avg({sizes}) FROM (SELECT * FROM {table} LIMIT {_SAMPLE})")
     mean = float(sample[0] or 0) if sample else 0.0
@@ -205,14 +236,16 @@ def overwrite(value: sqlite3.Blob | None, patches: Sequence[Patch]) -> None:
             value.write(data)
 
 
-def blank(writer: Writer, table: str, columns: Sequence[str], ids: Sequence[int]) -> None:
-    """See ``Writer.blank``: a row that keeps its size is overwritten where it stands."""
+def blank(writer: Writer, table: str, columns: Sequence[str], ids: Sequence[int]) -> int:
+    """See ``Writer.blank``: a row that keeps its size is overwritten where it stands.
+
+    Returns how many bytes were.
+    """
+    if not ids:
+        return 0
     sizes = [f"coalesce(length(CAST({column} AS BLOB)), 0)" for column in columns]
     zeros = ", ".join(f"{c} = zeroblob({size})" for c, size in zip(columns, sizes, strict=True))
-    total = 0
-    for identity in ids:
-        row = writer.row(f"SELECT {' + '.join(sizes)} FROM {table} WHERE rowid = ?", (identity,))
-        total += int(row[0]) if row else 0
-        writer.execute(f"UPDATE {table} SET {zeros} WHERE rowid = ?", (identity,))
-    if total:
-        storage.add_blanked(writer, total)
+    these, listed = "rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+    row = writer.row(f"SELECT sum({' + '.join(sizes)}) FROM {table} WHERE {these}", listed)
+    writer.execute(f"UPDATE {table} SET {zeros} WHERE {these}", listed)
+    return int(row[0] or 0) if row else 0

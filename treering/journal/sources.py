@@ -161,17 +161,25 @@ def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> N
         )
 
 
-def drop_empty_sources(writer: Writer, space: int) -> list[str]:
-    """Delete the sources of a space that hold no entry any more; return their names."""
+def drop_empty_sources(
+    writer: Writer, space: int, numbers: Collection[int] | None = None
+) -> list[str]:
+    """Delete the sources of a space that hold no entry any more; return their names.
+
+    Those of some ``numbers``, or of all.
+    """
+    among = "" if numbers is None else " AND s.id IN (SELECT value FROM json_each(?))"
     rows = list(
         writer.rows(
             "SELECT s.id, n.text, s.name, s.path, s.document FROM source s"
             " LEFT JOIN label n ON n.id = s.name"
-            " WHERE s.space = ? AND NOT EXISTS"
+            f" WHERE s.space = ?{among} AND NOT EXISTS"
             " (SELECT 1 FROM entry e WHERE e.space = s.space AND e.source = s.id)",
-            (space,),
+            (space, *([] if numbers is None else [json.dumps(sorted(numbers))])),
         )
     )
+    if not rows:
+        return []
     labels.blank(writer, space, [label for row in rows for label in row[2:]])
     writer.many("DELETE FROM source WHERE space = ? AND id = ?", ((space, row[0]) for row in rows))
     return [str(row[1]) for row in rows]

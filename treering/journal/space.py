@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -36,6 +36,10 @@ UNNAMED = "\n"
 """Begins the name of what is left of a removed space; no name that is given has a line break."""
 
 
+EMBEDDING = "embed:"
+"""Begins the names of the work of embedding; the number of a model comes after it."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
     """An embedding model as the database knows it."""
@@ -47,7 +51,7 @@ class EmbeddingModel:
     @property
     def work(self) -> str:
         """Work whose targets are fragments that this model has not embedded."""
-        return f"embed:{self.id}"
+        return f"{EMBEDDING}{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,7 @@ class SpaceWriter(SpaceReader):
     def touch(self) -> None:
         """Let every process notice that fragments have changed."""
         self._writer.execute("UPDATE space SET revision = revision + 1 WHERE id = ?", (self.id,))
-        self._read_state = None
+        self._read_state = replace(self.state, revision=self.state.revision + 1)
 
     def renew(self) -> None:
         """Let every process read all fragments again: rows that were there have changed."""
@@ -297,6 +301,16 @@ class Space:
         return retried(
             lambda: self.database.write_together(
                 lambda writer: work(SpaceWriter(writer, self.name)), self.name
+            )
+        )
+
+    def erase_together(
+        self, work: Callable[[SpaceWriter], T], scrub: Callable[[], bool]
+    ) -> tuple[T, bool]:
+        """See ``Database.erase_together``; like ``change``, where the server ends it."""
+        return retried(
+            lambda: self.database.erase_together(
+                lambda writer: work(SpaceWriter(writer, self.name)), scrub, self.name
             )
         )
 

@@ -25,7 +25,7 @@ from treering.errors import (
 from treering.journal import first_look, opened, schema, scrub, storage, takeover
 from treering.journal.contract import Reader, Writer
 from treering.journal.failures import no_permission, not_lockable, translated
-from treering.journal.sqlite_connection import connect
+from treering.journal.sqlite_connection import begin_writing, connect
 from treering.journal.sqlite_queues import queues_of
 from treering.journal.sqlite_transaction import SqliteTransaction
 
@@ -104,12 +104,13 @@ class SqliteDatabase:
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
             with translated(self._path):
-                # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
-                connection.execute("BEGIN IMMEDIATE")
+                begin_writing(connection)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
-                yield SqliteTransaction(connection, self._path)
+                transaction = SqliteTransaction(connection, self._path)
+                yield transaction
+                transaction.note_blanked()
                 with translated(self._path):
                     connection.execute("COMMIT")
             except BaseException:
@@ -124,6 +125,15 @@ class SqliteDatabase:
     def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:  # noqa: ARG002
         """See ``Database``."""
         return self._queues.together.run(work, self.write)
+
+    def erase_together(
+        self,
+        work: Callable[[Writer], T],
+        scrub: Callable[[], bool],
+        space: str | None = None,  # noqa: ARG002
+    ) -> tuple[T, bool]:
+        """See ``Database``."""
+        return self._queues.erasures.run_and_finish(work, self.write, scrub)
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
@@ -154,12 +164,13 @@ class SqliteDatabase:
                     scrub.refill(writer, tables)
                     is_due = storage.is_rewrite_due(writer)
                 is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
-                if is_ours:
-                    self._rewrite()
+                gone = self._rewrite() if is_ours else {}
             if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
             with self.write() as writer:
                 storage.end_scrubs(writer, pending, rewritten=is_ours)
+                for table, count in gone.items():
+                    storage.set_filled(writer, table, count)
         except JournalBusy:
             return False
         return True
@@ -189,7 +200,8 @@ class SqliteDatabase:
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""
-        return sum(file.stat().st_size for file in self._files())
+        files = (self._file, Path(f"{self._file}-wal"))
+        return sum(file.stat().st_size for file in files if file.is_file())
 
     def check(self) -> list[str]:
         """The findings of SQLite's integrity check and of the foreign keys."""
@@ -420,14 +432,19 @@ class SqliteDatabase:
             except JournalFull as error:
                 log.warning("%s is still to be rewritten; settle() retries: %s", self.url, error)
 
-    def _rewrite(self) -> None:
-        """Write what is live to new pages, without the blanked rows. Raises JournalBusy."""
+    def _rewrite(self) -> dict[str, int]:
+        """Write what is live to new pages, without the blanked rows. Raises JournalBusy.
+
+        Returns how many rows each numbered table had lost before.
+        """
         with self.write() as writer:
             storage.drop_blanked(writer)
+            gone = scrub.gone(writer)
         with self._queues.writing, self._entered():
             self._ensure_in_place()
             with translated(self._path):
                 self._connection().execute("VACUUM")
+        return gone
 
     def _empty_log(self, wait_s: float) -> bool:
         """Move the WAL into the file and cut it to nothing. False if a reader stays in the way."""
@@ -482,10 +499,6 @@ class SqliteDatabase:
             finally:
                 for name, old in before.items():
                     connection.execute(f"PRAGMA {name}={old}")
-
-    def _files(self) -> list[Path]:
-        names = (self._file, Path(f"{self._file}-wal"))
-        return [file for file in names if file.is_file()]
 
 
 _databases: WeakSet[SqliteDatabase] = WeakSet()

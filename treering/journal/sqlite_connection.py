@@ -10,6 +10,10 @@ from treering.journal import failures
 
 PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quarter of each
 CONNECT_PAUSE_S = 0.005
+SHORTEST_LOOK_S = 0.001
+LONGEST_LOOK_S = 0.008
+"""Between two looks whether another writer is done."""
+
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
 
@@ -24,6 +28,37 @@ def connect(file: Path) -> sqlite3.Connection:
             if not failures.is_busy(error) or time.monotonic() > until:
                 raise
         time.sleep(CONNECT_PAUSE_S)
+
+
+def begin_writing(connection: sqlite3.Connection) -> None:
+    """Begin a write transaction; waits for other writers as long as the connection is to wait.
+
+    Raises sqlite3.Error.
+    """
+    # SQLite itself looks again after ever longer pauses, of a tenth of a second in the end: whoever
+    # waits for a writer who is done after that time would wait for twice as long.
+    patience_ms = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+    until = time.monotonic() + patience_ms / 1000
+    connection.execute("PRAGMA busy_timeout=0")
+    try:
+        pause = SHORTEST_LOOK_S
+        while not _has_begun(connection, until):
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_LOOK_S)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={patience_ms}")
+
+
+def _has_begun(connection: sqlite3.Connection, until: float) -> bool:
+    """Whether a write transaction could begin now. Raises sqlite3.Error if it is late for that."""
+    try:
+        # IMMEDIATE takes the write lock now: a read that turns into a write cannot wait.
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if not failures.is_busy(error) or time.monotonic() > until:
+            raise
+        return False
+    return True
 
 
 def _connect_once(file: Path) -> sqlite3.Connection:

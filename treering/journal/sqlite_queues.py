@@ -16,6 +16,7 @@ class Queues:
     def __init__(self) -> None:
         self.scrubs = scrub.ScrubQueue()
         self.together = SharedWrites()
+        self.erasures = SharedWrites()  # who only writes does not wait for their scrubbing
         self._begin()
         forks.renew_in_child(self, Queues._begin)
 

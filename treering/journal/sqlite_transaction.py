@@ -26,6 +26,7 @@ class SqliteTransaction:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self._blanked = 0  # bytes, which are noted once, at the end
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``."""
@@ -118,15 +119,22 @@ class SqliteTransaction:
         ids: Sequence[int],
     ) -> None:
         """See ``Writer``."""
-        scrub.blank(self, table, columns, ids)
+        self._blanked += scrub.blank(self, table, columns, ids)
+
+    def note_blanked(self) -> None:
+        """Count what this transaction has blanked; it is about to end."""
+        if self._blanked:
+            storage.add_blanked(self, self._blanked)
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
         """See ``Writer``."""
+        blanked = self._blanked
         self.execute("SAVEPOINT attempt")
         try:
             yield
         except BaseException:
+            self._blanked = blanked
             self.execute("ROLLBACK TO SAVEPOINT attempt")
             raise
         finally:

@@ -70,6 +70,16 @@ def end(writer: Writer, space: str, intake: int) -> bool:
     return bool(writer.execute("DELETE FROM intake WHERE space = ? AND id = ?", (space, intake)))
 
 
+def is_any_left(reader: Reader, space: str) -> bool:
+    """Whether something is being taken in into a space, was cut short, or has left blank slices."""
+    row = reader.row(
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM intake WHERE space = ?)"
+        f" OR EXISTS (SELECT 1 FROM intake_slice WHERE {reader.dialect.in_heap_of_space})",
+        (space, space),
+    )
+    return row is not None
+
+
 def has_blank(reader: Reader, space: str) -> bool:
     """Whether there are blank slices that can be deleted."""
     of_space = reader.dialect.in_heap_of_space

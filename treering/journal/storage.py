@@ -37,6 +37,7 @@ _OF_SPACE: Final = {
 _BLANKED: Final = "blanked"
 _VECTORS: Final = "vectors"
 _REWRITE: Final = "rewrite"
+_FILLED: Final = "filled:"
 
 
 def blanked(reader: Reader) -> int:
@@ -47,7 +48,14 @@ def blanked(reader: Reader) -> int:
 def add_blanked(writer: Writer, size: int) -> None:
     """Count bytes that were blanked; negative ones, whose rows were deleted."""
     writer.share()
-    _set(writer, _BLANKED, max(blanked(writer) + size, 0))
+    if size < 0:
+        _set(writer, _BLANKED, max(blanked(writer) + size, 0))
+        return
+    writer.execute(
+        "INSERT INTO storage (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = storage.value + excluded.value",
+        (_BLANKED, size),
+    )
 
 
 def is_rewrite_due(reader: Reader) -> bool:
@@ -59,6 +67,23 @@ def set_rewrite_due(writer: Writer) -> None:
     """Note that the whole file has to be rewritten."""
     writer.share()
     _set(writer, _REWRITE, 1)
+
+
+def filled(reader: Reader, table: str) -> int | None:
+    """How many rows a table had lost when it was filled again last; None if that is not known."""
+    row = reader.row("SELECT value FROM storage WHERE name = ?", (_FILLED + table,))
+    return None if row is None else int(row[0])
+
+
+def set_filled(writer: Writer, table: str, gone: int) -> None:
+    """Note that nothing is left in a table of the rows that it has lost so far."""
+    _set(writer, _FILLED + table, gone)
+
+
+def drop_filled(writer: Writer, table: str) -> None:
+    """Note that rows of a table were changed: what they said before may be left in it."""
+    writer.share()
+    writer.execute("DELETE FROM storage WHERE name = ?", (_FILLED + table,))
 
 
 def drop_blanked(writer: Writer) -> None:
@@ -96,8 +121,11 @@ def pending_scrubs(reader: Reader) -> list[tuple[int, int]]:
 def end_scrubs(writer: Writer, pending: Iterable[tuple[int, int]], *, rewritten: bool) -> None:
     """Note that scrubbings are done; ``rewritten``: the whole file was."""
     writer.share()
-    for space, target in pending:
-        work.claim(writer, space, SCRUB, [target])
+    # Scrubbing notes no errors: what is left of a mark is its row.
+    writer.many(
+        "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
+        ((space, SCRUB, target) for space, target in pending),
+    )
     if rewritten:
         writer.execute("DELETE FROM storage WHERE name = ?", (_REWRITE,))
 

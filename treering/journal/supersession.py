@@ -54,11 +54,10 @@ def take_back(writer: Writer, older: int) -> bool:
 def erase(writer: Writer, seqs: Sequence[int]) -> None:
     """Forget what was noted of entries that are erased."""
     space = writer.space
-    for column in ("older", "newer"):
-        writer.many(
-            f"DELETE FROM supersession WHERE space = ? AND {column} = ?",
-            ((space, seq) for seq in seqs),
-        )
+    writer.many(
+        "DELETE FROM supersession WHERE space = ? AND (older = ? OR newer = ?)",
+        ((space, seq, seq) for seq in seqs),
+    )
 
 
 def pairs(

@@ -1,7 +1,8 @@
 """Changes that many threads ask for at once: one thread makes them all in one transaction.
 
-What a transaction costs by itself, such as waiting for the disk, is then paid once. Each change
-stands alone nevertheless: one that fails is undone up to its savepoint, and takes down only itself.
+What a transaction costs by itself, such as waiting for the disk, is then paid once. So is what
+comes after it, such as scrubbing the file. Each change stands alone nevertheless: one that fails is
+undone up to its savepoint, and takes down only itself.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from treering import forks
 from treering.errors import JournalBusy
 from treering.journal.contract import Writer
 
 T = TypeVar("T")
+F = TypeVar("F")
 
 SHARE_S: Final = 0.1
 """A transaction takes in no further change after so long, as other writers wait for it."""
@@ -39,7 +41,7 @@ class SharedWrites:
         forks.renew_in_child(self, SharedWrites._begin)
 
     def _begin(self) -> None:
-        self._condition = threading.Condition()  # protects what follows, and who has taken a change
+        self._lock = threading.Lock()  # protects what follows, and who has taken a change
         self._waiting: list[_Change] = []
         self._is_led = False
 
@@ -50,25 +52,48 @@ class SharedWrites:
         is given. Raises what it raises, and what the transaction raises, of which nothing is stored
         then; JournalBusy if others take too long.
         """
-        change = _Change(work)
-        with self._condition:
+        return cast(T, self._made(_Change(work, self._lock), write).outcome())
+
+    def run_and_finish(
+        self, work: Callable[[Writer], T], write: OpenWriter, finish: Callable[[], F]
+    ) -> tuple[T, F]:
+        """As ``run``, with what ``finish`` gives after the transaction.
+
+        The thread that makes the changes does that once for all of them. Raises what it raises;
+        the changes are stored then.
+        """
+        change = self._made(_Change(work, self._lock), write, finish)
+        result: T = change.outcome()
+        # Whoever was interrupted has left it to each of the others.
+        return result, cast(F, change.finished[0]) if change.finished else finish()
+
+    def _made(
+        self, change: _Change, write: OpenWriter, finish: Callable[[], object] | None = None
+    ) -> _Change:
+        """A change, once it has been made or has failed."""
+        with self._lock:
             self._waiting.append(change)
             try:
                 leads = self._has_its_turn(change)
             except BaseException:
                 if change in self._waiting:
                     self._waiting.remove(change)
+                self._wake_next()
                 raise
         if leads:
-            self._lead(change, write)
-        result: T = change.outcome()
-        return result
+            self._lead(change, write, finish)
+        return change
+
+    def _wake_next(self) -> None:
+        """Let one of those that wait make the changes, if nobody does."""
+        if self._waiting and not self._is_led:
+            self._waiting[0].turn.notify()
 
     def _has_its_turn(self, change: _Change) -> bool:
         """Wait until a change is done, or is to be made by this thread. Raises JournalBusy."""
-        turn = lambda: change.is_done or not self._is_led  # noqa: E731
+        is_its_turn = lambda: change.is_done or not self._is_led  # noqa: E731
         # One that another thread has taken will be done: whether it is stored must not stay open.
-        while not self._condition.wait_for(turn, WAIT_S):
+        while not change.turn.wait_for(is_its_turn, WAIT_S):
             if change in self._waiting:
                 raise JournalBusy(f"others kept writing for over {WAIT_S:.0f} s; try again")
         if change.is_done:
@@ -77,8 +102,8 @@ class SharedWrites:
         self._waiting.remove(change)
         return True
 
-    def _lead(self, mine: _Change, write: OpenWriter) -> None:
-        """Make a change, and others that wait, in one transaction."""
+    def _lead(self, mine: _Change, write: OpenWriter, finish: Callable[[], object] | None) -> None:
+        """Make a change, and others that wait, in one transaction; then finish what is stored."""
         together = [mine]
         try:
             self._make(together, write)
@@ -90,14 +115,27 @@ class SharedWrites:
             self._end([], together[1:], None)  # of this thread alone, which was interrupted
             raise
         else:
-            self._end(together, [], None)
+            self._finish(together, finish)
+
+    def _finish(self, together: list[_Change], finish: Callable[[], object] | None) -> None:
+        """Do what comes after the transaction of some changes, unless all of them failed."""
+        error: Exception | None = None
+        try:
+            if finish is not None and any(change.is_good for change in together):
+                finished = (finish(),)
+                for change in together:
+                    change.finished = finished
+        except Exception as raised:
+            error = raised
+        finally:
+            self._end(together, [], error)
 
     def _make(self, together: list[_Change], write: OpenWriter) -> None:
         with write() as writer:
             until = time.monotonic() + self._share_s
             together[0].make(writer)
             while time.monotonic() < until:
-                with self._condition:
+                with self._lock:
                     if not self._waiting:
                         break
                     together.append(self._waiting.pop(0))
@@ -107,12 +145,12 @@ class SharedWrites:
         self, done: Iterable[_Change], again: Iterable[_Change], error: Exception | None
     ) -> None:
         """Tell who waits for ``done`` that it is stored or has failed; let others do the rest."""
-        with self._condition:
+        with self._lock:
             for change in done:
-                change.finish(error)
+                change.end(error)
             self._waiting[:0] = again
             self._is_led = False
-            self._condition.notify_all()
+            self._wake_next()
 
 
 class _Undone(Exception):
@@ -122,12 +160,15 @@ class _Undone(Exception):
 class _Change:
     """A change that waits to be made, or has been."""
 
-    def __init__(self, work: Callable[[Writer], Any]) -> None:
+    def __init__(self, work: Callable[[Writer], Any], lock: threading.Lock) -> None:
         self._work = work
         self._result: Any = None
         self._error: Exception | None = None
+        self.turn = threading.Condition(lock)  # its own: many wait, and one is to wake up
         self.is_made = False
         self.is_done = False
+        self.finished: tuple[object] | None = None
+        """What came after the transaction has given, if it was done for this change."""
 
     def make(self, writer: Writer) -> None:
         """Make the change, or none of it. Raises what undoing it raises."""
@@ -140,10 +181,16 @@ class _Change:
                 self._error = error
                 raise _Undone from error
 
-    def finish(self, error: Exception | None) -> None:
-        """Note that the transaction has ended, and how."""
+    @property
+    def is_good(self) -> bool:
+        """Whether the change was made, and nothing stopped it."""
+        return self.is_made and self._error is None
+
+    def end(self, error: Exception | None) -> None:
+        """Note that the transaction has ended, and how; tell who waits for it."""
         self._error = self._error or error
         self.is_done = True
+        self.turn.notify()
 
     def outcome(self) -> Any:
         """What the change has given. Raises what stopped it."""

@@ -346,17 +346,30 @@ def count(reader: Reader, space: int, model: EmbeddingModel) -> int:
 
 
 def erase(
-    writer: Writer, models: Iterable[EmbeddingModel], places: Iterable[tuple[int, int]]
+    writer: Writer, places: Iterable[tuple[int, int]], model: EmbeddingModel | None = None
 ) -> int:
-    """Blank the vectors of some places, given as block and slot; return how many there were."""
-    total = 0
-    stretches = _stretches(places)
-    for model in models:
-        for (block, first), slots in stretches.items():
-            vectors = _at(writer, model, block, first)
-            if vectors is not None:
-                total += _erase(writer, vectors, [slot - first for slot in slots])
-    return total
+    """Blank the vectors of some places, given as block and slot; return how many there were.
+
+    Those of one model, or of all.
+    """
+    return sum(
+        _erase(writer, vectors, [slot - first for slot in slots])
+        for (block, first), slots in _stretches(places).items()
+        for of_model, vectors in _of_models(writer, block, first)
+        if model is None or of_model == model.id
+    )
+
+
+def _of_models(reader: Reader, block: int, slot: int) -> list[tuple[int, VectorBlock]]:
+    """The vector blocks that begin at a slot of a block, each with the number of its model."""
+    rows = reader.rows(
+        "SELECT v.space, v.id, v.block, v.slot, v.size, v.filled, v.oldest, v.newest, m.dimension,"
+        " m.id FROM vector_block v JOIN model m ON m.id = v.model"
+        " WHERE v.space = ? AND v.block = ? AND v.slot = ?",
+        (reader.space, block, slot),
+    )
+    with damage.decoding("the search index"):
+        return [(row[-1], VectorBlock(*map(int, row[:-1]))) for row in list(rows)]
 
 
 def _erase(writer: Writer, block: VectorBlock, slots: Sequence[int]) -> int:

@@ -269,17 +269,38 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
     )
 
 
-def erase(writer: Writer, seqs: Sequence[int]) -> None:
-    """Delete entries; their derived rows must have gone before. What they said is overwritten."""
+@dataclass(frozen=True, slots=True)
+class ErasedEntry:
+    """What is known of an entry that is gone: its id, and the number of its source."""
+
+    id: str
+    source: int
+
+
+def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
+    """Delete entries; their derived rows must have gone before. What they said is overwritten.
+
+    Returns those that were there.
+    """
+    if not seqs:
+        return []
+    space = writer.space
     supersession.erase(writer, seqs)
-    _blank_bodies(writer, seqs)
-    space = writer.space
+    erased = _blank_bodies(writer, seqs)
     writer.many("DELETE FROM entry WHERE space = ? AND seq = ?", ((space, seq) for seq in seqs))
+    return [erased[seq] for seq in seqs if seq in erased]
 
 
-def _blank_bodies(writer: Writer, seqs: Iterable[int]) -> None:
+def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]:
+    """Overwrite what entries say; those that are there, by sequence number."""
     space = writer.space
-    sql = "SELECT body FROM entry WHERE space = ? AND seq = ?"
-    rows = (writer.row(sql, (space, seq)) for seq in seqs)
-    bodies = [int(row[0]) for row in rows if row is not None]
+    rows = list(
+        writer.rows(
+            "SELECT seq, id, source, body FROM entry WHERE space = ?"
+            " AND seq IN (SELECT value FROM json_each(?))",
+            (space, json.dumps(list(seqs))),
+        )
+    )
+    bodies = [int(row[3]) for row in rows]
     writer.blank("body", ("text", "speaker", "role", "session", "metadata"), space, bodies)
+    return {int(row[0]): ErasedEntry(str(row[1]), int(row[2])) for row in rows}

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from treering.embed.contract import Embedder
 from treering.errors import TreeringError, ViewError
 from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.traces import Trace
 from treering.journal.writing import Draft
 from treering.llm.contract import LLM
 from treering.records import Entry, Progress
@@ -59,13 +60,17 @@ class View:
     ``name`` identifies the view in ``rebuild``, in pending work and in the database. ``version``
     names the way its rows are derived; rows of another version are made again. ``tables`` belong
     to the view alone, and each has a column ``space``. ``rests_on`` names the view whose rows this
-    view's rows refer to.
+    view's rows refer to. ``traces`` say where rows of an entry are found: if there are none, the
+    view is not asked to erase it, and none of the ``kinds`` that it counts are erased. A view that
+    names no traces always is asked.
     """
 
     name: ClassVar[str]
     tables: ClassVar[tuple[str, ...]] = ()
     relation_name: ClassVar[str | None] = None
     rests_on: ClassVar[str | None] = None
+    traces: ClassVar[tuple[Trace, ...]] = ()
+    kinds: ClassVar[tuple[str, ...]] = ()
 
     @property
     def version(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -27,10 +27,12 @@ from treering.journal import (
 )
 from treering.journal.contract import Database
 from treering.journal.space import Space, SpaceReader, SpaceWriter
-from treering.journal.writing import Draft
+from treering.journal.traces import Trace, tables_with
+from treering.journal.writing import Draft, ErasedEntry
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
+from treering.views.progress import ViewState
 from treering.views.tables import present
 
 log = logging.getLogger("treering")
@@ -56,6 +58,12 @@ _COUNTED = {
 }
 """What is counted of a removed space, by table."""
 
+_TRACES = (
+    *(Trace("reply"), Trace("unanswered", "entry"), Trace("claim_entry", "entry")),
+    *(Trace("work", but=f"view = '{storage.SCRUB}'"), Trace("work_error")),
+)
+"""Where something may be noted of an entry besides what views derive from it."""
+
 WAIT_S = 2.0
 """Forgetting waits no longer for who reads or writes the file: scrubbing can be done later."""
 
@@ -76,55 +84,64 @@ class Eraser:
         self._space = space
         self._views = views
 
-    def forget(self, seqs: Sequence[int]) -> Forgotten:
+    def forget(self, work: Callable[[SpaceWriter], Forgotten]) -> Forgotten:
         """Erase entries for good; ``scrubbed`` tells whether they have left the file's bytes, too.
 
-        The rows go in one transaction, which may be shared with others who forget. Scrubbing the
-        file comes after it and stays queued as pending work until it has been done.
+        ``work`` calls ``erase`` in a transaction, which may be shared with others who forget. It
+        runs in any thread, and may run again. Scrubbing the file comes after it and stays queued as
+        pending work until it has been done.
         """
-
-        with self._space.database.erasing():
-            with _told_if_full():
-                forgotten = self._space.write_together(lambda writer: self.erase(writer, seqs))
-            return replace(forgotten, scrubbed=self.scrub())
+        database = self._space.database
+        with _told_if_full():
+            forgotten, is_clean = self._space.erase_together(work, lambda: _scrub(database, WAIT_S))
+        return replace(forgotten, scrubbed=is_clean or self._has_no_bytes_left())
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed."""
         rows, erased = self.remove(writer, seqs)
-        names = sources.drop_empty_sources(writer, writer.id)
+        numbers = {entry.source for entry in erased}
+        names = sources.drop_empty_sources(writer, writer.id, numbers)
         self.queue_scrub(writer)
-        return Forgotten(tuple(erased), tuple(names), rows, scrubbed=False)
+        ids = tuple(entry.id for entry in erased)
+        return Forgotten(ids, tuple(names), rows, scrubbed=False)
 
-    def remove(self, writer: SpaceWriter, seqs: Sequence[int]) -> tuple[dict[str, int], list[str]]:
+    def remove(
+        self, writer: SpaceWriter, seqs: Sequence[int]
+    ) -> tuple[dict[str, int], list[ErasedEntry]]:
         """Delete entries and everything derived from them.
 
-        Returns the derived rows by kind, and the ids of all entries that went: these, then those
-        that views named further.
+        Returns the derived rows by kind, and all entries that went: these, then those that views
+        named further.
         """
-        views = self._followed(writer)
-        for view in views:
-            for seq, draft in view.redrafts(writer, seqs):
-                self.redraft(writer, seq, draft, scrub=False)
-        rows, further = self._remove_derived(writer, seqs)
-        work.forget_errors(writer, writer.id)
-        gone = list(dict.fromkeys([*seqs, *further]))
-        erased = entries.identities(writer, gone)
-        writing.erase(writer, gone)
-        return rows, erased
+        states = progress.states(writer, writer.id)
+        beside = [
+            entry
+            for view in self._followed(states)
+            for seq, draft in view.redrafts(writer, seqs)
+            for entry in self.redraft(writer, seq, draft, scrub=False)
+        ]
+        rows, further = self._remove_derived(writer, seqs, states)
+        erased = writing.erase(writer, list(dict.fromkeys([*seqs, *further])))
+        return rows, [*erased, *beside]
 
-    def redraft(self, writer: SpaceWriter, seq: int, draft: Draft, *, scrub: bool) -> None:
+    def redraft(
+        self, writer: SpaceWriter, seq: int, draft: Draft, *, scrub: bool
+    ) -> list[ErasedEntry]:
         """Give an entry new content. The views derive their rows from it again.
 
-        With ``scrub`` the old content is removed from the file's bytes, too.
+        With ``scrub`` the old content is removed from the file's bytes, too. Returns the entries
+        that went with what was derived from the old content.
         """
-        _, further = self._remove_derived(writer, [seq])
-        writing.erase(writer, further)
+        states = progress.states(writer, writer.id)
+        _, further = self._remove_derived(writer, [seq], states)
+        erased = writing.erase(writer, further)
         writing.rewrite(writer, seq, draft)
         for view in self._views:
             if view.reads:
                 work.enqueue(writer, writer.id, view.rereading, [seq])
         if scrub:
             self.queue_scrub(writer)
+        return erased
 
     def queue_scrub(self, writer: SpaceWriter) -> None:
         """Note that the bytes of the file may hold erased text until they have been scrubbed."""
@@ -143,9 +160,12 @@ class Eraser:
 
         False if that has to wait for what was erased here; it stays pending then.
         """
-        if _scrub(self._space.database, WAIT_S, patient=patient):
-            return True
-        with self._space.read() as reader:  # it may have to wait for what others erased alone
+        is_clean = _scrub(self._space.database, WAIT_S, patient=patient)
+        return is_clean or self._has_no_bytes_left()
+
+    def _has_no_bytes_left(self) -> bool:
+        """Whether scrubbing has to wait for what others erased alone, and not for this space."""
+        with self._space.read() as reader:
             return not self.is_scrub_due(reader)
 
     def scrub_code(self) -> None:
@@ -172,18 +192,17 @@ class Eraser:
         """Whether bytes of what was erased here, or of a removed space, may be in the file."""
         return bool(removal.waiting(reader) or work.queued(reader, reader.id, storage.SCRUB, 1))
 
-    def _followed(self, reader: SpaceReader) -> list[View]:
+    def _followed(self, states: Mapping[str, ViewState]) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
-        states = progress.states(reader, reader.id)
         return [view for view in reversed(self._views) if view.name in states]
 
-    def _drop_uninstalled(self, writer: SpaceWriter) -> None:
+    def _drop_uninstalled(self, writer: SpaceWriter, states: Mapping[str, ViewState]) -> None:
         """Empty the tables of views whose package is not installed: nobody else can erase there.
 
         All of it is derived; the view reads the journal again once its package is back.
         """
         installed = {view.name for view in self._views}
-        for name, state in progress.states(writer, writer.id).items():
+        for name, state in states.items():
             if name not in installed:
                 for table in present(writer, state.tables):
                     writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
@@ -191,7 +210,7 @@ class Eraser:
                 work.drop(writer, writer.id, rereading(name))
 
     def _remove_derived(
-        self, writer: SpaceWriter, seqs: Sequence[int]
+        self, writer: SpaceWriter, seqs: Sequence[int], states: Mapping[str, ViewState]
     ) -> tuple[dict[str, int], list[int]]:
         """Delete everything derived from entries that are about to be erased or changed.
 
@@ -201,21 +220,42 @@ class Eraser:
         rows: Counter[str] = Counter()
         further: list[int] = []
         waiting = list(seqs)
-        self._drop_uninstalled(writer)
+        self._drop_uninstalled(writer, states)
         # A view may name further entries that must go (a person's change of a memo, say). Other
         # views have derived rows from those, so this repeats until no view names any more.
         while waiting:
-            erasures = [_erased_by(view, writer, waiting) for view in self._followed(writer)]
+            followed = self._followed(states)
+            traces = [*_TRACES, *(trace for view in followed for trace in view.traces)]
+            tables = tables_with(writer, traces, waiting)
+            erasures = [
+                _erased_by(view, writer, waiting)
+                if not view.traces or any(trace.table in tables for trace in view.traces)
+                else Erased(dict.fromkeys(view.kinds, 0))
+                for view in followed
+            ]
             for erasure in erasures:
                 rows.update(erasure.rows)
-            replies.erase(writer, writer.id, waiting)
-            unanswered.erase(writer, waiting)
-            claims.erase(writer, waiting)
-            for view in self._views:
-                work.claim(writer, writer.id, view.rereading, waiting)
+            self._remove_noted(writer, waiting, tables)
             waiting = [s for erasure in erasures for s in erasure.entries if s not in seqs]
             further += waiting
         return dict(rows), further
+
+    def _remove_noted(
+        self, writer: SpaceWriter, seqs: Sequence[int], tables: Collection[str]
+    ) -> None:
+        """Delete what is noted of entries besides what views derive, in those of some tables."""
+        space = writer.id
+        if "reply" in tables:
+            replies.erase(writer, space, seqs)
+        if "unanswered" in tables:
+            unanswered.erase(writer, seqs)
+        if "claim_entry" in tables:
+            claims.erase(writer, seqs)
+        if "work" in tables:
+            for view in self._views:
+                work.claim(writer, space, view.rereading, seqs)
+        if "work_error" in tables:
+            work.forget_errors(writer, space)
 
 
 @contextmanager
@@ -312,6 +352,6 @@ def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -
 
     Raises UnknownName for an id that is not there.
     """
-    named = {entries.seq_of(reader, reader.id, identity) for identity in entry_ids}
-    among = named if entry_ids else None  # what is named must not cost reading all there are
-    return list(entries.matching(reader, reader.id, condition, among))
+    if entry_ids:  # what is named must not cost reading all there are
+        return entries.matching_ids(reader, reader.id, condition, entry_ids)
+    return list(entries.matching(reader, reader.id, condition))

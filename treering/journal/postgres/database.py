@@ -140,6 +140,16 @@ class PostgresDatabase:
         with self._queues.together(space) as together:
             return together.run(work, lambda: self.write(space))
 
+    def erase_together(
+        self,
+        work: Callable[[Writer], T],
+        scrub: Callable[[], bool],
+        space: str | None = None,
+    ) -> tuple[T, bool]:
+        """See ``Database``: spaces have transactions of their own, and scrub together."""
+        with self.erasing():
+            return self.write_together(work, space), scrub()
+
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""
         return self._scrubs.erasing()

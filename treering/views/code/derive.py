@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from treering.journal.space import SpaceReader, SpaceWriter
+from treering.journal.traces import Trace
 from treering.journal.writing import Draft
 from treering.records import Entry
 from treering.search.marks import Mark, Quote
@@ -24,6 +25,7 @@ class CodeChanges(View):
     name: ClassVar[str] = "code"
     tables: ClassVar[tuple[str, ...]] = ("code_change",)
     relation_name: ClassVar[str | None] = "code"
+    traces: ClassVar[tuple[Trace, ...]] = (Trace("code_change", "entry"),)
 
     def __init__(self, memory: Callable[[], CodeMemory]) -> None:
         self._memory = memory

@@ -11,6 +11,7 @@ from treering import forks
 from treering.errors import LLMReplyError
 from treering.journal import entries, supersession
 from treering.journal.space import SpaceReader, SpaceWriter
+from treering.journal.traces import Trace
 from treering.records import Entry, Progress
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.terms import terms_version
@@ -34,6 +35,12 @@ class Facts(View):
 
     name: ClassVar[str] = "facts"
     tables: ClassVar[tuple[str, ...]] = ("statement", "superseded")
+    kinds: ClassVar[tuple[str, ...]] = ("statements",)
+    traces: ClassVar[tuple[Trace, ...]] = (
+        Trace("statement", "entry"),
+        Trace("superseded", "entry"),
+        Trace("superseded", "newer"),
+    )
 
     def __init__(self, judge: Callable[[], int]) -> None:
         self._judge = judge

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treering.errors import JournalCorrupt
-from treering.journal import damage, entries, supersession
+from treering.journal import damage, entries, storage, supersession
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader
 from treering.records import Entry, Hit, Newer
@@ -317,6 +317,7 @@ def _replacement(row: Row) -> Replacement:
 
 def rename(writer: Writer, space: int, source: str, new: str, seqs: Sequence[int]) -> None:
     """Let what a source states of itself be of its new name: a note's "I" is called after it."""
+    storage.drop_filled(writer, "statement")
     old, new = source.casefold(), new.casefold()
     for table in ("statement", "superseded"):
         writer.many(

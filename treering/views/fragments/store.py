@@ -14,6 +14,7 @@ from treering.journal.blocks import FragmentBlock, Postings, Rows
 from treering.journal.contract import Reader, Row
 from treering.journal.entries import PAGE, by_seq
 from treering.journal.space import (
+    EMBEDDING,
     EmbeddingModel,
     SpaceReader,
     SpaceWriter,
@@ -333,25 +334,24 @@ def unfinished(reader: SpaceReader) -> int:
 def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
     """Delete the fragments of entries; return how many rows of each kind were deleted."""
     space = writer.id
-    work.forget_errors(writer, space)  # an endpoint may have quoted the text in one
-    models = all_models(writer)
     places: dict[int, tuple[int, int]] = {}
     for entry in entries:
         rows = writer.rows(
             "SELECT id, block, slot FROM fragment WHERE space = ? AND entry = ?", (space, entry)
         )
         places.update((int(row[0]), (int(row[1]), int(row[2]))) for row in rows)
-    vectors = vector_blocks.erase(writer, models, places.values())
+    vectors = vector_blocks.erase(writer, places.values())
     emptied = blocks.erase(writer, space, places.values())
-    vector_blocks.drop_beside(writer, models, emptied)
-    for fragment in places:
-        writer.execute("DELETE FROM fragment WHERE space = ? AND id = ?", (space, fragment))
-        writer.execute("INSERT INTO gone (space, fragment) VALUES (?, ?)", (space, fragment))
-    for model in models:
-        writer.many(
-            "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
-            ((space, model.work, fragment) for fragment in places),
-        )
+    if emptied:
+        vector_blocks.drop_beside(writer, all_models(writer), emptied)
+    keys = [(space, fragment) for fragment in places]
+    writer.many("DELETE FROM fragment WHERE space = ? AND id = ?", keys)
+    writer.many("INSERT INTO gone (space, fragment) VALUES (?, ?)", keys)
+    writer.many(
+        "DELETE FROM work WHERE space = ? AND target = ?"
+        f" AND view IN (SELECT '{EMBEDDING}' || id FROM model)",
+        keys,
+    )
     writer.touch()
     return {"fragments": len(places), "vectors": vectors}
 
@@ -379,7 +379,7 @@ def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
         numbers = vector_blocks.number_at(writer, model, list(places.values()))
         for place, number in zip(places.values(), numbers, strict=True):
             if number and not _is_sound(writer, model, place, number):
-                vector_blocks.erase(writer, [model], [place])
+                vector_blocks.erase(writer, [place], model)
 
 
 def _is_sound(reader: Reader, model: EmbeddingModel, place: tuple[int, int], number: int) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from treering.errors import LLMNotConfigured
 from treering.journal import work
 from treering.journal.space import SpaceReader, SpaceWriter
+from treering.journal.traces import Trace
 from treering.llm.tokens import estimate_tokens
 from treering.records import Progress
 from treering.views.contract import Erased, View
@@ -22,6 +23,11 @@ class Memos(View):
     name: ClassVar[str] = "memo"
     tables: ClassVar[tuple[str, ...]] = ("memo",)
     relation_name: ClassVar[str | None] = "topic"
+    kinds: ClassVar[tuple[str, ...]] = ("memos",)
+    traces: ClassVar[tuple[Trace, ...]] = (
+        Trace("memo_version", "change"),
+        Trace("memo_line", "entry"),
+    )
 
     def __init__(self, memos: MemoView, has_llm: Callable[[], bool]) -> None:
         self._memos = memos

@@ -8,6 +8,7 @@ from typing import ClassVar
 from treering.errors import LLMNotConfigured
 from treering.journal import work
 from treering.journal.space import SpaceReader, SpaceWriter
+from treering.journal.traces import Trace
 from treering.records import Progress
 from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View
@@ -25,6 +26,8 @@ class Summaries(View):
     tables: ClassVar[tuple[str, ...]] = ("node", "leaf")
     relation_name: ClassVar[str | None] = "tree"
     rests_on: ClassVar[str | None] = "fragments"
+    kinds: ClassVar[tuple[str, ...]] = ("summaries",)
+    traces: ClassVar[tuple[Trace, ...]] = (Trace("leaf"),)
 
     def __init__(self, tree: TreeView, has_llm: Callable[[], bool]) -> None:
         self._tree = tree

@@ -146,7 +146,7 @@ class Rounds:
         """Erase the rounds of a definition. Raises UnknownName."""
         sequences = self.known()
         seqs = [block.seq for block in sequences[recorded.named(definition, sequences)]]
-        return self._eraser.forget(seqs)
+        return self._eraser.forget(lambda writer: self._eraser.erase(writer, seqs))
 
     def of(self, keys: Iterable[str]) -> list[SessionBlock]:
         """The recorded blocks of some definitions, newest first."""

@@ -1,0 +1,62 @@
+"""Who waits for another writer of a file looks often whether that is done."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from treering.journal.sqlite_connection import LONGEST_LOOK_S, begin_writing, connect
+
+PATIENCE_MS = 40
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "file.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE word (text TEXT)")
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+
+
+@pytest.fixture
+def waiting(other: sqlite3.Connection, tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(connect(tmp_path / "file.db")) as connection:
+        connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
+        yield connection
+
+
+def patience_of(connection: sqlite3.Connection) -> int:
+    row: tuple[int] = connection.execute("PRAGMA busy_timeout").fetchone()
+    return row[0]
+
+
+def test_a_writer_that_waits_begins_soon_after_the_other_one_has_ended(
+    other: sqlite3.Connection, waiting: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting.execute("PRAGMA busy_timeout=60000")
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 20:
+            other.execute("COMMIT")
+
+    monkeypatch.setattr(time, "sleep", pause)
+    begin_writing(waiting)
+    assert waiting.in_transaction
+    assert len(pauses) == 20
+    assert max(pauses) == LONGEST_LOOK_S
+    assert patience_of(waiting) == 60_000
+
+
+def test_a_writer_that_waits_gives_up_when_its_patience_ends(waiting: sqlite3.Connection) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        begin_writing(waiting)
+    assert not waiting.in_transaction
+    assert patience_of(waiting) == PATIENCE_MS

@@ -1,0 +1,187 @@
+"""Tenants of a file who forget at once share what that costs, and nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Open
+from tests.memory.test_forget import SECRET, bytes_of
+from treering import Memory
+from treering.errors import UnknownName, ViewError
+from treering.journal import scrub
+from treering.journal.space import SpaceWriter
+from treering.journal.sqlite_connection import connect
+from treering.views.contract import Erased
+
+TENANTS = 12
+TIMEOUT_S = 30.0
+PAUSE_S = 0.001
+
+MOST_ALONE = 85
+"""Statements of a forget, with those that scrub the file."""
+
+MOST_OF_EACH = 32
+"""Statements of each who forgets beside others, without those that all of them share."""
+
+
+@pytest.fixture
+def tenants(open_memory: Open) -> list[Memory]:
+    return [open_memory(space=f"tenant {number}") for number in range(TENANTS)]
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Another process writes to the file, for the time of the block."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
+def forget_at_once(path: Path, tenants: Sequence[Memory], ids: Sequence[str]) -> list[Future[bool]]:
+    """Whether each is scrubbed: one erases for all, as all wait before it can begin."""
+    erasures = tenants[0]._database._queues.erasures  # type: ignore[attr-defined]
+
+    def forget(memory: Memory, entry: str) -> bool:
+        return memory.forget(entry).scrubbed
+
+    with ThreadPoolExecutor(len(tenants)) as threads:
+        with held(path):
+            futures = [threads.submit(forget, *pair) for pair in zip(tenants, ids, strict=True)]
+            until = time.monotonic() + TIMEOUT_S
+            while len(erasures._waiting) < len(tenants) - 1:
+                assert time.monotonic() < until
+                threading.Event().wait(PAUSE_S)
+        return futures
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is sent to files that are opened from now on."""
+    sent: list[str] = []
+
+    def traced(file: Path) -> sqlite3.Connection:
+        connection = connect(file)
+        connection.set_trace_callback(sent.append)
+        return connection
+
+    monkeypatch.setattr("treering.journal.sqlite.connect", traced)
+    return sent
+
+
+def test_a_forget_takes_few_statements_and_each_beside_it_fewer(
+    statements: list[str], tenants: list[Memory], path: Path
+) -> None:
+    kept = [memory.add("Ana moved to Porto.").ids[0] for memory in tenants]
+    ids = [memory.add(SECRET).ids[0] for memory in tenants]
+    tenants[0].forget(tenants[0].add("Ben keeps bees.").ids[0])  # the tables are as after one
+    further = tenants[0].add("Ben keeps goats.").ids[0]
+    statements.clear()
+    assert tenants[0].forget(further).scrubbed
+    alone = len(statements)
+    assert alone <= MOST_ALONE
+    statements.clear()
+    assert all(future.result() for future in forget_at_once(path, tenants, ids))
+    looks = statements.count("BEGIN IMMEDIATE")  # also at what the other process does
+    assert len(statements) - looks - alone <= MOST_OF_EACH * (TENANTS - 1)
+    assert b"flowerpot" not in bytes_of(path)
+    for memory, entry in zip(tenants, kept, strict=True):
+        assert memory.get(entry).text == "Ana moved to Porto."
+
+
+def test_an_id_that_is_not_there_fails_only_who_named_it(tenants: list[Memory], path: Path) -> None:
+    ids = [memory.add(f"{SECRET} {number}").ids[0] for number, memory in enumerate(tenants)]
+    ids[5] = ids[6]  # that of another tenant
+    futures = forget_at_once(path, tenants, ids)
+    assert isinstance(futures[5].exception(), UnknownName)
+    assert ids[6] in str(futures[5].exception())
+    assert all(future.result() for future in futures if future is not futures[5])
+    left = [entry.text for memory in tenants for entry in memory.entries()]
+    assert left == [f"{SECRET} 5"]
+    stored = bytes_of(path)
+    assert stored.count(b"flowerpot 5") == stored.count(b"flowerpot") > 0
+
+
+def test_a_view_that_fails_undoes_only_what_its_tenant_forgets(
+    tenants: list[Memory], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [memory.add(f"{SECRET} {number}").ids[0] for number, memory in enumerate(tenants)]
+    [fragments] = [view for view in tenants[5]._views._views if view.name == "fragments"]
+    erase: Callable[..., Erased] = fragments.erase
+
+    def failing(writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        erase(writer, seqs)
+        raise LookupError("no such row")
+
+    monkeypatch.setattr(fragments, "erase", failing)
+    futures = forget_at_once(path, tenants, ids)
+    assert isinstance(futures[5].exception(), ViewError)
+    assert all(future.result() for future in futures if future is not futures[5])
+    assert [len(list(memory.entries())) for memory in tenants] == [
+        int(memory is tenants[5]) for memory in tenants
+    ]
+    assert tenants[5].search("flowerpot")[0].text == f"{SECRET} 5"
+    assert tenants[5].check() == []
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables that are filled again, in order."""
+    names: list[str] = []
+    refill = scrub._refill
+
+    def noted(writer: Any, table: str) -> bool:
+        names.append(table)
+        return refill(writer, table)
+
+    monkeypatch.setattr(scrub, "_refill", noted)
+    return names
+
+
+def test_statements_are_filled_again_only_if_one_has_gone(
+    open_memory: Open, path: Path, filled: list[str]
+) -> None:
+    memory = open_memory()
+    stating = [memory.add(f"I live in {town}.", speaker="Ana").ids[0] for town in ("Oslo", "Faro")]
+
+    def forget(entry: str) -> bool:
+        """Whether that filled the table of statements again."""
+        filled.clear()
+        assert memory.forget(entry).scrubbed
+        return "statement" in filled
+
+    assert forget(memory.add("Ben keeps bees.").ids[0])  # nobody knows how often one had gone
+    assert not forget(memory.add("Ben keeps goats.").ids[0])
+    assert forget(stating[0])
+    assert b"oslo" not in bytes_of(path).lower()
+    assert not forget(memory.add("Ben keeps ducks.").ids[0])
+    memory.rebuild("facts")
+    assert [fact.value for fact in memory.facts.current()] == ["Faro"]
+    memory.replace(stating[1], "I live in Braga.")
+    assert forget(memory.add("Ben keeps hens.").ids[0])
+    assert b"faro" not in bytes_of(path).lower()
+
+
+def test_a_name_that_a_statement_had_leaves_the_bytes_too(
+    open_memory: Open, path: Path, tmp_path: Path
+) -> None:
+    memory = open_memory()
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "zebediah.md").write_text("I live in Porto.")
+    memory.add(folder)
+    assert memory.forget(memory.add("Ben keeps bees.").ids[0]).scrubbed
+    (folder / "zebediah.md").rename(folder / "self.md")
+    memory.add(folder)
+    assert [fact.subject for fact in memory.facts.all()] == ["notes/self.md"]
+    assert memory.forget(memory.add("Ben keeps goats.").ids[0]).scrubbed
+    assert b"zebediah" not in bytes_of(path)
