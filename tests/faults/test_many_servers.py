@@ -17,6 +17,7 @@ import pytest
 
 from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.postgres_server import new_schema
+from tests.programs import Program
 from tests.serve.conftest import serving as in_this_process
 from treering.journal.open import open_database
 
@@ -46,7 +47,7 @@ class Server:
 
 @contextmanager
 def serving(memory: str) -> Iterator[Server]:
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-m", "treering", "serve", "--port", "0"],
         stderr=subprocess.PIPE,
         text=True,

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.postgres_server import new_schema
+from tests.programs import Program
 from tests.serve.conftest import serving
 from treering.llm.scripted import ScriptedLLM
 
@@ -53,7 +54,7 @@ class Server:
 
 @contextmanager
 def server(place: str | Path, moment: str = "after", number: int = 0) -> Iterator[Server]:
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-m", "tests.faults.server", str(place), moment, str(number)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -17,6 +17,7 @@ from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.memo.talk import messages
 from tests.memo.test_settle import one_topic
 from tests.postgres_server import new_schema
+from tests.programs import Program
 from treering import Memory
 from treering.arrays import Floats
 from treering.llm.scripted import Request, ScriptedLLM
@@ -54,7 +55,7 @@ def url() -> str:
 @contextmanager
 def held_elsewhere(url: str, task: str) -> Iterator[subprocess.Popen[str]]:
     """A process that has a task of the space, until it is killed."""
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-c", HOLDER, url, task], stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
     try:
