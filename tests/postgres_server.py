@@ -16,13 +16,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from treering.journal.open import open_database
 
 VARIABLE = "TREERING_TEST_POSTGRES"
 """Names a server to use instead: a URL of a database in which schemas may be made."""
@@ -226,7 +229,7 @@ def new_database(copied: str | None = None) -> str:
     name = f"test_{os.getpid()}_{next(_schemas)}"
     template = "template1" if copied is None else urlsplit(copied).path[1:]
     with psycopg.connect(server_url(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
         connection.execute(f"GRANT CREATE ON DATABASE {name} TO {USER}")
     url = server_url().replace("/postgres?", f"/{name}?")
     if copied is None:
@@ -235,12 +238,32 @@ def new_database(copied: str | None = None) -> str:
     return f"{url.replace('//postgres@', f'//{USER}@')}&schema=own"
 
 
+@cache
+def _empty_memory() -> str:
+    url = new_database()
+    open_database(url).close()
+    return url
+
+
+@contextmanager
+def empty_memory() -> Iterator[str]:
+    """The URL of a memory with nothing in it, which goes at the end. To copy its tables costs the
+    server a quarter of what it costs to make them. On a server that is named they are made.
+    """
+    if not CAN_COPY:
+        yield new_schema()
+        return
+    url = new_database(_empty_memory())
+    yield url
+    drop_database(url)
+
+
 def drop_database(url: str) -> None:
     """Remove what ``new_database`` made."""
     import psycopg
 
     with psycopg.connect(server_url(), autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
+        connection.execute(f"DROP DATABASE IF EXISTS {urlsplit(url).path[1:]} WITH (FORCE)")
 
 
 def _drop(name: str) -> None:

@@ -19,7 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.candidates import corpus
 from tests.embedders import HashingEmbedder
-from tests.postgres_server import new_schema, server_url
+from tests.postgres_server import empty_memory, new_schema, server_url
 from treering import Memory
 from treering.arrays import Codes, Floats
 from treering.errors import InputError, JournalError
@@ -76,8 +76,7 @@ def add_texts(memory: Memory, rng: np.random.Generator, count: int) -> None:
 def pair(count: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     monkeypatch.setattr(outside, "NEAREST", NEAREST)
     monkeypatch.setattr(blocks, "MOST_SLOTS", 200)
-    url = new_schema()
-    with opened(url) as exact:
+    with empty_memory() as url, opened(url) as exact:
         add_texts(exact, np.random.default_rng(3), count)
         with opened(limited(url)) as found:
             found.settle()

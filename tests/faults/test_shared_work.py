@@ -16,7 +16,7 @@ from tests.embedders import HashingEmbedder, down
 from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.memo.talk import messages
 from tests.memo.test_settle import one_topic
-from tests.postgres_server import new_schema
+from tests.postgres_server import empty_memory
 from tests.programs import Program
 from treering import Memory
 from treering.arrays import Floats
@@ -48,8 +48,9 @@ class Gate:
 
 
 @pytest.fixture
-def url() -> str:
-    return new_schema()
+def url() -> Iterator[str]:
+    with empty_memory() as url:
+        yield url
 
 
 @contextmanager
