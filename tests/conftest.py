@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.embedders import HashingEmbedder
 from tests.examples import USUAL
-from tests.postgres_server import new_schema
+from tests.postgres_server import empty_memory
 from tests.skipped import pytest_unconfigure  # noqa: F401
 from treering import Memory
 from treering.embed.minilm import MiniLM
@@ -60,6 +61,16 @@ def pytest_configure() -> None:
     # treering anew, which costs as much as the rest of its start, and each run all tests.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+
+
+def pytest_collection() -> None:
+    gc.disable()  # nothing that is imported for tests is garbage, and to look takes two seconds
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported out of all later collections of garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def _room(folder: Path) -> int:
@@ -108,24 +119,25 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def schemas() -> dict[Path, str]:
-    """What a path stands for on PostgreSQL: a schema of its own, unless something else is named."""
-    return defaultdict(new_schema)
+def databases() -> Iterator[dict[Path, str]]:
+    """What a path stands for on PostgreSQL: a memory of its own, unless something else is named."""
+    with ExitStack() as stack:
+        yield defaultdict(lambda: stack.enter_context(empty_memory()))
 
 
 @pytest.fixture
 def open_memory(
-    path: Path, new_file: Path, engine: str, schemas: dict[Path, str]
+    path: Path, new_file: Path, engine: str, databases: dict[Path, str]
 ) -> Iterator[Open]:
     """Opens ``path``, or another file, with the hashing embedder; closes all at the end.
 
-    On PostgreSQL every path stands for a schema.
+    On PostgreSQL every path stands for a database.
     """
     with ExitStack() as stack:
 
         def opened(url: str | Path = path, **options: Any) -> Memory:
             if engine == "postgres" and isinstance(url, Path):
-                url = schemas[url]
+                url = databases[url]
             # Where a log lies already, what opening says of that is tested.
             log = Path(f"{url}-wal")
             if (

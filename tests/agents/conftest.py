@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tests import programs
 from tests.cli.conftest import PLUGINS, ROOT
 from treering.agents import endpoint
 from treering.agents.home import user_memory
@@ -82,9 +82,9 @@ def hook(memory_path: Path) -> Iterator[Hook]:
     def run(event: str, payload: Any = None, *options: str, **environment: str) -> dict[str, Any]:
         content = payload if isinstance(payload, bytes) else json.dumps(payload or {}).encode()
         path = os.pathsep.join((str(ROOT), str(PLUGINS)))
-        done = subprocess.run(
+        done = programs.run(
             [sys.executable, "-m", "treering", "hook", event, *options],
-            input=content,
+            content=content,
             capture_output=True,
             timeout=WAIT_S,
             env=os.environ | {"PYTHONPATH": path} | environment,

@@ -16,6 +16,7 @@ import pytest
 from tests.agents.conftest import Hook, put_in, repository, wait_until
 from tests.cli.conftest import ROOT
 from tests.ingest.clients import claude_line
+from tests.programs import Program
 from treering import Memory
 from treering.agents import endpoint, hook_log, inbox, replies
 from treering.agents.capture import Offsets
@@ -394,7 +395,7 @@ def test_a_server_that_hangs_does_not_hold_a_prompt(memory_path: Path, hook: Hoo
 def test_a_client_that_never_ends_its_event_does_not_hold_the_hook(
     memory_path: Path,
 ) -> None:
-    running = subprocess.Popen(
+    running = Program(
         [sys.executable, "-m", "treering", "hook", "prompt"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import ROOT
+from tests.programs import Program
 from treering.agents import installer, jsonc, toml_table
 from treering.agents.clients import CLIENTS, Client, client_of
 from treering.agents.launch import Launcher
@@ -317,9 +318,7 @@ def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
         "from treering.agents.launch import Launcher;"
         "installer.install(client_of('gemini'), Launcher(('t',), 'm.db'))"
     )
-    running = [
-        subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)
-    ]
+    running = [Program([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)]
     ends = [process.communicate(timeout=60)[1] for process in running]
     assert [process.returncode for process in running] == [0, 0, 0], ends
     hooks = meaning(home / ".gemini" / "settings.json")["hooks"]

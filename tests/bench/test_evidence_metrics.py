@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import ndcg_score
 
 from treering.bench.metrics.evidence import (
     RetrievedPassage,
@@ -45,6 +44,8 @@ def test_a_ranking_without_evidence_scores_zero_everywhere() -> None:
 def test_ndcg_equals_scikit_learns(
     ranking: list[str], evidence: frozenset[str], data: st.DataObject
 ) -> None:
+    from sklearn.metrics import ndcg_score  # which every process would take a second to import
+
     k = data.draw(st.integers(1, len(ranking)))
     pool = ranking + sorted(evidence - set(ranking))  # scikit-learn ranks everything there is
     gains = np.array([[float(unit in evidence) for unit in pool]])

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import programs
 from tests.bulk.texts import is_whole, journal, prose, write_folder
 from tests.bulk.workers import POISON, Counted, Deadly, Killing, Refusing
 from tests.conftest import Open
@@ -224,7 +225,7 @@ def test_what_is_to_be_masked_is_counted(open_memory: Open, notes: Path) -> None
 def killed(path: Path, folder: Path, *arguments: object) -> None:
     """Ingest in a process that is killed, see ``tests/bulk/ingest_process.py``."""
     command = [sys.executable, "-m", "tests.bulk.ingest_process", path, folder, *arguments]
-    done = subprocess.run(list(map(str, command)), cwd=ROOT, timeout=TIMEOUT_S, check=False)
+    done = programs.run(list(map(str, command)), cwd=ROOT, timeout=TIMEOUT_S, check=False)
     assert done.returncode in (9, -9)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import psycopg
@@ -19,7 +19,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.candidates import corpus
 from tests.embedders import HashingEmbedder
-from tests.postgres_server import new_schema, server_url
+from tests.postgres_server import (
+    CAN_COPY,
+    drop_database,
+    empty_memory,
+    new_database,
+    new_schema,
+    server_url,
+)
 from treering import Memory
 from treering.arrays import Codes, Floats
 from treering.errors import InputError, JournalError
@@ -73,10 +80,10 @@ def add_texts(memory: Memory, rng: np.random.Generator, count: int) -> None:
 
 
 @contextmanager
-def pair(count: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+def pair(url: str, monkeypatch: pytest.MonkeyPatch, count: int = 0) -> Iterator[Pair]:
+    """Both memories at a URL, to which so many texts are added."""
     monkeypatch.setattr(outside, "NEAREST", NEAREST)
     monkeypatch.setattr(blocks, "MOST_SLOTS", 200)
-    url = new_schema()
     with opened(url) as exact:
         add_texts(exact, np.random.default_rng(3), count)
         with opened(limited(url)) as found:
@@ -87,14 +94,37 @@ def pair(count: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
 @pytest.fixture(scope="module")
 def same() -> Iterator[Pair]:
     """Two memories of the same texts, which tests only read."""
-    with pytest.MonkeyPatch.context() as monkeypatch, pair(7, monkeypatch) as memories:
+    with (
+        pytest.MonkeyPatch.context() as monkeypatch,
+        empty_memory() as url,
+        pair(url, monkeypatch, 7) as memories,
+    ):
         yield memories
+
+
+FEW: Final = 3
+
+
+@pytest.fixture(scope="module")
+def few() -> Iterator[str]:
+    """A memory of a few texts, to copy."""
+    with pytest.MonkeyPatch.context() as monkeypatch, empty_memory() as url:
+        with pair(url, monkeypatch, FEW):
+            pass
+        yield url
 
 
 @pytest.fixture
-def changing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
-    with pair(3, monkeypatch) as memories:
+def changing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
+    """Two memories of the same texts, which a test changes."""
+    if not CAN_COPY:
+        with empty_memory() as url, pair(url, monkeypatch, FEW) as memories:
+            yield memories
+        return
+    url = new_database(request.getfixturevalue("few"))
+    with pair(url, monkeypatch) as memories:
         yield memories
+    drop_database(url)
 
 
 def places(hits: list[Hit]) -> list[tuple[str, int]]:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.programs import Program
 from treering.cli.main import app
 
 PLUGINS = Path(__file__).parent / "plugins"
@@ -52,7 +53,7 @@ def process(settings: dict[str, str]) -> Process:
 
     def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
         path = os.pathsep.join((str(ROOT), str(PLUGINS)))
-        return subprocess.Popen(
+        return Program(
             [sys.executable, "-m", "treering", *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

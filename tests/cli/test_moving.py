@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.cli.conftest import PLUGINS, ROOT, Process, Treering, record, records
 from tests.postgres_server import new_schema
 from tests.serve.conftest import MakeKey, make_key
@@ -162,7 +162,7 @@ def test_a_target_without_room_is_told_and_the_copy_goes_on_once_there_is_some(
         treering("add", "-", "--source", str(number), stdin=text)
     command = [sys.executable, "-c", FULL, "2500000", "copy", "life.db", "copy.db"]
     environment = os.environ | settings | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(PLUGINS)))}
-    full = subprocess.run(
+    full = programs.run(
         command, env=environment, timeout=120, check=False, capture_output=True, text=True
     )
     assert full.returncode == 3, full.stderr

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests import programs
 from tests.cli.conftest import ROOT
 from tests.code.repositories import SHOP
 from tests.code.working import commit, repository, write
@@ -128,7 +128,7 @@ def test_without_the_extra_a_command_names_what_installs_it(
         "import sys; sys.modules['tree_sitter'] = None\n"
         f"from treering.cli.main import app; app({['code', *arguments]!r})"
     )
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-c", program],
         cwd=root,
         env={**os.environ, "TREERING_MEMORY": str(tmp_path / "memory.db"), "PYTHONPATH": str(ROOT)},

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+from tests import programs
 from tests.embedders import HashingEmbedder
 from treering import Memory
 
@@ -32,7 +32,7 @@ with Memory.open(sys.argv[1], embedder=HashingEmbedder(), llm="none") as memory:
 
 def run_script(script: str, *arguments: object) -> str:
     """What a script prints; an error in it is one of the test."""
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-c", script, *map(str, arguments)],
         capture_output=True,
         text=True,

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import Open
 from tests.faults.test_processes import ROOT, TIMEOUT_S
+from tests.programs import Program
 from treering import Memory
 from treering.errors import LLMUnavailable
 from treering.llm.scripted import ScriptedLLM
@@ -22,7 +23,7 @@ from treering.llm.scripted import ScriptedLLM
 @contextmanager
 def asking(path: Path, message: str, way: str = "chat") -> Iterator[subprocess.Popen[str]]:
     """A process whose model has been asked for a reply to a message; killed at the end."""
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-m", "tests.faults.talker", str(path), message, way],
         stdout=subprocess.PIPE,
         text=True,

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.conftest import Open
 from tests.faults.processes import ROOT, TIMEOUT_S, run_script
+from tests.programs import Program
 from treering.errors import JournalCorrupt
 from treering.journal.sqlite import SqliteDatabase
 
@@ -30,7 +32,7 @@ os.kill(os.getpid(), 9)
 
 def kill_in_the_middle(path: Path) -> None:
     """Leave a file with a journal that has to be rolled back before anything can be read."""
-    subprocess.run([sys.executable, "-c", KILLED_IN_THE_MIDDLE, str(path)], timeout=TIMEOUT_S)
+    programs.run([sys.executable, "-c", KILLED_IN_THE_MIDDLE, str(path)], timeout=TIMEOUT_S)
     assert path.stat().st_size > 0
     assert Path(f"{path}-journal").stat().st_size > 0
 
@@ -119,7 +121,7 @@ def test_many_files_may_be_made_by_processes_at_once(tmp_path: Path) -> None:
         "for n in range(20): SqliteDatabase(Path(sys.argv[1], f'{n}.db')).close()\n"
     )
     makers = [
-        subprocess.Popen(
+        Program(
             [sys.executable, "-c", script, str(tmp_path)],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tests.embedders import HashingEmbedder
 from tests.faults.forgetter import Life, opened
 from tests.faults.processes import ROOT
+from tests.programs import Program
 from treering import Memory
 from treering.embed.quantised import quantised
 from treering.text import with_speaker
@@ -117,7 +118,7 @@ def test_who_is_killed_while_it_forgets_leaves_nothing_once_the_file_is_opened(
 ) -> None:
     rng = random.Random(seed)
     command = [sys.executable, "-m", "tests.faults.forgetter", str(path), str(seed), "60"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with Program(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(rng.randrange(8, 45))]
         delay = rng.choice([0.0, 0.002, 0.01, 0.03])  # into the step that was announced

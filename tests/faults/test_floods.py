@@ -17,6 +17,7 @@ import pytest
 from tests.faults.conftest import Note
 from tests.faults.processes import ROOT
 from tests.llm.chat_server import playing, says
+from tests.programs import Program
 
 if not Path("/proc/self/status").is_file():
     pytest.skip("nothing tells here how much memory a process takes", allow_module_level=True)
@@ -43,7 +44,7 @@ def proxy(path: Path, upstream: str) -> Iterator[tuple[str, int]]:
     """The address and process of a server that passes chats on."""
     command = [sys.executable, "-c", _SERVER, str(path), upstream, str(KEPT)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with Program(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().strip(), process.pid

@@ -15,6 +15,7 @@ import pytest
 from tests.embedders import HashingEmbedder
 from tests.faults.conftest import Note
 from tests.faults.processes import ROOT
+from tests.programs import Program
 from treering import Memory
 
 START_S = 60
@@ -24,7 +25,7 @@ def killed(path: Path, seed: int, after: int, delay_s: float, folder: Path) -> l
     """The lines of a worker that is killed some time after it has printed a number of them."""
     command = [sys.executable, "-m", "tests.faults.worker", str(path), str(seed), str(folder)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
+    with Program(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:
         late = threading.Timer(START_S, process.kill)

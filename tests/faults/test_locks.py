@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.faults.lockless import FCNTL
 from tests.faults.processes import ROOT
 
@@ -24,7 +24,7 @@ ALL = (GETLK, OFD_GETLK, *SETS)
 def said(path: Path, moment: str, code: int, commands: tuple[str, ...]) -> str:
     """What a process says to which locks are refused; it has to end well within SQLite's minute."""
     command = [sys.executable, "-m", "tests.faults.lockless", str(path), moment, str(code)]
-    done = subprocess.run(
+    done = programs.run(
         [*command, *commands], capture_output=True, text=True, timeout=40, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr

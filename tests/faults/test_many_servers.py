@@ -16,7 +16,8 @@ import httpx2
 import pytest
 
 from tests.faults.test_processes import ROOT, TIMEOUT_S
-from tests.postgres_server import new_schema
+from tests.postgres_server import empty_memory, new_schema
+from tests.programs import Program
 from tests.serve.conftest import serving as in_this_process
 from treering.journal.open import open_database
 
@@ -46,7 +47,7 @@ class Server:
 
 @contextmanager
 def serving(memory: str) -> Iterator[Server]:
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-m", "treering", "serve", "--port", "0"],
         stderr=subprocess.PIPE,
         text=True,
@@ -70,8 +71,7 @@ def serving(memory: str) -> Iterator[Server]:
 
 @pytest.fixture
 def servers(no_llm: None) -> Iterator[tuple[Server, Server]]:
-    memory = new_schema()
-    with ExitStack() as stack:
+    with empty_memory() as memory, ExitStack() as stack:
         yield stack.enter_context(serving(memory)), stack.enter_context(serving(memory))
 
 

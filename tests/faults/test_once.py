@@ -16,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.faults.test_processes import ROOT, TIMEOUT_S
-from tests.postgres_server import new_schema
+from tests.programs import Program
 from tests.serve.conftest import serving
 from treering.llm.scripted import ScriptedLLM
 
@@ -53,7 +53,7 @@ class Server:
 
 @contextmanager
 def server(place: str | Path, moment: str = "after", number: int = 0) -> Iterator[Server]:
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-m", "tests.faults.server", str(place), moment, str(number)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -77,9 +77,9 @@ def server(place: str | Path, moment: str = "after", number: int = 0) -> Iterato
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, path: Path) -> str | Path:
-    """A memory that is not there yet, in a file and in PostgreSQL."""
-    return path if request.param == "sqlite" else new_schema()
+def place(request: pytest.FixtureRequest, path: Path, databases: dict[Path, str]) -> str | Path:
+    """A memory with nothing in it, in a file and in PostgreSQL."""
+    return path if request.param == "sqlite" else databases[path]
 
 
 def said_to(client: TestClient) -> str:

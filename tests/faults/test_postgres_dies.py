@@ -40,7 +40,17 @@ def server() -> Iterator[PostgresServer]:
         own = PostgresServer()
         stack.callback(own.stop)
         own.start()
+        execute(own, f"CREATE DATABASE {EMPTY}")
+        memory_in(url_of(own, EMPTY)).close()
         yield own
+
+
+EMPTY: Final = "empty"
+"""The database of a memory with nothing in it: a copy takes a quarter of the time."""
+
+
+def url_of(server: PostgresServer, database: str) -> str:
+    return server.url.replace("/postgres?", f"/{database}?") + "&schema=own"
 
 
 class Dying(PostgresDatabase):
@@ -143,7 +153,9 @@ def test_a_change_during_which_the_server_is_killed_is_done_again_without_loss(
     prepare, change = CHANGES[name]
     change = change or (source.import_into if name == "import" else source.copy_into)
     for last in count(1, 1 if moment == "before" else 3):
-        url = f"{server.url}&schema={name}_{moment}_{last}"
+        database = f"{name}_{moment}_{last}"
+        execute(server, f"CREATE DATABASE {database} TEMPLATE {EMPTY} STRATEGY FILE_COPY")
+        url = url_of(server, database)
         with memory_in(url) as memory:
             prepare(memory)
         is_killed = run_until_killed(url, server, change, last, moment)

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.faults.writer import MESSAGES, SHARED, messages
+from tests.programs import Program
 from treering import Memory
 from treering.errors import JournalCorrupt
 
@@ -24,7 +26,7 @@ TIMEOUT_S = 60
 
 
 def start(path: Path, name: str, count: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return Program(
         [sys.executable, "-m", "tests.faults.writer", str(path), name, str(count)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -168,7 +170,7 @@ assert memory.search("Porto")[0].text == "Ana moved to Porto."
 def test_a_full_disk_refuses_what_does_not_fit_and_keeps_the_rest(
     path: Path, open_memory: Open
 ) -> None:
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-c", FULL, str(path)],
         capture_output=True,
         text=True,
@@ -208,7 +210,7 @@ def test_forgetting_does_not_let_another_process_take_the_log_away(tmp_path: Pat
     with Memory.open(path, embedder=HashingEmbedder()) as memory:
         [added] = memory.add("A sentence that will soon be forgotten.", source="a").ids
         assert memory.forget(added).scrubbed
-        subprocess.run(
+        programs.run(
             [sys.executable, "-c", OPEN_AND_CLOSE, str(path)],
             check=True,
             timeout=TIMEOUT_S,
@@ -225,7 +227,7 @@ def test_closing_one_of_two_memories_of_a_file_keeps_the_others_locks(tmp_path: 
         with Memory.open(path, embedder=HashingEmbedder()) as other:
             other.add("A sentence that will soon be forgotten.", source="a")
             other.forget(source="a")
-        subprocess.run(
+        programs.run(
             [sys.executable, "-c", OPEN_AND_CLOSE, str(path)],
             check=True,
             timeout=TIMEOUT_S,

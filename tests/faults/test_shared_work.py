@@ -16,7 +16,8 @@ from tests.embedders import HashingEmbedder, down
 from tests.faults.test_processes import ROOT, TIMEOUT_S
 from tests.memo.talk import messages
 from tests.memo.test_settle import one_topic
-from tests.postgres_server import new_schema
+from tests.postgres_server import empty_memory
+from tests.programs import Program
 from treering import Memory
 from treering.arrays import Floats
 from treering.llm.scripted import Request, ScriptedLLM
@@ -47,14 +48,15 @@ class Gate:
 
 
 @pytest.fixture
-def url() -> str:
-    return new_schema()
+def url() -> Iterator[str]:
+    with empty_memory() as url:
+        yield url
 
 
 @contextmanager
 def held_elsewhere(url: str, task: str) -> Iterator[subprocess.Popen[str]]:
     """A process that has a task of the space, until it is killed."""
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-c", HOLDER, url, task], stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
@@ -207,7 +207,7 @@ class Full(SqliteDatabase):
 
 
 def test_what_cannot_be_taken_in_now_keeps_nobody_out(path: Path, open_memory: Open) -> None:
-    subprocess.run(
+    programs.run(
         [
             sys.executable,
             "-m",
@@ -230,7 +230,7 @@ def test_what_cannot_be_taken_in_now_keeps_nobody_out(path: Path, open_memory: O
 def test_an_import_that_is_killed_is_there_as_a_whole_or_not_at_all(
     path: Path, open_memory: Open, last: int
 ) -> None:
-    process = subprocess.run(
+    process = programs.run(
         [sys.executable, "-m", "tests.ingest.staging_process", str(path), "default", str(last)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         timeout=TIMEOUT_S,
@@ -250,7 +250,7 @@ def test_what_was_cut_short_goes_with_its_space(path: Path, open_memory: Open, l
     other = open_memory(path, space="other")
     other.add("Mine.")
     open_memory(path, space="talks").add("Here before.")
-    subprocess.run(
+    programs.run(
         [sys.executable, "-m", "tests.ingest.staging_process", str(path), "talks", str(last)],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         timeout=TIMEOUT_S,

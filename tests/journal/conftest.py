@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres_server import new_schema
+from tests.postgres_server import empty_memory
 from treering.journal.contract import Database
 from treering.journal.open import open_database as by_url
 
@@ -18,8 +18,9 @@ OpenDatabase = Callable[[], Database]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def open_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenDatabase]:
-    url = new_schema() if request.param == "postgres" else tmp_path / "life.db"
     with ExitStack() as stack:
+        on_server = request.param == "postgres"
+        url = stack.enter_context(empty_memory()) if on_server else tmp_path / "life.db"
         yield lambda: stack.enter_context(closing(by_url(url)))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
 import sys
 import threading
 from contextlib import closing
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.conftest import Open
 from tests.faults.processes import ROOT
 from treering import backup
@@ -181,7 +181,7 @@ def test_a_copy_that_is_killed_leaves_no_target_and_the_next_one_clears_up(
     open_memory().add("Ana moved to Porto.")
     target = tmp_path / "copy.db"
     command = [sys.executable, "-c", KILLED, str(path), str(target)]
-    done = subprocess.run(command, cwd=ROOT, timeout=60, check=False)
+    done = programs.run(command, cwd=ROOT, timeout=60, check=False)
     assert done.returncode == -9
     assert not target.exists()
     [left] = tmp_path.glob(".copy.db.*.part")
@@ -210,7 +210,7 @@ def test_a_disk_without_room_is_told_and_nothing_is_left(
     open_memory().add("Ana moved to Porto.")
     before = names(tmp_path)
     command = [sys.executable, "-c", FULL, str(path), str(tmp_path / "copy.db")]
-    done = subprocess.run(command, cwd=ROOT, timeout=60, check=True, capture_output=True, text=True)
+    done = programs.run(command, cwd=ROOT, timeout=60, check=True, capture_output=True, text=True)
     assert done.stdout.startswith("Journal"), done.stdout
     assert "copy.db" in done.stdout
     assert names(tmp_path) == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -95,11 +95,17 @@ def _tables(sql: str) -> list[re.Match[str]]:
 
 
 @cache
+def modules() -> Mapping[Path, ast.Module]:
+    """All modules of the package; to parse them takes a second."""
+    return {file: ast.parse(file.read_text("utf-8")) for file in sorted(ROOT.rglob("*.py"))}
+
+
+@cache
 def constants() -> Mapping[str, str]:
     """The texts that modules give names to, by name."""
     texts: dict[str, str] = {}
-    for file in sorted(ROOT.rglob("*.py")):
-        for node in ast.parse(file.read_text("utf-8")).body:
+    for file, module in modules().items():
+        for node in module.body:
             target = getattr(node, "target", None)
             if isinstance(node, ast.Assign):
                 target = node.targets[0]
@@ -128,12 +134,17 @@ def _text(node: ast.expr, file: Path, names: Mapping[str, str]) -> str:
     return "".join(parts)
 
 
-def statements() -> Iterator[tuple[str, str]]:
+@cache
+def statements() -> Sequence[tuple[str, str]]:
     """Every statement of the package on tables with a space, with where it stands."""
-    for file in sorted(ROOT.rglob("*.py")):
+    return list(_statements())
+
+
+def _statements() -> Iterator[tuple[str, str]]:
+    for file, module in modules().items():
         if "migrations" in file.parts or file.stem in ("takeover", "into_blocks", "fresh"):
             continue  # of files alone
-        for part in ast.parse(file.read_text("utf-8")).body:
+        for part in module.body:
             name = getattr(part, "name", "") or ast.unparse(part).split(" ")[0].rstrip(":")
             place = f"{file.stem}.{name}"
             if place not in COMPOSED:

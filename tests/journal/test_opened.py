@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
+from tests.programs import Program
 from treering.errors import JournalError
 from treering.journal.sqlite import SqliteDatabase
 
@@ -49,7 +51,7 @@ def database(path: Path) -> Iterator[SqliteDatabase]:
 @contextmanager
 def another(path: Path) -> Iterator[int]:
     """The presence of a process that has the file open; it is killed at the end."""
-    process = subprocess.Popen(
+    process = Program(
         [sys.executable, "-c", PRESENT, str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -69,7 +71,7 @@ def another(path: Path) -> Iterator[int]:
 
 def is_seen(path: Path, number: int) -> bool:
     """Whether another process takes the one of a number for present."""
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-c", LOOK, str(path), str(number)],
         capture_output=True,
         text=True,
@@ -129,7 +131,7 @@ def test_who_closes_the_file_is_absent_and_comes_back_as_another(path: Path) -> 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a process cannot be forked here")
 def test_a_forked_process_is_another_one(path: Path) -> None:
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-c", FORKED, str(path)],
         capture_output=True,
         text=True,

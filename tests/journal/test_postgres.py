@@ -17,6 +17,7 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from tests.postgres_server import PostgresServer, new_schema, server_url
+from tests.programs import Program
 from treering import Memory
 from treering.errors import (
     InputError,
@@ -83,7 +84,7 @@ def names(database: PostgresDatabase) -> list[str]:
 
 
 def worker(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return Program(
         [sys.executable, "-c", WORKER, *arguments],
         stdout=subprocess.PIPE,
         text=True,

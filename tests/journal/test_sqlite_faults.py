@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
+from tests.programs import Program
 from treering.errors import (
     InputError,
     JournalBusy,
@@ -218,7 +220,7 @@ def test_what_may_not_be_written_is_refused_with_what_to_change(
 
 def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", script, str(path)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return programs.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize("url", ["", " ", "sqlite:///"])
@@ -256,7 +258,7 @@ with database.write() as writer:
     writer.execute("INSERT INTO space (name) VALUES (?)", (sys.argv[2],))
 """
     crowd = [
-        subprocess.Popen(
+        Program(
             [sys.executable, "-c", script, str(path), str(number)],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.embedders import HashingEmbedder
-from tests.postgres_server import new_schema, server_url
+from tests.postgres_server import empty_memory, new_schema, server_url
 from treering import Memory
 from treering.errors import JournalBusy, JournalConflict, JournalVersionError
 from treering.journal import claims, storage
@@ -27,8 +27,9 @@ TIMEOUT_S = 60
 
 
 @pytest.fixture
-def url() -> str:
-    return new_schema()
+def url() -> Iterator[str]:
+    with empty_memory() as url:
+        yield url
 
 
 @pytest.fixture
@@ -244,7 +245,8 @@ def until_waits(writer: Writer, pid: int) -> None:
     raise AssertionError("nobody waits")
 
 
-def test_a_change_that_the_server_ends_for_another_one_is_done_again_once(url: str) -> None:
+def test_a_change_that_the_server_ends_for_another_one_is_done_again_once() -> None:
+    url = new_schema()  # in the database that a stranger connects to
     attempts = 0
     with (
         closing(PostgresDatabase(url)) as database,

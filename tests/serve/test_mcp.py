@@ -16,10 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
+from tests import programs
 from tests.code.working import commit, repository, write
 from tests.conftest import Open
 from tests.llm.test_extras import run as run_without
 from tests.memo.talk import messages, place
+from tests.programs import Program
 from treering import Memory
 from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import resources, tools
@@ -511,9 +513,9 @@ def test_a_line_that_is_no_message_is_answered(parameters: StdioServerParameters
         "method": "tools/call",
         "params": {"name": "remember", "arguments": {"text": "a\ud800b"}},
     }
-    asked = subprocess.run(
+    asked = programs.run(
         [parameters.command, *parameters.args],
-        input=f"not json\n{json.dumps(call)}\n",
+        content=f"not json\n{json.dumps(call)}\n",
         env=os.environ | (parameters.env or {}),
         capture_output=True,
         text=True,
@@ -558,7 +560,7 @@ def test_no_input_ends_the_server_but_its_end(parameters: StdioServerParameters)
             call | {"id": 8, "params": {"name": "remember", "arguments": {"text": "survived"}}}
         ).encode(),
     ]
-    server = subprocess.Popen(
+    server = Program[bytes](
         [parameters.command, *parameters.args],
         env=parameters.env,
         stdin=subprocess.PIPE,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests import programs
 from tests.tune.talk import all_dialogues, dialogue
 from treering.cli.main import app
 
@@ -129,7 +129,7 @@ def test_without_the_extra_rows_are_made_and_the_rest_names_what_installs_it(
         "import sys; sys.modules.update(dict.fromkeys(['gguf', 'torch', 'peft', 'transformers']))\n"
         f"from treering.cli.main import app; app({['tune', *arguments]!r})"
     )
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -62,14 +62,14 @@ def full(
     shouting: None,
     engine: str,
     path: Path,
-    schemas: dict[Path, str],
+    databases: dict[Path, str],
     request: pytest.FixtureRequest,
 ) -> Memory:
     """A space with rows in every view."""
     if engine == "sqlite":
         shutil.copyfile(request.getfixturevalue("full_file"), path)
     elif CAN_COPY:
-        schemas[path] = request.getfixturevalue("full_copy")
+        databases[path] = request.getfixturevalue("full_copy")
     # Opened after the copy was made, which goes when nobody has it open any more.
     memory: Memory = request.getfixturevalue("open_memory")()
     if engine == "postgres" and not CAN_COPY:

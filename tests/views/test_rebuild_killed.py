@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Open
+from tests.programs import Program
 from tests.views.pictures import picture
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +25,7 @@ def test_a_rebuild_that_is_killed_is_gone_on_with(
     before = picture(memory, "fragments")
     memory.close()
     command = [sys.executable, "-m", "tests.views.rebuilding", str(path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with Program(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(batches)]
         process.kill()
