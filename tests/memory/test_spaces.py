@@ -293,8 +293,8 @@ def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
         space=PERSON, llm=ScriptedLLM(lambda _: "yes, she moved", before_reply=removed)
     )
     memory.add([*TEXTS, {**TEXTS[0], "content": "I moved: I live in Faro with my cat Miu now."}])
-    for number in range(30):
-        memory.add([{"role": "user", "name": "Eva", "content": f"Line {number} on boats."}])
+    lines = [f"Line {number} on boats." for number in range(30)]
+    memory.add([{"role": "user", "name": "Eva", "content": line} for line in lines])
     with suppress(LLMError, UnknownName):  # the space is not there; nor is that a good reply
         {
             "ask": lambda: memory.ask("Where does Ana live?"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from tests.recall.questions import TALK, assert_answered_as_each_alone, bonus, by_text
+from tests.recall.questions import TALK, add_each, assert_answered_as_each_alone, bonus, by_text
 from treering import Memory
 from treering.records import JSON
 from treering.search.leading import name_forms
@@ -69,9 +71,8 @@ VERGE = "https://www.theverge.com/2023/9/26/trackers"
 AGE = "https://www.theage.com.au/technology/trackers.html"
 
 
-def add_news(memory: Memory) -> None:
-    for number, text in enumerate(TALK):
-        memory.add(text, source=f"talk {number}")
+def add_news(memory: Memory, talk: Sequence[str] = TALK, **fields: object) -> None:
+    add_each(memory, talk, **fields)
     memory.add("Trackers were sold in spring.", source=AGE)
     memory.add("Trackers were bought in autumn.", source=VERGE)
 
@@ -86,9 +87,8 @@ def test_a_question_that_names_a_source_asks_for_what_that_says(memory: Memory, 
 
 
 def test_a_filter_leaves_room_for_a_named_source_among_what_meets_it(memory: Memory) -> None:
-    add_news(memory)
-    for number in range(100):
-        memory.add(f"trackers {number} of the talk", source=f"talk {number}", metadata={"a": 1})
+    talk = [f"trackers {number} of the talk" for number in range(100)]
+    add_news(memory, talk, metadata={"a": 1})
     hits = memory.search("The Verge on trackers", mode="lexical", k=3, source=VERGE)
     assert [hit.source for hit in hits] == [VERGE]
 
@@ -112,8 +112,7 @@ def test_a_source_of_everything_favours_nothing(memory: Memory) -> None:
 
 
 def test_a_name_of_one_word_is_written_with_a_capital_letter(memory: Memory) -> None:
-    for number, text in enumerate(TALK):
-        memory.add(text, source=f"talk {number}")
+    add_each(memory, TALK)
     memory.add("What it costs is known.", source="budget.md")
     text = "What it costs is known."
     assert not bonus(by_text(memory, "what the budget is and costs")[text], "source")
