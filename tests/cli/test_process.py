@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import ROOT, Process, Treering, records
+from tests.programs import Program
 
 TIMEOUT_S = 60
 
@@ -156,17 +157,22 @@ def on_a_terminal(*arguments: str, reply: bytes = b"", leave_at: int = 0) -> str
 
     Ctrl-D is typed at the prompt of number ``leave_at``.
     """
-    import pty
-
     plugins = Path(__file__).parent / "plugins"
-    child, terminal = pty.fork()
-    if child == 0:  # becomes the command
-        os.environ |= {
+    terminal, its_end = os.openpty()
+    command = Program[bytes](
+        [sys.executable, "-m", "treering", *arguments],
+        stdin=its_end,
+        stdout=its_end,
+        stderr=its_end,
+        env=os.environ
+        | {
             "PYTHONPATH": os.pathsep.join((str(ROOT), str(plugins))),
             "COLUMNS": "200",
             "TERM": "xterm",
-        }
-        os.execv(sys.executable, [sys.executable, "-m", "treering", *arguments])
+        },
+        start_new_session=True,
+    )
+    os.close(its_end)
     os.write(terminal, reply)
     shown = b""
     try:
@@ -177,5 +183,5 @@ def on_a_terminal(*arguments: str, reply: bytes = b"", leave_at: int = 0) -> str
     except OSError:  # how Linux says that the command has ended
         pass
     os.close(terminal)
-    os.waitpid(child, 0)
+    command.wait(TIMEOUT_S)
     return shown.decode()
