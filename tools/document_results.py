@@ -97,17 +97,25 @@ _MILLION = {
     "forget-wait reader": "what another reader waits for a forget at most",
     "forget-wait writer": "… another writer",
 }
-_LIVE = {
+_HUNDRED_THOUSAND = {
     "warm context": "a warm search of 100,000 turns",
     "after-forget": "the search after one forget",
     "forgets": "100 forgets asked for at once by different tenants",
-    "import-wait writer": "what another writer waits for an import of as many lines at most",
-    "text-wait writer": "… for a text of 10 MB",
+}
+_TEN_MILLION = {
+    "warm context": "a warm search of 10,000,000 turns",
+    "peak": "main memory a turn there, the most it ever takes",
+}
+_LARGE = {
+    "import-wait writer": "what another writer waits for an import of 1,000,000 lines at most",
+    "text-wait writer": "… for a text of 100 MB",
 }
 _SPEED = (
     ("upkeep", "ingest", 100_000, "taking in a turn, embedding included"),
     *(("million", operation, 1_000_000, what) for operation, what in _MILLION.items()),
-    *(("live", operation, 100_000, what) for operation, what in _LIVE.items()),
+    *(("million", operation, 100_000, what) for operation, what in _HUNDRED_THOUSAND.items()),
+    *(("million", operation, 10_000_000, what) for operation, what in _TEN_MILLION.items()),
+    *(("live", operation, 1_000_000, what) for operation, what in _LARGE.items()),
     ("tree", "tree", 1_000_000, "a turn's way into a tree of 1,000,000 nodes"),
     ("code", "code", 300_000, "indexing 300,000 lines of Python"),
 )
