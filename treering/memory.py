@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -600,11 +600,13 @@ class Memory:
             raise InputError("as_of looks back; to erase what is older give until")
         if not entry_ids and condition == Filter(omit=condition.omit):
             raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
+        self._views.handover.clear()
         try:
-            with suppress(WasCutShort):
+            try:
                 return self._forget(entry_ids, condition, replies=replies)
-            self._intake.recover_if_possible()  # what was cut short must not come back afterwards
-            return self._forget(entry_ids, condition, replies=replies, is_recovered=True)
+            except WasCutShort:  # what was cut short must not come back afterwards
+                self._intake.recover_if_possible()
+                return self._forget(entry_ids, condition, replies=replies, is_recovered=True)
         except UnknownName:  # forgotten already, perhaps, and still in the bytes of the file
             retry(self._database)
             raise

@@ -31,8 +31,8 @@ _OF_A_COMMAND = re.compile(r"export (?P<name>\w+)=\$\((?P<command>.*)\)")
 _WITH_A_VARIABLE = re.compile(r"(?P<name>[A-Z_]+)=\$(?P<other>[A-Z_]+) (?P<command>.*)")
 _SERVED = re.compile(r"treering serve (?P<file>\S+) &")
 ADDRESS = "http://127.0.0.1:7373"
-_ID = re.compile("[0-9a-f]{16}")
-_LOOSE = re.compile(r"…|\b[0-9a-f]{16}\b|[+-]?\b\d+\.\d+\b|\s+")
+_ID = re.compile("[0-9a-f]{24}")
+_LOOSE = re.compile(r"…|\b[0-9a-f]{24}\b|[+-]?\b\d+\.\d+\b|\s+")
 TIMEOUT_S = 60
 TOLERANCE = 0.15
 
@@ -123,7 +123,7 @@ def _looser(text: str, numbers: list[float]) -> str:
     if text == "…":
         return ".*"
     if _ID.fullmatch(text):
-        return "[0-9a-f]{16}"
+        return "[0-9a-f]{24}"
     if text.isspace():
         return r"\s+"
     numbers.append(float(text))

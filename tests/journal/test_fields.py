@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from treering.journal.fields import metadata_json
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
-VALUES = TEXTS | st.integers() | st.booleans() | st.none() | st.floats(allow_nan=False)
+VALUES = (
+    TEXTS
+    | st.integers()
+    | st.booleans()
+    | st.none()
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
 
 
 @given(st.dictionaries(TEXTS, VALUES | st.lists(VALUES, max_size=2), max_size=4))

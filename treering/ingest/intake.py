@@ -254,6 +254,7 @@ class Intake:
         with self._space.write() as writer:
             seqs = [seq for name in names for seq in entries.of_source(writer, writer.id, name)]
             self._eraser.erase(writer, seqs)
+            sources.drop_empty_sources(writer, writer.id)  # of files that had nothing to take in
         return Receipt(gone=tuple(names), removed=len(seqs))
 
     def _file(

@@ -105,6 +105,8 @@ def store(
             place = sources.source_id(writer, writer.id, source)
             done, receipt = _append(writer, source, place, drafts, plan, same)
             receipts.append(receipt)
+            if not done.new:  # all are here under other sources: this one would hold nothing
+                sources.drop_empty_sources(writer, writer.id, [place])
             if stored is not None:
                 stored.update((seq, entry.stored(source)) for seq, entry in done.new.items())
         for item in members:

@@ -43,7 +43,8 @@ _NO_SLICE: Final = -1
 
 
 class WasCutShort(Exception):
-    """Something waits to be taken in, or to be removed."""
+    """Something waits to be taken in, or to be removed; it ends a transaction, and no caller sees
+    it."""
 
 
 class Staging:

@@ -49,6 +49,7 @@ sorted; a place in ``KINDS``. All are zero where none is, or none is any more.""
 POSTING: Final = np.dtype([("term", "<u4"), ("slot", "<u2"), ("count", "<u2")])
 MOST_TERM: Final = int(np.iinfo(np.uint32).max)
 MAX_COUNT: Final = int(np.iinfo(np.uint16).max)
+ANY_SLOT: Final = int(np.iinfo(np.uint16).max) + 1
 NEVER: Final = int(np.iinfo(np.int64).min)
 
 Rows = NDArray[Any]
@@ -392,10 +393,9 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
     for identity, slots in by_block(places).items():
         block = _with_id(writer, space, identity)
         postings = read_postings(writer, block)
-        is_erased = np.zeros(block.slots, dtype=np.bool_)
+        is_erased = np.zeros(ANY_SLOT, dtype=np.bool_)  # a damaged posting may name any
         is_erased[slots] = True
-        with damage.decoding("the search index"):
-            hit = is_erased[postings["slot"]] & (postings["count"] > 0)
+        hit = is_erased[postings["slot"]] & (postings["count"] > 0)
         writer.patch("block_rows", "data", (space, block.id), zeros(slots, ROW.itemsize))
         pieces = zeros(np.flatnonzero(hit).tolist(), POSTING.itemsize)
         writer.patch("block_postings", "data", (space, block.postings), pieces)

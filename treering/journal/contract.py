@@ -218,7 +218,8 @@ class Database(Protocol):
         """As ``write_together``, for work that erases; ``scrub`` comes after the transaction.
 
         It gives what ``scrub`` does, too, which may be done once for many threads. Raises what that
-        raises; what was erased is stored then.
+        raises; what was erased is stored then. If a server ends the transaction in favour of
+        another one, ``work`` is done again.
         """
         ...
 

@@ -199,7 +199,7 @@ def _head(content: Content) -> str:
     text, kind, speaker, role, session, metadata, at = content
     return (
         f"[{_quoted(text)}, {_quoted(kind)}, {_optional(speaker)}, {_optional(role)}, "
-        f"{_optional(session)}, {_quoted(metadata)}, {'null' if at is None else at}"
+        f"{_optional(session)}, {_quoted(metadata)}, {'null' if at is None else checked(int, at)}"
     )
 
 

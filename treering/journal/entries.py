@@ -17,6 +17,7 @@ from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
 from treering.records import KINDS, Entry, Filter
+from treering.text import check_text
 
 OWN_SOURCES = "treering:"
 """The prefix of sources that treering itself writes to; what they hold was said by nobody."""
@@ -90,8 +91,11 @@ def matching_ids(
 ) -> list[int]:
     """The sequence numbers of the entries of some ids that meet a filter.
 
-    Raises UnknownName for an id that is not there; that of a damaged entry is.
+    Raises UnknownName for an id that is not there; that of a damaged entry is. Raises
+    TextEncodingError for one that is no text.
     """
+    for identity in identities:
+        check_text(identity, "an id")
     where, params = compile_filter(condition, reader.dialect, space)
     rows = list(
         reader.rows(
@@ -250,6 +254,16 @@ def within(
         # The database reads a text to know its length: of no more than twice what is taken.
         page = list(seqs[len(first) : 2 * len(first)])
     return first
+
+
+def text_bytes_after(reader: Reader, seq: int) -> int:
+    """The bytes of the texts of all entries after a sequence number."""
+    row = reader.row(
+        "SELECT coalesce(sum(length(CAST(b.text AS BLOB))), 0) FROM entry e"
+        " JOIN body b ON b.id = e.body WHERE e.space = ? AND e.seq > ?",
+        (reader.space, seq),
+    )
+    return int(row[0]) if row else 0
 
 
 def _text_bytes(reader: Reader, seqs: Sequence[int]) -> dict[int, int]:

@@ -44,8 +44,11 @@ def refuse_other_files(file: Path, name: Path) -> None:
 def _peek(file: Path, mode: str) -> tuple[int, int]:
     """The application id and the number of tables and indexes of the file."""
     uri = f"{file.as_uri()}?mode={mode}"
-    connection = sqlite3.connect(uri, uri=True, timeout=failures.BUSY_TIMEOUT_S)
+    timeout = failures.BUSY_TIMEOUT_S
+    connection = sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None)
     with closing(connection):
+        # As of one moment: another process may be making the file.
+        connection.execute("BEGIN")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     return int(application), int(tables)

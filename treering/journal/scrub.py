@@ -42,7 +42,8 @@ _SAMPLE: Final = 200
 NUMBERED: Final = ("statement",)
 """Tables whose rows get numbers that are never given twice, and are not changed: the numbers tell
 whether a row has gone. SQLite copies only rows that are or were there, so a table that has lost
-none since it was filled holds nothing else. Whoever changes a row calls ``storage.drop_filled``.
+none since it was filled holds nothing else. Whoever changes a row calls ``storage.drop_filled``;
+so does a migration that makes such a table anew.
 """
 _COPY: Final = "temp.scrub_copy"
 
@@ -149,17 +150,17 @@ def refill(writer: Writer, tables: Collection[str]) -> None:
         if table not in NUMBERED:
             _refill(writer, table)
             continue
-        lost = _gone(writer, table)
-        if lost != storage.filled(writer, table) and _refill(writer, table):
-            storage.set_filled(writer, table, lost)
+        so_far = _lost(writer, table)
+        if so_far != storage.filled(writer, table) and _refill(writer, table):
+            storage.set_filled(writer, table, so_far)
 
 
-def gone(reader: Reader) -> dict[str, int]:
+def lost(reader: Reader) -> dict[str, int]:
     """How many rows each numbered table ever lost."""
-    return {table: _gone(reader, table) for table in NUMBERED}
+    return {table: _lost(reader, table) for table in NUMBERED}
 
 
-def _gone(reader: Reader, table: str) -> int:
+def _lost(reader: Reader, table: str) -> int:
     """How many rows a numbered table ever lost: all of its numbers that no row has."""
     row = reader.row(
         f"SELECT (SELECT seq FROM sqlite_sequence WHERE name = ?) - (SELECT count(*) FROM {table})",

@@ -307,11 +307,9 @@ class Space:
     def erase_together(
         self, work: Callable[[SpaceWriter], T], scrub: Callable[[], bool]
     ) -> tuple[T, bool]:
-        """See ``Database.erase_together``; like ``change``, where the server ends it."""
-        return retried(
-            lambda: self.database.erase_together(
-                lambda writer: work(SpaceWriter(writer, self.name)), scrub, self.name
-            )
+        """See ``Database.erase_together``."""
+        return self.database.erase_together(
+            lambda writer: work(SpaceWriter(writer, self.name)), scrub, self.name
         )
 
     @contextmanager

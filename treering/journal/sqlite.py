@@ -164,12 +164,12 @@ class SqliteDatabase:
                     scrub.refill(writer, tables)
                     is_due = storage.is_rewrite_due(writer)
                 is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
-                gone = self._rewrite() if is_ours else {}
+                lost = self._rewrite() if is_ours else {}
             if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
             with self.write() as writer:
                 storage.end_scrubs(writer, pending, rewritten=is_ours)
-                for table, count in gone.items():
+                for table, count in lost.items():
                     storage.set_filled(writer, table, count)
         except JournalBusy:
             return False
@@ -439,12 +439,12 @@ class SqliteDatabase:
         """
         with self.write() as writer:
             storage.drop_blanked(writer)
-            gone = scrub.gone(writer)
+            lost = scrub.lost(writer)
         with self._queues.writing, self._entered():
             self._ensure_in_place()
             with translated(self._path):
                 self._connection().execute("VACUUM")
-        return gone
+        return lost
 
     def _empty_log(self, wait_s: float) -> bool:
         """Move the WAL into the file and cut it to nothing. False if a reader stays in the way."""

@@ -14,6 +14,8 @@ SHORTEST_LOOK_S = 0.001
 LONGEST_LOOK_S = 0.008
 """Between two looks whether another writer is done."""
 
+DEFAULT_PATIENCE_MS = round(1000 * failures.BUSY_TIMEOUT_S)
+
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
 
@@ -37,10 +39,11 @@ def begin_writing(connection: sqlite3.Connection) -> None:
     """
     # SQLite itself looks again after ever longer pauses, of a tenth of a second in the end: whoever
     # waits for a writer who is done after that time would wait for twice as long.
-    patience_ms = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+    # One that has none was interrupted here before.
+    patience_ms = connection.execute("PRAGMA busy_timeout").fetchone()[0] or DEFAULT_PATIENCE_MS
     until = time.monotonic() + patience_ms / 1000
-    connection.execute("PRAGMA busy_timeout=0")
     try:
+        connection.execute("PRAGMA busy_timeout=0")
         pause = SHORTEST_LOOK_S
         while not _has_begun(connection, until):
             time.sleep(pause)

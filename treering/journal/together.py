@@ -64,7 +64,7 @@ class SharedWrites:
         """
         change = self._made(_Change(work, self._lock), write, finish)
         result: T = change.outcome()
-        # Whoever was interrupted has left it to each of the others.
+        # Whoever failed in it, or was interrupted, has left it to each of the others.
         return result, cast(F, change.finished[0]) if change.finished else finish()
 
     def _made(
@@ -105,30 +105,32 @@ class SharedWrites:
     def _lead(self, mine: _Change, write: OpenWriter, finish: Callable[[], object] | None) -> None:
         """Make a change, and others that wait, in one transaction; then finish what is stored."""
         together = [mine]
+        done = list[_Change]()  # of a thread that is interrupted: the others do what it has taken
+        failure: Exception | None = None
         try:
             self._make(together, write)
+            done = together
+            self._finish(together, finish)
         except Exception as error:
             # What could not even begin says nothing of the others: each of them tries by itself.
-            failed = [mine] if not mine.is_made else together
-            self._end(failed, [other for other in together if other not in failed], error)
-        except BaseException:
-            self._end([], together[1:], None)  # of this thread alone, which was interrupted
-            raise
-        else:
-            self._finish(together, finish)
+            done, failure = together if mine.is_made else [mine], error
+        finally:
+            self._end(done, [other for other in together[1:] if other not in done], failure)
 
     def _finish(self, together: list[_Change], finish: Callable[[], object] | None) -> None:
-        """Do what comes after the transaction of some changes, unless all of them failed."""
-        error: Exception | None = None
+        """Do what comes after the transaction of some changes, unless all of them failed.
+
+        An error is that of the thread that does it, by its own means: each other one does it then.
+        """
+        if finish is None or not any(change.is_good for change in together):
+            return
         try:
-            if finish is not None and any(change.is_good for change in together):
-                finished = (finish(),)
-                for change in together:
-                    change.finished = finished
-        except Exception as raised:
-            error = raised
-        finally:
-            self._end(together, [], error)
+            finished = (finish(),)
+        except Exception as error:
+            together[0].fail(error)
+        else:
+            for change in together:
+                change.finished = finished
 
     def _make(self, together: list[_Change], write: OpenWriter) -> None:
         with write() as writer:
@@ -186,9 +188,14 @@ class _Change:
         """Whether the change was made, and nothing stopped it."""
         return self.is_made and self._error is None
 
+    def fail(self, error: Exception) -> None:
+        """Note what stopped the change, or what comes after it; the first error stays."""
+        self._error = self._error or error
+
     def end(self, error: Exception | None) -> None:
         """Note that the transaction has ended, and how; tell who waits for it."""
-        self._error = self._error or error
+        if error is not None:
+            self.fail(error)
         self.is_done = True
         self.turn.notify()
 

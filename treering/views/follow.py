@@ -167,6 +167,10 @@ class Follower:
             sizes[view.name] = behind[read] + queued.get(view.rereading, 0)
         return {name: size for name, size in sizes.items() if size}
 
+    def unread_bytes(self, reader: SpaceReader, name: str) -> int:
+        """How many bytes of text the view of that name has still to read."""
+        return entries.text_bytes_after(reader, self._states(reader)[name].read)
+
     # ------------------------------------------------------------------ inside
 
     def _take_in(self, batch: _Batch, run: _Run) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from treering.journal.writing import Stored
 
 MOST_ENTRIES = 4_096
+MOST_CHARS = 1 << 22
 """What adds more at once has its entries read back: that takes a fifth longer, and no memory."""
 
 
@@ -19,13 +20,16 @@ class Handover:
 
     def __init__(self) -> None:
         self._stored: dict[int, Stored] = {}
+        self._chars = 0  # of their texts
 
     def put(self, stored: Mapping[int, Stored]) -> None:
         """Hand entries over, by sequence number; once they are durable."""
-        if len(self._stored) + len(stored) > MOST_ENTRIES:
+        chars = sum(len(each.entry.text) for each in stored.values())
+        if len(self._stored) + len(stored) > MOST_ENTRIES or self._chars + chars > MOST_CHARS:
             self.clear()
-        if len(stored) <= MOST_ENTRIES:
+        if len(stored) <= MOST_ENTRIES and chars <= MOST_CHARS:
             self._stored.update(stored)
+            self._chars += chars
 
     def of(self, seqs: Iterable[int]) -> dict[int, Stored]:
         """Those of some entries that were handed over, in the order given."""
@@ -34,4 +38,4 @@ class Handover:
 
     def clear(self) -> None:
         """Let go of all: the texts of entries that are erased must not stay in main memory."""
-        self._stored = {}
+        self._stored, self._chars = {}, 0

@@ -66,7 +66,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("treering")
 
 CATCH_UP_ENTRIES = 256
-"""A search first indexes up to this many entries that a crash left, about a second of work."""
+CATCH_UP_BYTES = 1 << 17
+"""A search first indexes up to this many entries that a crash left, and so much text: some seconds
+of work. Who searches is told of more, and is not kept waiting for it."""
 
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread or process to index; ``Receipt.pending`` says what is
@@ -272,8 +274,15 @@ class Views:
         unread = self._follower.unread(reader, untried=True)
         return unread.get(Fragments.name, 0) + store.untried(reader)
 
+    def _is_quick(self, fresh: int) -> bool:
+        """Whether a search may wait until so many entries and fragments are indexed."""
+        if fresh > CATCH_UP_ENTRIES:
+            return False
+        with self._space.read() as reader:
+            return self._follower.unread_bytes(reader, Fragments.name) <= CATCH_UP_BYTES
+
     def _index(self, fresh: int) -> None:
-        if 0 < fresh <= CATCH_UP_ENTRIES:
+        if fresh and self._is_quick(fresh):
             self.build(wait=False)  # what another thread builds now is not added yet
         elif fresh:
             log.warning(

@@ -147,6 +147,11 @@ def import_path(
             if progress is not None:
                 progress(number, len(units))
     if not any(isinstance(unit, Transcript) for unit in units):
+        if options.origin is not None:
+            raise InputError(
+                f"{path} holds no conversation of the format {options.origin}; leave the origin "
+                f"out to have it told by the content, or give one of {', '.join(ORIGINS)}"
+            )
         raise InputError(
             f"{path} holds no conversation that treering can read; it knows the formats "
             f"{', '.join(ORIGINS)}, and `treering add` takes any text"

@@ -148,7 +148,8 @@ class PostgresDatabase:
     ) -> tuple[T, bool]:
         """See ``Database``: spaces have transactions of their own, and scrub together."""
         with self.erasing():
-            return self.write_together(work, space), scrub()
+            # Only the transaction is begun again where the server ends it: what is erased stays so.
+            return retried(lambda: self.write_together(work, space)), scrub()
 
     def erasing(self) -> AbstractContextManager[None]:
         """See ``Database``."""

@@ -259,8 +259,10 @@ class Table:
                 self._place_vectors(rows)
                 marks.append(rows.mark)
 
-        # What no reader has seen is written in place, in any order; else columns are copied.
-        for_each(take_in, len(blocks), 0 if self._shown else len(self._fragment))
+        # What no reader has seen is written in place, in any order; else it is copied. After rows
+        # went the columns are new, and vectors that searches have seen are not.
+        is_shown = self._shown or self._vectors.is_shown
+        for_each(take_in, len(blocks), 0 if is_shown else len(self._fragment))
         self._last_vector = max(marks)
 
     def _place_vectors(self, rows: EmbeddedRows) -> None:

@@ -27,6 +27,11 @@ class VectorRows:
     def __len__(self) -> int:
         return sum(map(len, self._blocks))
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether readers may have seen some rows."""
+        return self._shown > 0
+
     def matrix(self) -> VectorBlocks:
         """The vectors as they are now."""
         self._shown = len(self)
