@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.llm.scripted import ScriptedLLM
+from treering.views.facts import store
+from treering.views.facts.record import Statement
 
 
 def moved(memory: Memory) -> tuple[str, str]:
@@ -246,3 +249,23 @@ def test_of_a_sentence_that_says_more_the_mark_names_the_part(
     then = next(iter(memory.search(said, k=1, as_of="2026-03-01")))
     assert then.superseded_by is not None
     assert then.superseded_by.of == part
+
+
+def test_whether_a_habit_has_ended_is_told_without_reading_all_of_its_kind(memory: Memory) -> None:
+    group = ("ana", "does:run")
+    memory.add("Something.")
+    connection = memory._database._connection()  # type: ignore[attr-defined]
+
+    def steps() -> int:
+        taken = itertools.count()
+        connection.set_progress_handler(lambda: next(taken) < 0, 1)
+        with memory._space.read() as reader:
+            assert not store.has_end(reader, reader.id, group)
+        connection.set_progress_handler(None, 1)
+        return next(taken)
+
+    few = steps()
+    runs = Statement(*group, "5 km", "holds", 0, 4)
+    with memory._space.write() as writer:
+        store.put(writer, writer.id, 1, 0, [runs] * 500)
+    assert steps() < few + 20

@@ -280,3 +280,23 @@ def test_a_table_that_two_threads_load_is_that_of_one(
         assert_equal(together, expected)
         np.testing.assert_array_equal(together.vector_number, expected.vector_number)
         assert together.speakers == expected.speakers
+
+
+def test_vectors_that_come_late_and_after_a_forget_are_placed_by_one_thread(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "WORTHWHILE", 1)
+    model = HashingEmbedder()
+    memory = open_memory(embedder=model)
+    memory.add("The first has a vector.")
+    model.tamper = down
+    said = [{"role": "user", "content": f"{WORDS[n % 9]} {n} {n % 7}"} for n in range(4_000)]
+    ids = memory.add(said).ids
+    table = Table(memory._space, exact_rows=0)
+    loaded(memory, table)  # searches have seen all rows, and most have no vector
+    memory.forget(ids[5])
+    model.tamper = None
+    memory.settle()
+    late = loaded(memory, table)
+    assert late.embedded.all()
+    assert_equal(late, loaded(memory, Table(memory._space, exact_rows=0)))

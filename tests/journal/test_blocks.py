@@ -222,3 +222,21 @@ def test_a_part_that_is_not_there_is_read_as_nothing_and_not_written() -> None:
         for row, start in ((2, 0), (1, 4)):
             with file.write() as writer, pytest.raises(JournalCorrupt):
                 writer.patch("block_rows", "data", (1, row), [(start, b"\xcc")])
+
+
+def test_a_posting_that_names_no_slot_of_its_block_stops_no_forgetting() -> None:
+    with database() as file:
+        held = Blocks(file)
+        held.add([2, 3])
+        with file.write() as writer:
+            [(number, data)] = writer.rows("SELECT id, data FROM block_postings")
+            postings = np.frombuffer(data, dtype=blocks.POSTING).copy()
+            postings["slot"][-1] = 60_000
+            writer.execute(
+                "UPDATE block_postings SET data = ? WHERE id = ?", (postings.tobytes(), number)
+            )
+            place = next(iter(held.places.values()))
+            blocks.erase(writer, held.space, [place])
+            [block] = blocks.after(writer, held.space, 0)
+            left = blocks.read_postings(writer, block)
+            assert not ((left["slot"] == place[1]) & (left["count"] > 0)).any()

@@ -230,3 +230,23 @@ def test_what_an_interrupted_thread_leaves_to_do_each_of_the_others_does(
     ]
     assert stored(database) == ["ana", "ben", "first"]
     assert len(tries) == 3
+
+
+def test_who_fails_after_the_transaction_leaves_the_others_to_do_it_themselves(
+    database: Database,
+) -> None:
+    gathering = Gathering(database)
+    leader: list[int] = []
+
+    def finish() -> str:
+        leader.append(threading.get_ident())
+        if len(leader) == 1:
+            raise JournalError("this one was closed")
+        return "scrubbed"
+
+    futures = gathering.run_and_finish([named("ana"), named("ben")], finish)
+    with pytest.raises(JournalError, match="this one was closed"):
+        futures[0].result()
+    assert [future.result() for future in futures[1:]] == [("ana", "scrubbed"), ("ben", "scrubbed")]
+    assert len(set(leader)) == 3
+    assert stored(database) == ["ana", "ben", "first"]

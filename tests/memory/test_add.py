@@ -22,7 +22,7 @@ from treering.errors import (
     TextEncodingError,
     UnknownName,
 )
-from treering.ingest.drafts import ROLES
+from treering.ingest.drafts import ROLES, Envelope
 from treering.split.stream import MAX_ENTRY_CHARS
 
 CHAT: list[dict[str, Any]] = [
@@ -522,3 +522,17 @@ def test_a_key_of_metadata_that_could_not_be_asked_for_is_refused(memory: Memory
     with pytest.raises(InputError, match="metadata key '' is empty"):
         memory.add("A boat.", metadata={"": 1})
     assert list(memory.entries()) == []
+
+
+def test_a_search_does_not_wait_until_long_texts_are_indexed(
+    open_memory: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = open_memory()
+    memory.add("Ana keeps bees.")
+    # Durable, and not indexed yet, as a kill leaves it.
+    memory._intake.add("She rows daily. " * 20_000, "book", Envelope())
+    memory._views.handover.clear()
+    assert [hit.text for hit in memory.search("who rows?", k=1)] == ["Ana keeps bees."]
+    assert "not indexed yet" in caplog.text
+    memory.settle()
+    assert "rows daily" in memory.search("who rows?", k=1)[0].text

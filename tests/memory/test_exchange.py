@@ -226,3 +226,12 @@ def test_times_survive_the_exchange(open_memory: Open, tmp_path: Path) -> None:
     other.import_(one.export())
     assert [entry.at for entry in other.entries()] == [at]
     assert [entry.added for entry in other.entries()] == [entry.added for entry in one.entries()]
+
+
+def test_an_import_whose_entries_are_here_makes_no_source(memory: Memory, path: Path) -> None:
+    memory.add("Ana keeps bees.", source="diary")
+    lines = [line.replace('"diary"', '"Zebediah"') for line in memory.export()]
+    assert memory.import_(lines).unchanged == 1
+    assert memory.stats().sources == 1
+    memory.forget(source="diary")
+    assert b"Zebediah" not in path.read_bytes()

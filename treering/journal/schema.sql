@@ -432,6 +432,8 @@ CREATE INDEX reply_by_time ON reply (space, at);
 
 CREATE INDEX claim_by_time ON claim (space, at);
 
+CREATE INDEX statement_end ON statement (space, subject, slot) WHERE sense = 'ends';
+
 ANALYZE sqlite_schema;
 
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
