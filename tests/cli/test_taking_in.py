@@ -360,6 +360,9 @@ def test_a_word_that_is_no_file_is_remembered_and_that_is_said(treering: Treerin
     assert added.exit_code == 0
     assert "remembered as a text: there is no file or folder 'notess' here" in added.stderr
     assert "remembered as a text" not in treering("add", "two words").stderr
+    masked = treering("add", "password=Hunter22x9zz", "--mask")
+    assert "remembered as a text" in masked.stderr
+    assert "Hunter22x9zz" not in masked.stderr
 
 
 def test_nothing_is_said_to_be_remembered_that_was_refused(treering: Treering) -> None:

@@ -21,6 +21,7 @@ from treering.cli.output import counted, note, note_some, on_one_line
 from treering.cli.run import Run
 from treering.cli.whole_file import parts
 from treering.errors import InputError, TreeringError, UnknownName
+from treering.ingest.secrets import Cleaner
 from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Receipt
 
@@ -94,7 +95,7 @@ def add(
             _say_what_was_added(receipts, len(contents))
             raise
     if not text:
-        _note_texts(contents)
+        _note_texts(contents, about.mask)
     _show(run, Receipt.total(receipts), sync)
 
 
@@ -210,11 +211,12 @@ def _content(run: Run, argument: str, as_text: bool) -> str | Path:
     return argument
 
 
-def _note_texts(contents: Sequence[str | Path]) -> None:
+def _note_texts(contents: Sequence[str | Path], mask: bool) -> None:
     """Say which words were taken as texts: one may have been meant as the name of a file."""
     for content in contents:
         if isinstance(content, str) and content != stdin.STDIN and not _has_space(content):
-            note(f"remembered as a text: there is no file or folder {content!r} here")
+            shown = Cleaner().clean(content) if mask else content
+            note(f"remembered as a text: there is no file or folder {shown!r} here")
 
 
 def _has_space(text: str) -> bool:
