@@ -47,7 +47,7 @@ def said(count: int) -> Iterator[dict[str, str]]:
 
 def test_a_chat_of_any_length_is_taken_in_as_a_stream(open_memory: Open, tmp_path: Path) -> None:
     """What grows is the receipt's ids and the marks of what was said: some bytes a message."""
-    few, many = 500, 2_500
+    few, many = 2_500, 7_500  # both are more than is taken in, and read by views, at once
     small = open_memory(tmp_path / "small.db", embedder=Constant(dimension=4))
     large = open_memory(tmp_path / "large.db", embedder=Constant(dimension=4))
     base = peak(lambda: small.add(said(few)))
