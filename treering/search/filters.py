@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes
+from treering.arrays import Codes, Floats
 from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
@@ -22,10 +21,12 @@ from treering.search.snapshot import Snapshot
 
 Mask = NDArray[np.bool_]
 
-LOOKED_AT: Final = (256, 512, 1_024, 2_048, 4_096, 8_192)
+LEAST_LOOKED_AT: Final = 256
 MOST_LOOKED_AT: Final = 16_384
 """Of so many of the best rows the database is asked whether they meet a filter, a part after the
 other, before it is asked of all rows."""
+
+AMPLE: Final = 1.25  # how many more rows are looked at than would do by what was met so far
 
 RANKED: Final = (1_024, 8_192, MOST_LOOKED_AT)
 """So many of the best rows are ranked for it."""
@@ -87,11 +88,12 @@ class RowFilter:
 
     def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """The rows of the k best of a ranking for a query that meet the filter."""
-        return ranking.best(query, k, self._allowed(ranking, query, k))
+        margin = ranking.margin(query) if isinstance(ranking, Ranking) else 0.0
+        return ranking.best(query, k, self._allowed(ranking, query, k, margin))
 
     def first(self, ranking: Ranking, query: int, k: int) -> Codes:
         """As ``best``, by the scores as they are: none is made exact for it."""
-        allowed = self._allowed(ranking, query, k)
+        allowed = self._allowed(ranking, query, k, 0.0)
         return top_rows(ranking.scores[:, query], k, allowed)
 
     def among(self, rows: Codes) -> Codes:
@@ -100,23 +102,25 @@ class RowFilter:
             rows = rows[self.mask[rows]]
         return rows if self.rest == Filter() else self._met(rows)
 
-    def _allowed(self, ranking: RankedRows, query: int, k: int) -> Mask | None:
-        """A mask with which the k best rows that are in it are the k best that meet the filter."""
+    def _allowed(self, ranking: RankedRows, query: int, k: int, margin: float) -> Mask | None:
+        """A mask with which the k best rows that are in it are the k best that meet the filter,
+        even if scores change by ``margin``.
+        """
         if self.rest != Filter() and isinstance(ranking, Ranking):
-            allowed = self._among_best(ranking, query, k)
+            allowed = self._among_best(ranking.scores[:, query], k, margin)
             if allowed is not None:
                 return allowed
         self.complete()
         return self.mask
 
-    def _among_best(self, ranking: Ranking, query: int, k: int) -> Mask | None:
+    def _among_best(self, scores: Floats, k: int, margin: float) -> Mask | None:
         """Of the best rows those that meet the filter, so many that the k best of all are among
-        them; None if they are hard to find.
+        them, even if scores change by ``margin``; None if they are hard to find.
         """
-        scores = ranking.scores[:, query]
         depth, rows = 0, np.zeros(0, dtype=np.int64)
         allowed = np.zeros(len(self.snapshot), dtype=np.bool_)
-        for start, stop in pairwise((0, *LOOKED_AT, MOST_LOOKED_AT)):
+        start, stop = 0, LEAST_LOOKED_AT
+        while start < stop:
             if stop > depth:  # a few are found without sorting all, and mostly they are enough
                 depth = next(deep for deep in RANKED if deep >= stop)
                 rows = top_rows(scores, depth, self.mask)
@@ -125,11 +129,12 @@ class RowFilter:
                 return allowed
             met = rows[:stop][allowed[rows[:stop]]]
             # Rows further down come after these, whatever they meet, if scores are not so far off.
-            least = scores[met[k - 1]] - ranking.margin(query) if len(met) >= k else -np.inf
+            least = scores[met[k - 1]] - margin if len(met) >= k else -np.inf
             if scores[rows[stop - 1]] <= least:
                 return allowed
             if stop >= TELLING and SLACK * len(met) * MOST_LOOKED_AT < k * stop:
                 return None  # too few, even if they are more frequent among the others
+            start, stop = stop, _next_stop(stop, len(met), k)
         return None
 
     def _met(self, rows: Codes) -> Codes:
@@ -161,6 +166,16 @@ class RowFilter:
             masks.append(np.isin(self.snapshot.entry, np.fromiter(matching, dtype=np.int64)))
         self.mask = _all_of(masks if self.mask is None else [self.mask, *masks])
         self.rest = Filter()
+
+
+def _next_stop(stop: int, met: int, k: int) -> int:
+    """How many of the best rows to look at after ``stop`` of them, of which ``met`` meet a filter
+    that k should meet.
+    """
+    # Each costs the reading of two pages: no more of them than are likely to be needed.
+    enough = int(AMPLE * stop * k / met) if met else MOST_LOOKED_AT
+    least = stop + max(LEAST_LOOKED_AT, stop // 4)
+    return min(max(enough, least), 2 * stop, MOST_LOOKED_AT)
 
 
 def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> Mask | None:

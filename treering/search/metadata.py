@@ -25,12 +25,18 @@ MAX_KEYS: Final = 16
 """Keys whose values are kept, those asked for last: each takes four bytes a row, and whoever
 searches chooses the keys."""
 
-READ_AT_ONCE = 1 << 17
+READ_AT_ONCE = 1 << 14
 """Rows of a space up to which all values are read at once: to read them one after the other takes
 no longer than to look for those of the best few thousand."""
 
-SHARE_READ = 5
-"""Of a larger space one row in 2⁵ is read at once: that takes less than a search."""
+LEAST_READ = 1 << 12
+SHARE_READ = 6
+"""Of a larger space so many rows are read at once, or one row in 2⁶ if that is more: which takes a
+fraction of a search."""
+
+SHARE_MORE: Final = 4
+"""One more is read for 2⁴ that are there: of those a search need not look up any, and it takes as
+long as the one before."""
 
 DENSE: Final = 4
 """Entries are dense where their numbers reach over at most so many times as many."""
@@ -161,7 +167,7 @@ class Metadata:
         with self._lock:
             values = self._of(key)
             size = len(entry)
-            part = size if size <= READ_AT_ONCE else (size >> SHARE_READ) + 1
+            part = size if size <= READ_AT_ONCE else _part(size, values.done)
             values.read_to(reader, space, entry, key, min(values.done + part, size))
             return values.done >= size
 
@@ -171,6 +177,11 @@ class Metadata:
         if len(self._values) > MAX_KEYS:
             self._values.popitem(last=False)
         return values
+
+
+def _part(size: int, done: int) -> int:
+    """How many rows of a large space a search reads, after so many."""
+    return max(LEAST_READ, (size >> SHARE_READ) + 1) + (done >> SHARE_MORE)
 
 
 def is_plain(value: JSON) -> bool:
