@@ -103,19 +103,16 @@ class SqliteDatabase:
             connection = self._connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
+            transaction = SqliteTransaction(connection, self._path)
             with translated(self._path):
                 begin_writing(connection)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
-                transaction = SqliteTransaction(connection, self._path)
                 yield transaction
-                transaction.note_blanked()
-                with translated(self._path):
-                    connection.execute("COMMIT")
-            except BaseException:
-                with translated(self._path):
-                    connection.rollback()
+                transaction.commit()
+            except BaseException as error:
+                transaction.roll_back(error)
                 raise
             # Checked once more: a commit into a file that had gone, or without locks, is not
             # durable and must not be acknowledged.
