@@ -54,6 +54,20 @@ def test_forget_without_a_person_to_ask_needs_yes(
     assert b"swordfish" not in (tmp_path / "life.db").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("answer", "code", "left"),
+    [("y\n", 0, 0), ("YES", 0, 0), ("n\n", 0, 1), ("\n", 0, 1), ("", 2, 1), ("01a2\n01a3\n", 2, 1)],
+)
+def test_an_answer_that_is_piped_in_is_taken_and_nothing_else_is_one(
+    treering: Treering, identity: str, answer: str, code: int, left: int
+) -> None:
+    asked = treering("forget", identity, stdin=answer)
+    assert asked.exit_code == code
+    assert ("--yes, or pipe in a y" in asked.stderr) == (code == 2)
+    assert "Erase? [y/N]" in asked.stderr
+    assert len(treering("list").stdout.splitlines()) == left
+
+
 @pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["unknown"]])
 def test_forget_refuses_what_matches_nothing_or_everything(
     treering: Treering, identity: str, arguments: list[str]
