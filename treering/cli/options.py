@@ -346,7 +346,7 @@ _GROUPS: dict[object, type[Any]] = {
     RankingOptions: RankingOptions,
     EntryOptions: EntryOptions,
     Globals: Globals,
-    Run: Globals,  # last: options that every command has matter least in its help
+    Run: Globals,
 }
 
 
@@ -395,8 +395,13 @@ def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _order(hints: Mapping[str, object]) -> Callable[[str], int]:
-    places = {kind: place for place, kind in enumerate(_GROUPS)}
+    # Options that every command has are last: they matter least in its help.
+    places = {kind: place for place, kind in enumerate(sorted(_GROUPS, key=_is_everywhere))}
     return lambda name: places[hints[name]]
+
+
+def _is_everywhere(kind: object) -> bool:
+    return kind in (Globals, Run)
 
 
 def option_names(group: type[Any]) -> tuple[str, ...]:
