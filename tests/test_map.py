@@ -15,7 +15,7 @@ DIALECT = re.compile(
 )
 """What only SQLite understands; ``json_each(?)`` every engine does, see the contract."""
 SQLITE_ALONE = {
-    *("sqlite.py", "sqlite_connection.py", "sqlite_transaction.py"),
+    *("sqlite.py", "sqlite_connection.py", "sqlite_pool.py", "sqlite_transaction.py"),
     *("schema.py", "dialect.py", "first_look.py"),
     *("scrub.py", "takeover.py", "backup.py"),
 }

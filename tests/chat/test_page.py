@@ -13,7 +13,7 @@ from treering.llm.scripted import ScriptedLLM
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "chat.md"
 _EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
-_OPENED = 'memory = Memory.open("life.db", llm="http://localhost:11434/v1#qwen2.5:7b")'
+_OPENED = 'memory = Memory.open("chat.db", llm="http://localhost:11434/v1#qwen2.5:7b")'
 _SHOWN = re.compile(r"```\n(\[1\].*?)```", re.DOTALL)
 
 
@@ -25,7 +25,7 @@ def test_the_examples_run(
     script = "\n".join(_EXAMPLE.findall(page))
     assert _OPENED in script
     llm = ScriptedLLM(["In Porto.", "A light coat."])
-    with Memory.open("life.db", embedder=HashingEmbedder(), llm=llm) as memory:
+    with Memory.open("chat.db", embedder=HashingEmbedder(), llm=llm) as memory:
         exec(script.replace(_OPENED, ""), {"memory": memory})
     printed = capsys.readouterr().out
     assert "In Porto." in printed

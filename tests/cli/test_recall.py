@@ -118,8 +118,9 @@ def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
 
 def test_a_context_without_room_for_anything_says_so(filled: Treering) -> None:
     result = filled("context", "otter", "--budget", "1")
-    assert result.stdout.strip() == ""
     assert "no passage fits 1 tokens; give a larger --budget" in result.stderr
+    assert result.stdout == ""
+    assert record(filled("context", "otter", "--budget", "1", "--json"))["passages"] == []
     unknown = filled("context", "otter", "--budget", "1", "--source", "nowhere")
     assert "no passage fits" not in unknown.stderr
     unsure = filled("context", "otter", "--budget", "500", "--min-confidence", "1")
@@ -215,3 +216,14 @@ def test_the_command_prints_the_brief(treering: Treering) -> None:
     done = treering("brief", "--budget", "100")
     assert done.stdout.startswith("Decisions and preferences that hold:\n- Always use oak")
     assert "of 100 tokens" in done.stderr
+
+
+def test_a_brief_without_room_or_without_anything_to_say_says_which(treering: Treering) -> None:
+    treering("add", "Always use oak for the deck.")
+    small = treering("brief", "--budget", "3")
+    assert (small.exit_code, small.stdout) == (0, "")
+    assert small.stderr == "no line fits 3 tokens; give a larger --budget\n"
+    assert record(treering("brief", "--budget", "3", "--json"))["lines"] == []
+    treering("forget", "--source", "notes", "--yes")
+    empty = treering("brief")
+    assert (empty.stdout, empty.stderr) == ("", "nothing to say yet\n")

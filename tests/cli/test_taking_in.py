@@ -195,6 +195,29 @@ def test_metadata_without_a_key_or_a_value_is_refused_before_a_memory_is_made(
     assert not (tmp_path / "life.db").exists()
 
 
+@pytest.mark.parametrize("value", ['{"$in":', "[draft] x", "[7, 8", '"7', " {", "[" * 100_000])
+def test_a_value_that_begins_like_json_and_is_none_is_refused_and_named(
+    treering: Treering, tmp_path: Path, value: str
+) -> None:
+    result = treering("add", "words", "--meta", f"a={value}")
+    assert result.exit_code == 2
+    assert repr(value[:80])[:-1] in result.stderr
+    assert len(result.stderr) < 500
+    assert "begins like JSON and is none" in result.stderr
+    assert not (tmp_path / "life.db").exists()
+    assert treering("add", "words", "--meta", f"a={json.dumps(value)}").exit_code == 0
+    [entry] = records(treering("list", "--meta", f"a={json.dumps(value)}", "--json"))
+    assert entry["metadata"] == {"a": value}
+    for sign in ("=", "!=", ">="):
+        assert treering("search", "words", "--meta", f"a{sign}{value}").exit_code == 2
+
+
+@pytest.mark.parametrize("value", ["draft [x]", "7 o'clock", "-", "", "nul", "(a) {b}"])
+def test_a_value_that_does_not_begin_like_json_is_text(treering: Treering, value: str) -> None:
+    treering("add", "words", "--meta", f"a={value}")
+    assert records(treering("list", "--json"))[0]["metadata"] == {"a": value}
+
+
 def test_replace_changes_the_text_and_nothing_else(treering: Treering) -> None:
     [identity] = record(treering("add", "Ana lives in Rome.", "--speaker", "Ben", "--json"))["ids"]
     assert treering("replace", identity, "-", stdin="Ana lives in Oslo.").exit_code == 0

@@ -10,6 +10,10 @@ import pytest
 
 from tests.cli.conftest import Treering, record, records
 from treering.cli.failures import FOUND
+from treering.journal.damage import HELP
+from treering.views.facts.derive import Facts
+
+ADVICE = "run `treering settle`, with --space NAME for each, or `treering rebuild` with its name"
 
 
 @pytest.fixture
@@ -52,6 +56,20 @@ def test_forget_without_a_person_to_ask_needs_yes(
     assert record(done)["entries"] == [identity]
     assert record(done)["scrubbed"] is True
     assert b"swordfish" not in (tmp_path / "life.db").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "left"),
+    [("y\n", 0, 0), ("YES", 0, 0), ("n\n", 0, 1), ("\n", 0, 1), ("", 2, 1), ("01a2\n01a3\n", 2, 1)],
+)
+def test_an_answer_that_is_piped_in_is_taken_and_nothing_else_is_one(
+    treering: Treering, identity: str, answer: str, code: int, left: int
+) -> None:
+    asked = treering("forget", identity, stdin=answer)
+    assert asked.exit_code == code
+    assert ("--yes, or pipe in a y" in asked.stderr) == (code == 2)
+    assert "Erase? [y/N]" in asked.stderr
+    assert len(treering("list").stdout.splitlines()) == left
 
 
 @pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["unknown"]])
@@ -224,6 +242,47 @@ def test_doctor_tells_of_a_file_that_everybody_may_open(
     assert "'default': 1 entry, 1 fragment\n" in result.stdout
     assert "every user of this machine may open" in result.stdout
     assert "chmod 600" in result.stdout
+
+
+def test_doctor_tells_of_each_space_once_and_gives_each_advice_once(
+    treering: Treering, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces = ("ana", "ben", "default")
+    for space in spaces:
+        treering("add", f"A note of {space}.", "--space", space)
+    sound = treering("doctor").stdout
+    for space in spaces:
+        assert sound.count(f"ok   space     {space!r}: 1 entry, 1 fragment\n") == 1
+    named = treering("doctor", "--space", "ben").stdout
+    assert "'ben': 1 entry" in named
+    assert "'ana'" not in named
+
+    monkeypatch.setattr(Facts, "version", "another")
+    told = treering("doctor")
+    assert told.exit_code == 0
+    assert [line for line in told.stdout.splitlines() if "facts was derived" in line] == [
+        f"warn view      {space!r}: facts was derived by another version of treering, or its "
+        f"rebuild was interrupted{advice}"
+        for space, advice in zip(spaces, (f"; {ADVICE}", "", ""), strict=True)
+    ]
+    checks = record(treering("doctor", "--json"))["checks"]
+    assert [check["detail"].count(ADVICE) for check in checks if check["check"] == "view"] == [
+        1
+    ] * 3
+
+
+def test_doctor_says_once_what_to_do_about_damaged_entries(
+    treering: Treering, identity: str, settings: dict[str, str]
+) -> None:
+    treering("add", "Another note, about the harbour.")
+    with closing(sqlite3.connect(settings["TREERING_MEMORY"])) as connection:
+        connection.execute("UPDATE body SET text = 'altered'")
+        connection.commit()
+    told = treering("doctor").stdout
+    assert told.count(" is damaged: ") == 2
+    assert told.count(HELP) == 1
+    checks = record(treering("doctor", "--json"))["checks"]
+    assert [HELP in check["detail"] for check in checks if check["state"] == "fail"] == [True, True]
 
 
 def test_doctor_makes_no_file(treering: Treering, tmp_path: Path) -> None:

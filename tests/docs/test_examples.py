@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -17,6 +19,12 @@ from treering.llm.scripted import Request, ScriptedLLM
 pytestmark = pytest.mark.usefixtures("no_llm", "bundled_model")
 
 
+_RUN_BY_READERS = ("console", "python", "sh")
+_FILE = re.compile(r"(?<![\w/~.-])[\w-]+\.(?:db|jsonl)\b")
+
+READ_WHOLE = ("update", "known", "users", "delete", "backup", "ingest")
+"""Pages under how-to whose examples run as they stand, without a model or a server."""
+
 MODEL = "http://localhost:11434/v1"  # the address that the pages name
 
 
@@ -30,9 +38,30 @@ def test_the_examples_of_the_readme_run(reader: Reader) -> None:
     assert reader.read(ROOT / "README.md") >= 8
 
 
-@pytest.mark.parametrize("page", ["update", "known", "users", "delete", "backup", "ingest"])
+@pytest.mark.parametrize("page", READ_WHOLE)
 def test_the_examples_of_a_page_run(reader: Reader, page: str) -> None:
     assert reader.read(DOCS / "how-to" / f"{page}.md")
+
+
+def test_pages_may_be_followed_one_after_another_in_one_folder(reader: Reader) -> None:
+    reader.read(ROOT / "README.md")
+    for page in READ_WHOLE:
+        reader.names.clear()  # another day, another Python
+        assert reader.read(DOCS / "how-to" / f"{page}.md")
+
+
+def made_by(page: Path) -> set[str]:
+    """The memories and lines of JSON in the current folder that the examples of a page name."""
+    examples = [block.text for block in blocks(page) if block.language in _RUN_BY_READERS]
+    return {name for text in examples for name in _FILE.findall(text)}
+
+
+def test_no_two_pages_make_files_of_one_name() -> None:
+    pages = [ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")]
+    pages += [*DOCS.glob("explanation/*.md"), *DOCS.glob("reference/*.md")]
+    owners = Counter(name for page in pages for name in made_by(page))
+    assert len(owners) > 20
+    assert [name for name, count in owners.items() if count > 1] == []
 
 
 def streamed(text: str) -> Act:
@@ -85,9 +114,9 @@ def test_the_page_on_memos_runs(reader: Reader) -> None:
             return json.dumps(topics)
         return "1#0" if "N#M" in request.text else "A summary."
 
-    opened = 'Memory.open("life.db", llm="http://localhost:11434/v1#qwen2.5:7b")'
+    opened = 'Memory.open("memos.db", llm="http://localhost:11434/v1#qwen2.5:7b")'
     reader.only = {"python"}
-    reader.instead[opened] = 'Memory.open("life.db", llm=llm)'
+    reader.instead[opened] = 'Memory.open("memos.db", llm=llm)'
     reader.names["llm"] = ScriptedLLM(reply)
     assert reader.read(DOCS / "how-to" / "memos.md") == 3
     assert "Ines in Porto - My sister Ines moved to Porto. [" in reader.printed[0]

@@ -57,6 +57,11 @@ def test_links_lead_to_files_and_headings_that_are_there(page: Path) -> None:
     assert broken(page) == []
 
 
+def test_every_page_names_an_extra_as_messages_do() -> None:
+    pages = [page for page in ALL if page.name != "CHANGELOG.md"]
+    assert not [name(page) for page in pages if "install '.[" in page.read_text("utf-8")]
+
+
 def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One\n[a](#one) [b](#two) [c](none.md) [d](page.md#one) `[e](none.md)`\n")

@@ -56,7 +56,7 @@ def test_the_file_of_settings_holds_variables_that_are_read() -> None:
         ("docs/how-to/serve.md", "the file is not encrypted"),
         ("docs/how-to/serve.md", "tests run on Linux. On macOS and Windows"),
         ("docs/how-to/serve.md", "A key does not expire"),
-        ("docs/how-to/backup.md", "life.db-wal"),
+        ("docs/how-to/backup.md", "house.db-wal"),
         ("docs/how-to/backup.md", "## Upgrade"),
         ("docs/how-to/backup.md", "an older treering refuses a file that a newer one has opened"),
         ("docs/how-to/update.md", "# Change what is remembered"),

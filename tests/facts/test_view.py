@@ -254,7 +254,7 @@ def test_of_a_sentence_that_says_more_the_mark_names_the_part(
 def test_whether_a_habit_has_ended_is_told_without_reading_all_of_its_kind(memory: Memory) -> None:
     group = ("ana", "does:run")
     memory.add("Something.")
-    connection = memory._database._connection()  # type: ignore[attr-defined]
+    connection = memory._database._pool.connection()  # type: ignore[attr-defined]
 
     def steps() -> int:
         taken = itertools.count()

@@ -17,7 +17,8 @@ from tests.journal.conftest import OpenDatabase
 from treering.errors import JournalCorrupt, JournalError, JournalFull
 from treering.journal import scrub
 from treering.journal.contract import Database, Reader, Writer
-from treering.journal.sqlite import MOST_FREE, SqliteDatabase
+from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite_pool import MOST_FREE
 
 TIMEOUT_S = 30.0
 of_sqlite = pytest.mark.parametrize("open_database", ["sqlite"], indirect=True)
@@ -411,7 +412,7 @@ def test_of_many_connections_few_are_kept(database: Database) -> None:
     for thread in threads:
         thread.join()
     assert isinstance(database, SqliteDatabase)
-    assert len(database._free) == MOST_FREE
+    assert len(database._pool._free) == MOST_FREE
     assert stored(database) == []
 
 

@@ -299,7 +299,7 @@ def test_no_error_of_the_driver_escapes(path: Path) -> None:
 def test_a_scrub_leaves_the_connection_that_threads_read_with_as_it_is(path: Path) -> None:
     def own(database: SqliteDatabase) -> sqlite3.Connection:
         with database.read():
-            return database._connection()
+            return database._pool.connection()
 
     with opened(path) as database:
         fill(database)
@@ -307,8 +307,8 @@ def test_a_scrub_leaves_the_connection_that_threads_read_with_as_it_is(path: Pat
         for _ in range(2):
             assert database.scrub(["work_error"])
             assert own(database) is before
-        assert len(database._free) == 1
-        [scrubbing] = database._scrubbing
+        assert len(database._pool._free) == 1
+        [scrubbing] = database._pool._scrubbing
         assert scrubbing is not before
     for connection in (before, scrubbing):
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):

@@ -6,14 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
+from tests.journal.conftest import OpenDatabase
 from treering.errors import JournalBusy, JournalError, JournalFull
 from treering.journal.contract import Database, Writer
-from treering.journal.together import OpenWriter, SharedWrites
+from treering.journal.sqlite import SqliteDatabase
+from treering.journal.together import WAIT_S, OpenWriter, SharedWrites, _Batch, _Change
 
 TIMEOUT_S = 30.0
 PAUSE_S = 0.001
@@ -176,6 +179,147 @@ def test_what_an_interrupted_thread_made_for_others_is_made_again(database: Data
     assert isinstance(futures[0].exception(), KeyboardInterrupt)
     assert [future.result() for future in futures[1:]] == ["ana", "ben"]
     assert stored(database) == ["ana", "ben"]
+
+
+def test_what_an_interrupted_thread_has_stored_for_others_is_not_made_again(
+    database: Database,
+) -> None:
+    gathering = Gathering(database)
+    write = gathering.write
+
+    @contextmanager
+    def interrupted() -> Iterator[Writer]:
+        with write() as writer:
+            yield writer
+        raise KeyboardInterrupt
+
+    gathering.write = interrupted  # type: ignore[method-assign]
+    futures = gathering.run([named("ana"), named("bad"), named("ben")])
+    assert isinstance(futures[0].exception(), KeyboardInterrupt)
+    assert isinstance(futures[2].exception(), LookupError)
+    assert [futures[1].result(), futures[3].result()] == ["ana", "ben"]
+    assert stored(database) == ["ana", "ben", "first"]
+    assert gathering.transactions == 1
+
+
+class Interrupted:
+    """A connection; who uses it is interrupted as soon as it has done a statement, or refused."""
+
+    def __init__(self, connection: Any, statement: str) -> None:
+        self._connection = connection
+        self._statement = statement
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, sql: str, *params: Any, **options: Any) -> Any:
+        try:
+            return self._connection.execute(sql, *params, **options)
+        finally:
+            if sql == self._statement:
+                raise KeyboardInterrupt
+
+
+def interrupted_while_committing(gathering: Gathering) -> list[Future[str]]:
+    """What comes of three changes whose thread is interrupted while the database stores them."""
+    write = gathering.write
+
+    @contextmanager
+    def interrupted() -> Iterator[Writer]:
+        with write() as writer:
+            name = "connection" if hasattr(writer, "connection") else "_connection"
+            if not isinstance(getattr(writer, name), Interrupted):
+                setattr(writer, name, Interrupted(getattr(writer, name), "COMMIT"))
+            yield writer
+
+    gathering.write = interrupted  # type: ignore[method-assign]
+    futures = gathering.run([named("ana"), named("ben")])
+    assert isinstance(futures[0].exception(), KeyboardInterrupt)
+    return futures[1:]
+
+
+def test_who_is_interrupted_while_committing_leaves_others_their_own_result(
+    open_database: OpenDatabase,
+) -> None:
+    database = open_database()
+    futures = interrupted_while_committing(Gathering(database))
+    assert stored(database) == ["ana", "ben", "first"]
+    if isinstance(database, SqliteDatabase):
+        assert [future.result() for future in futures] == ["ana", "ben"]
+        return
+    # A server may have committed or not: nobody is told that nothing is there.
+    for future in futures:
+        with pytest.raises(JournalError, match="may be stored or not; look whether it is there"):
+            future.result()
+
+
+def test_nobody_is_told_of_success_where_committing_failed_before_the_interruption(
+    tmp_path: Path,
+) -> None:
+    with closing(SqliteDatabase(tmp_path / "life.db")) as database:
+        gathering = Gathering(database)
+        write = gathering.write
+
+        @contextmanager
+        def refused() -> Iterator[Writer]:
+            with write() as writer:
+                yield writer
+                writer.execute("ROLLBACK")  # as SQLite does by itself where a disk fails
+
+        gathering.write = refused  # type: ignore[method-assign]
+        for future in interrupted_while_committing(gathering):
+            with pytest.raises(JournalError, match="may be stored or not"):
+                future.result()
+        assert stored(database) == []
+
+
+def test_who_is_interrupted_again_while_leaving_keeps_nobody_waiting(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave = SharedWrites._leave
+    interruptions: list[str] = []
+
+    def interrupted(shared: SharedWrites, batch: _Batch) -> None:
+        if not interruptions:
+            interruptions.append("")
+            raise KeyboardInterrupt
+        leave(shared, batch)
+
+    monkeypatch.setattr(SharedWrites, "_leave", interrupted)
+    futures = Gathering(database).run([named("ana"), named("ben")])
+    assert isinstance(futures[0].exception(TIMEOUT_S), KeyboardInterrupt)
+    assert [future.result(TIMEOUT_S) for future in futures[1:]] == ["ana", "ben"]
+    assert stored(database) == ["ana", "ben", "first"]
+
+
+def test_who_has_stopped_waiting_keeps_no_other_waiting(database: Database) -> None:
+    shared = SharedWrites(TIMEOUT_S)
+    tries: list[str] = []
+    gone = _Change(named("gone"), shared._lock)
+    last = list[Future[str]]()
+
+    def first(writer: Writer) -> str:
+        shared._waiting.append(gone)  # taken in next, and by then nobody waits for it
+        last.append(threads.submit(shared.run, interrupted, database.write))
+        until = time.monotonic() + TIMEOUT_S
+        while len(shared._waiting) < 2:
+            assert time.monotonic() < until
+            threading.Event().wait(PAUSE_S)
+        shared._leave(_Batch(gone))
+        shared._waiting.insert(0, gone)
+        return named("first")(writer)
+
+    def interrupted(writer: Writer) -> str:
+        tries.append("")
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        return named("ben")(writer)
+
+    with ThreadPoolExecutor(2) as threads:
+        leader = threads.submit(shared.run, first, database.write)
+        assert isinstance(leader.exception(TIMEOUT_S), KeyboardInterrupt)
+        assert last[0].result(WAIT_S / 2) == "ben"
+    assert stored(database) == ["ben"]
 
 
 def test_what_comes_after_a_transaction_is_done_once_for_all_it_made(database: Database) -> None:

@@ -108,6 +108,16 @@ def test_a_remembered_text_cannot_begin_a_line_of_its_own() -> None:
     ]
 
 
+def test_of_a_word_without_end_a_brief_has_the_beginning() -> None:
+    kept = Saying("We decided to use " + "y" * 200_000, ("e1",), "notes")
+    scanned = said(0, "x" * 200_000)
+    brief = compose(BriefMaterial(holds=(kept,), newest=(scanned,)), 120)
+    assert brief.tokens <= 120
+    assert section(brief, "holds") == [f"We decided to use {'y' * 79}…"]
+    assert section(brief, "lately") == [f"user: {'x' * 79}…"]
+    assert len(section(brief_of("我" * 200_000), "lately")[0]) == 240
+
+
 def test_an_empty_material_makes_an_empty_brief() -> None:
     assert compose(BriefMaterial(), 600) == Brief((), "", 0, 600)
 

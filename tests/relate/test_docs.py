@@ -27,7 +27,7 @@ def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
     monkeypatch.chdir(tmp_path)
     exec(usage, {})
     assert capsys.readouterr().out == "True\n"
-    with Memory.open("life.db") as memory:
+    with Memory.open("relations.db") as memory:
         hits = {hit.text: hit for hit in memory.search("choir", relations=["weekday"], k=3)}
         operator = memory._views.planner.plan(["weekday"], None)["chat"][0].relation.bind(
             memory._views.searcher.snapshot().items  # type: ignore[union-attr]

@@ -16,7 +16,7 @@ from treering.cli.failures import FOUND
 from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
-from treering.cli.upkeep import confirm
+from treering.cli.upkeep import Yes, confirm
 from treering.errors import InputError
 from treering.search.own import Mode
 from treering.views.code.guard.check import check as compare
@@ -340,7 +340,7 @@ def forget(
         str | None, typer.Argument(help="PATH::NAME, Class.method or a name.")
     ] = None,
     root: Root = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Erase the recorded rounds of a definition, or with --root the index of a repository.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 import typer
 
 from treering.chat import PolicyName
-from treering.cli.options import command
+from treering.cli.options import command, option_group
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.records import Level
@@ -17,9 +17,68 @@ from treering.views.code.write.choices import ContextName, DetectorName, JudgeNa
 commands = typer.Typer()
 
 
+@option_group
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The settings of a space, as ``Memory.configure`` takes them; None for one that stays."""
+
+    fragment: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The most of a fragment of text, such as '500 words'."),
+    ] = None
+    mode: Annotated[
+        Literal["hybrid", "lexical", "dense"] | None,
+        typer.Option(help="How search scores a text itself."),
+    ] = None
+    level: Annotated[
+        Level | None, typer.Option(help="Whether search finds texts, summaries, or all.")
+    ] = None
+    k: Annotated[int | None, typer.Option("--k", "-k", min=1, help="Hits of a search.")] = None
+    chat_unit: Annotated[
+        Literal["messages", "rounds"] | None,
+        typer.Option(help="What search ranks of chats: messages, or each with its replies."),
+    ] = None
+    policy: Annotated[
+        PolicyName | None, typer.Option(help="What a chat shows the model besides the message.")
+    ] = None
+    wording: Annotated[
+        Literal["plain", "mended", "printed"] | None,
+        typer.Option(help="The prompt that memos are written by."),
+    ] = None
+    noto: Annotated[
+        Literal["first", "random"] | None,
+        typer.Option(help='Where "None of the others" stands when a model chooses memos.'),
+    ] = None
+    judge: Annotated[
+        JudgeName | None, typer.Option(help="What decides whether a round is shown more code.")
+    ] = None
+    detector: Annotated[
+        DetectorName | None, typer.Option(help="What tells what a draft of code undoes.")
+    ] = None
+    context: Annotated[
+        ContextName | None, typer.Option(help="The context memory of rounds, or parts of it.")
+    ] = None
+    alike: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TAU",
+            help="Instructions of one intent: a cosine, or a share of pairs, 99%.",
+        ),
+    ] = None
+    block_alpha: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="The code relation's weight in what rounds are shown."),
+    ] = None
+    unit: Annotated[
+        Literal["blocks", "windows"] | None,
+        typer.Option(help="How the files of a repository are cut when first indexed."),
+    ] = None
+
+
 @command(commands)
 def configure(
     run: Run,
+    choices: Choices,
     preset: Annotated[
         str | None,
         typer.Argument(
@@ -28,57 +87,6 @@ def configure(
             "default."
         ),
     ] = None,
-    fragment: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", help="The most of a fragment of text, such as '500 words'."),
-    ] = None,
-    mode: Annotated[
-        Literal["hybrid", "lexical", "dense"] | None,
-        typer.Option(help="How search scores a text itself."),
-    ] = None,
-    level: Annotated[
-        Level | None, typer.Option(help="Whether search finds texts, summaries, or all.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", "-k", min=1, help="Hits of a search.")] = None,
-    chat_unit: Annotated[
-        Literal["messages", "rounds"] | None,
-        typer.Option(help="What search ranks of chats: messages, or each with its replies."),
-    ] = None,
-    policy: Annotated[
-        PolicyName | None, typer.Option(help="What a chat shows the model besides the message.")
-    ] = None,
-    wording: Annotated[
-        Literal["plain", "mended", "printed"] | None,
-        typer.Option(help="The prompt that memos are written by."),
-    ] = None,
-    noto: Annotated[
-        Literal["first", "random"] | None,
-        typer.Option(help='Where "None of the others" stands when a model chooses memos.'),
-    ] = None,
-    judge: Annotated[
-        JudgeName | None, typer.Option(help="What decides whether a round is shown more code.")
-    ] = None,
-    detector: Annotated[
-        DetectorName | None, typer.Option(help="What tells what a draft of code undoes.")
-    ] = None,
-    context: Annotated[
-        ContextName | None, typer.Option(help="The context memory of rounds, or parts of it.")
-    ] = None,
-    alike: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TAU",
-            help="Instructions of one intent: a cosine, or a share of pairs, 99%.",
-        ),
-    ] = None,
-    block_alpha: Annotated[
-        float | None,
-        typer.Option(min=0.0, help="The code relation's weight in what rounds are shown."),
-    ] = None,
-    unit: Annotated[
-        Literal["blocks", "windows"] | None,
-        typer.Option(help="How the files of a repository are cut when first indexed."),
-    ] = None,
 ) -> None:
     """Set what commands do in this space that are not told otherwise; show all its settings."""
     from treering.views.presets import preset_of  # it brings what measures, which help needs not
@@ -86,23 +94,7 @@ def configure(
     if preset is not None:
         preset_of(preset)  # raises before a file is made for it
     with run.memory(create=preset is not None) as memory:
-        settings = memory.configure(
-            preset,
-            fragment=fragment,
-            mode=mode,
-            level=level,
-            k=k,
-            chat_unit=chat_unit,
-            policy=policy,
-            wording=wording,
-            noto=noto,
-            judge=judge,
-            detector=detector,
-            context=context,
-            alike=alike,
-            block_alpha=block_alpha,
-            unit=unit,
-        )
+        settings = memory.configure(preset, **asdict(choices))
         outdated = memory.stats().outdated
     rows = (f"{name:<10} {_shown(value)}\n" for name, value in asdict(settings).items())
     run.out.emit(settings, *rows)

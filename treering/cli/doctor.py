@@ -9,9 +9,9 @@ import sqlite3
 import stat
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -35,6 +35,7 @@ SPARE_BYTES = 64 << 20  # room for the log of a large document beside a rewritte
 _BROKEN = "something is broken; see the lines marked fail"
 PROBE = "The year rings of a tree tell its age."
 REPLY_TOKENS = 16
+RESTORE = "restore a copy or import an export"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,17 @@ class Checkup:
     check: str
     state: State
     detail: str
+    advice: str = ""
+    """What to do about it, which others of the findings may share."""
+
+    @property
+    def record(self) -> dict[str, str]:
+        """The finding by itself, for programs."""
+        return {"check": self.check, "state": self.state, "detail": self.text(frozenset())}
+
+    def text(self, given: Collection[str]) -> str:
+        """What was found, with what to do about it unless that advice was given before."""
+        return f"{self.detail}; {self.advice}" if self.advice not in {"", *given} else self.detail
 
 
 @command(commands)
@@ -60,28 +72,27 @@ def doctor(
 ) -> None:
     """Check the file, the disk, pending work and the models; exit 6 if something is broken.
 
-    A language model is called once if one is configured, and an embedding model once. With
-    --secrets the entries of the space are read for what should not be in them; none is shown. A
-    damaged index hides entries: --reindex brings them back.
+    All spaces of the file are looked at, or the one that --space names. A language model is called
+    once if one is configured, and an embedding model once. With --secrets the entries of the space
+    are read for what should not be in them; none is shown. A damaged index hides entries: --reindex
+    brings them back.
     """
     if run.is_served:
         raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
     if reindex:
         _reindex(run)
-    findings = []
+    findings: list[Checkup] = []
     checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
     for check in checks:
         for finding in _guarded(check, run):
-            findings.append(finding)
             if not run.out.as_json:
-                run.out.emit(
-                    finding,
-                    (f"{finding.state:<5}", _STYLES[finding.state]),
-                    f"{finding.check:<9} {finding.detail}",
-                )
+                text = finding.text({earlier.advice for earlier in findings})
+                style = _STYLES[finding.state]
+                run.out.emit(finding, (f"{finding.state:<5}", style), f"{finding.check:<9} {text}")
+            findings.append(finding)
     sound = all(finding.state != "fail" for finding in findings)
     if run.out.as_json:
-        run.out.emit({"ok": sound, "checks": [asdict(finding) for finding in findings]})
+        run.out.emit({"ok": sound, "checks": [finding.record for finding in findings]})
     if not sound:
         note("see the lines marked fail" if secrets else _BROKEN)
         raise typer.Exit(FOUND)
@@ -139,16 +150,12 @@ def _file(run: Run) -> Iterator[Checkup]:
         yield Checkup("file", "warn", f"no memory at {run.place} yet; `treering add` makes one")
         return
     from treering.journal import check
-    from treering.journal.indexes import HELP
 
     with _database(run) as database, run.out.progress("reading entries") as progress:
         problems = check.problems(database, progress)
         size = database.size()
     for problem in problems:
-        hint = "" if "restore a copy" in problem.lower() else "; restore a copy or import an export"
-        if " index " in problem:
-            hint = f"; {HELP}"
-        yield Checkup("file", "fail", f"{problem}{hint}")
+        yield Checkup("file", "fail", *_with_advice(problem))
     if not problems:
         yield Checkup("file", "ok", f"{run.place} is sound, {size / 1e6:,.1f} MB")
     if os.name == "posix" and run.path is not None:
@@ -160,6 +167,17 @@ def _file(run: Run) -> Iterator[Checkup]:
                 f"every user of this machine may open {run.path} (mode {mode:o}); "
                 f"`chmod 600 {run.path}*` keeps it yours",
             )
+
+
+def _with_advice(problem: str) -> tuple[str, str]:
+    """A problem of the file, and what to do about it."""
+    from treering.journal import damage, indexes
+
+    if problem.endswith(damage.HELP):
+        return problem.removesuffix(damage.HELP).rstrip(". "), damage.HELP
+    if " index " in problem:
+        return problem, indexes.HELP
+    return problem, "" if "restore a copy" in problem.lower() else RESTORE
 
 
 def _disk(run: Run) -> Iterator[Checkup]:
@@ -176,13 +194,28 @@ def _disk(run: Run) -> Iterator[Checkup]:
 
 
 def _space(run: Run) -> Iterator[Checkup]:
+    """The space that is named, else every space of the file."""
+    from treering.journal.space import names
+
+    if not run.is_there:
+        return
+    there: list[str] = []
+    if run.named_space is None:
+        with _database(run) as database, database.read() as reader:
+            there = names(reader)
+    llm = _llm_meant(run)
+    for name in there or [run.space]:
+        try:
+            yield from _checked(run.in_space(name), llm, of_many=len(there) > 1)
+        except TreeringError as error:
+            yield Checkup("space", "fail", *_with_advice(f"{name!r}: {error}"))
+
+
+def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
     from treering.journal import work
     from treering.journal.space import Space
     from treering.memory import Memory
 
-    if not run.is_there:
-        return
-    llm = _llm_meant(run)
     with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=llm) as memory:
         try:
             stats = memory.stats()
@@ -194,16 +227,17 @@ def _space(run: Run) -> Iterator[Checkup]:
     entries = counted(stats.entries, "entry", "entries")
     fragments = counted(stats.fragments, "fragment", "fragments")
     yield Checkup("space", "ok", f"{stats.space!r}: {entries}, {fragments}")
+    whose = f"{stats.space!r}: " if of_many else ""
+    settle = "`treering settle`"
+    if of_many:
+        settle += ", with --space NAME for each"
     for view in stats.outdated:
-        yield Checkup(
-            "view",
-            "warn",
-            f"{view} was derived by another version of treering, or its rebuild was interrupted; "
-            "run `treering settle`, or `treering rebuild` with its name",
-        )
+        what = "was derived by another version of treering, or its rebuild was interrupted"
+        advice = f"run {settle}, or `treering rebuild` with its name"
+        yield Checkup("view", "warn", f"{whose}{view} {what}", advice)
     for kind, count in stats.pending.items():
         last = f"; last error: {errors[kind]}" if errors[kind] else ""
-        yield Checkup("pending", "warn", f"{count:,} of {kind}; run `treering settle`{last}")
+        yield Checkup("pending", "warn", f"{whose}{count:,} of {kind}{last}", f"run {settle}")
 
 
 def _llm_meant(run: Run) -> str | None:

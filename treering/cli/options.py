@@ -88,7 +88,7 @@ class Filters:
             metavar="KEY=VALUE",
             help="Only with this metadata; may be repeated, also as KEY!=VALUE, KEY>=VALUE, "
             "KEY<VALUE. A value is read as JSON if it is valid JSON: 7 is a number, '\"7\"' a "
-            "text, '{\"$in\": [7, 8]}' one of several.",
+            'text, \'{"$in": [7, 8]}\' one of several; one that begins with {, [ or " must be.',
             rich_help_panel=_FILTERS,
         ),
     ] = None
@@ -221,7 +221,11 @@ class EntryOptions:
     session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None
     meta: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Metadata; may be repeated; JSON values are read."),
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Metadata; may be repeated. A value is read as JSON if it is valid JSON; one that "
+            'begins with {, [ or " must be. Else it is text.',
+        ),
     ] = None
     mask: Annotated[
         bool, typer.Option("--mask", help="Store no keys, passwords and <private> passages.")
@@ -240,7 +244,10 @@ class EntryOptions:
 
 
 def metadata(pairs: list[str] | None) -> dict[str, JSON]:
-    """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text."""
+    """Metadata from ``KEY=VALUE``; a value is JSON if it can be read as such, else text.
+
+    Raises InputError for one that begins like JSON and is none.
+    """
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
     return {key: _value(value) for key, value in parsed}
 
@@ -273,6 +280,8 @@ def is_there(path: str | Path) -> bool:
 
 
 _CONDITION = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)
+SHOWN_CHARS = 80
+_LIKE_JSON = ("{", "[", '"')
 _SIGNS = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 
 
@@ -300,7 +309,15 @@ def _pair(text: str, option: str, form: str) -> tuple[str, str]:
 def _value(text: str) -> JSON:
     try:
         value: JSON = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        # Taken as text, a condition with a slip of the pen would find nothing and say nothing.
+        if text.lstrip().startswith(_LIKE_JSON):
+            shown = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "it is too deep"
+            raise InputError(
+                f"--meta: the value {shown!r} begins like JSON and is none: {reason}; mend it, or "
+                f"write a text that begins so as JSON: {json.dumps(shown, ensure_ascii=False)}"
+            ) from error
         return text
     return value
 
@@ -329,7 +346,7 @@ _GROUPS: dict[object, type[Any]] = {
     RankingOptions: RankingOptions,
     EntryOptions: EntryOptions,
     Globals: Globals,
-    Run: Globals,  # last: options that every command has matter least in its help
+    Run: Globals,
 }
 
 
@@ -378,8 +395,13 @@ def spelled_out(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _order(hints: Mapping[str, object]) -> Callable[[str], int]:
-    places = {kind: place for place, kind in enumerate(_GROUPS)}
+    # Options that every command has are last: they matter least in its help.
+    places = {kind: place for place, kind in enumerate(sorted(_GROUPS, key=_is_everywhere))}
     return lambda name: places[hints[name]]
+
+
+def _is_everywhere(kind: object) -> bool:
+    return kind in (Globals, Run)
 
 
 def option_names(group: type[Any]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from treering.search.compression.contract import LEAST_RATE, CompressorName
 commands = typer.Typer()
 
 _NO_SCORE = "–"
+_TOO_SMALL = "no {} fits {:,} tokens; give a larger --budget"
 
 Query = Annotated[str, typer.Argument(help="What to look for, or - for standard input.")]
 MixedOrNot = Annotated[
@@ -111,11 +112,12 @@ def context(
         too_small = not passages.passages and bool(
             memory.search(passages.query, k=1, **ranking.chosen(), **where.of(memory))
         )
-    run.out.emit(passages, str(passages))
+    if passages.passages or run.out.as_json:
+        run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
         note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
     elif too_small:
-        note(f"no passage fits {passages.budget} tokens; give a larger --budget")
+        note(_TOO_SMALL.format("passage", passages.budget))
     shown = counted(len(passages.passages), "passage", "passages")
     note(f"{passages.tokens} of {passages.budget} tokens, {shown}")
 
@@ -133,8 +135,15 @@ def brief(
     """
     with run.memory() as memory:
         summary = memory.brief(budget=budget)
-    run.out.emit(summary, str(summary))
-    note(f"{summary.tokens} of {summary.budget} tokens" if summary.lines else "nothing to say yet")
+        too_small = budget < BRIEF_TOKENS and not summary.lines and bool(memory.brief().lines)
+    if summary.lines or run.out.as_json:
+        run.out.emit(summary, str(summary))
+    if too_small:
+        note(_TOO_SMALL.format("line", budget))
+    elif not summary.lines:
+        note("nothing to say yet")
+    else:
+        note(f"{summary.tokens} of {summary.budget} tokens")
 
 
 @command(commands)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from treering.cli.global_options import Globals, run_of_group
-from treering.cli.options import command, spelled_out
+from treering.cli.options import command, option_group, spelled_out
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.serve.settings import (
@@ -36,6 +37,86 @@ class _Serve(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+@option_group
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where the server listens, and what it allows."""
+
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine's need a key.")
+    ] = DEFAULT_HOST
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = DEFAULT_PORT
+    code_root: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="A folder whose repositories may be indexed over the network; may be repeated.",
+        ),
+    ] = None
+    rate: Annotated[
+        float, typer.Option(min=0.1, help="Requests a second that each key may make.")
+    ] = REQUESTS_PER_S
+    upstream: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="TREERING_UPSTREAM",
+            show_envvar=False,
+            help="OpenAI-compatible server that chats are passed on to, such as "
+            "http://localhost:8080/v1; its key is read from $TREERING_UPSTREAM_KEY. "
+            "Default: $TREERING_UPSTREAM.",
+        ),
+    ] = None
+    recall: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="TOKENS", help="Memories added to a chat that passes; 0 for none."
+        ),
+    ] = RECALL_TOKENS
+    max_connections: Annotated[
+        int, typer.Option(min=2, help="Connections that may be open at once.")
+    ] = MAX_CONNECTIONS
+    header_bytes: Annotated[
+        int, typer.Option(min=1_024, help="How long the headers of a request may be.")
+    ] = HEADER_BYTES
+    header_seconds: Annotated[
+        float, typer.Option(min=0.1, help="How long the headers of a request may take.")
+    ] = HEADER_S
+    max_reply_bytes: Annotated[
+        int, typer.Option(min=1_024, help="How long a model's reply through the proxy may be.")
+    ] = MAX_REPLY_BYTES
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="Without keys, answer what a reverse proxy passes on: it decides who may ask.",
+        ),
+    ] = False
+
+    def settings(self, run: Run) -> ServerSettings:
+        """The server's settings: these, and the memory and the models of a run."""
+        return ServerSettings(
+            url=run.url,
+            host=self.host,
+            port=self.port,
+            space=run.space,
+            embedder=run.embedder,
+            llm=run.llm,
+            code_roots=tuple(root.resolve() for root in self.code_root or ()),
+            requests_per_s=self.rate,
+            upstream=self.upstream,
+            upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
+            recall_budget=self.recall,
+            max_connections=self.max_connections,
+            header_bytes=self.header_bytes,
+            header_s=self.header_seconds,
+            max_reply_bytes=self.max_reply_bytes,
+            behind_proxy=self.behind_proxy,
+        )
+
+
 app = typer.Typer(
     cls=_Serve,
     add_completion=False,
@@ -48,62 +129,7 @@ app.add_typer(key, name="key")
 
 @app.callback(invoke_without_command=True)
 @spelled_out
-def serve(
-    ctx: typer.Context,
-    options: Globals,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine's need a key.")
-    ] = DEFAULT_HOST,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
-    ] = DEFAULT_PORT,
-    code_root: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="A folder whose repositories may be indexed over the network; may be repeated.",
-        ),
-    ] = None,
-    rate: Annotated[
-        float, typer.Option(min=0.1, help="Requests a second that each key may make.")
-    ] = REQUESTS_PER_S,
-    upstream: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="TREERING_UPSTREAM",
-            show_envvar=False,
-            help="OpenAI-compatible server that chats are passed on to, such as "
-            "http://localhost:8080/v1; its key is read from $TREERING_UPSTREAM_KEY. "
-            "Default: $TREERING_UPSTREAM.",
-        ),
-    ] = None,
-    recall: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="TOKENS", help="Memories added to a chat that passes; 0 for none."
-        ),
-    ] = RECALL_TOKENS,
-    max_connections: Annotated[
-        int, typer.Option(min=2, help="Connections that may be open at once.")
-    ] = MAX_CONNECTIONS,
-    header_bytes: Annotated[
-        int, typer.Option(min=1_024, help="How long the headers of a request may be.")
-    ] = HEADER_BYTES,
-    header_seconds: Annotated[
-        float, typer.Option(min=0.1, help="How long the headers of a request may take.")
-    ] = HEADER_S,
-    max_reply_bytes: Annotated[
-        int, typer.Option(min=1_024, help="How long a model's reply through the proxy may be.")
-    ] = MAX_REPLY_BYTES,
-    behind_proxy: Annotated[
-        bool,
-        typer.Option(
-            "--behind-proxy",
-            help="Without keys, answer what a reverse proxy passes on: it decides who may ask.",
-        ),
-    ] = False,
-) -> None:
+def serve(ctx: typer.Context, options: Globals, server: ServerOptions) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
     run = run_of_group(ctx, options)
     if run is None:
@@ -111,25 +137,7 @@ def serve(
     from treering.serve.run import run as serve_until_stopped
 
     run.ensure_there(create=True)
-    settings = ServerSettings(
-        url=run.url,
-        host=host,
-        port=port,
-        space=run.space,
-        embedder=run.embedder,
-        llm=run.llm,
-        code_roots=tuple(root.resolve() for root in code_root or ()),
-        requests_per_s=rate,
-        upstream=upstream,
-        upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
-        recall_budget=recall,
-        max_connections=max_connections,
-        header_bytes=header_bytes,
-        header_s=header_seconds,
-        max_reply_bytes=max_reply_bytes,
-        behind_proxy=behind_proxy,
-    )
-    serve_until_stopped(settings, lambda url: note(f"serving {run.place} on {url}"))
+    serve_until_stopped(server.settings(run), lambda url: note(f"serving {run.place} on {url}"))
 
 
 @command(key)

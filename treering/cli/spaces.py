@@ -10,7 +10,7 @@ from treering.cli.global_options import Globals, run_of_group
 from treering.cli.options import command, spelled_out
 from treering.cli.output import counted, note
 from treering.cli.run import Run
-from treering.cli.upkeep import STILL_READ, confirm
+from treering.cli.upkeep import STILL_READ, Yes, confirm
 
 app = typer.Typer(
     add_completion=False, pretty_exceptions_enable=False, subcommand_metavar="[COMMAND]"
@@ -33,7 +33,7 @@ def spaces(ctx: typer.Context, options: Globals) -> None:
 def remove(
     run: Run,
     name: Annotated[str, typer.Argument(help="The space.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Erase a space: all it holds, its name, and the keys that open only it."""
     with run.in_space(name).memory() as memory:

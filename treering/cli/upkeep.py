@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -15,7 +16,7 @@ import typer
 from treering import files
 from treering.cli import stdin
 from treering.cli.options import Filters, command
-from treering.cli.output import Part, counted, note, short_path
+from treering.cli.output import Part, counted, note, printable, short_path
 from treering.cli.run import Run
 from treering.cli.whole_file import export_all
 from treering.errors import InputError, JournalCorrupt, UnknownName
@@ -28,11 +29,16 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 EXCERPT_CHARS = 80
+_ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "": False}
 SHOWN = 5  # entries named before they are forgotten; the count tells the rest
 STILL_READ = (
     "another process is reading the file, or much is to be rewritten: erased text may still be in "
     "its bytes; run `treering settle` when that process is done"
 )
+Yes = Annotated[
+    bool,
+    typer.Option("--yes", "-y", help="Do not ask. Else the answer, y or n, may be piped in."),
+]
 EntryId = Annotated[str, typer.Argument(metavar="ID", help="The entry.")]
 
 
@@ -110,7 +116,7 @@ def forget(
         list[str] | None,
         typer.Argument(metavar="[ID]...", help="The entries.", show_default=False),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     replies: Annotated[
         bool, typer.Option("--replies", help="Also what a model said that may quote them.")
     ] = False,
@@ -270,11 +276,26 @@ def _say_which(matching: Iterator[Entry]) -> None:
 
 
 def confirm() -> None:
-    """Ask whether to erase; end the command if not. Raises InputError if nobody can answer."""
-    if stdin.is_piped():
-        raise InputError("nobody is there to confirm; give --yes to erase without being asked")
-    if not typer.confirm("Erase?", err=True):
+    """Ask whether to erase; end the command if not. An answer may be piped in, as to ``rm -i``.
+
+    Raises InputError if nobody can answer, or what is piped in is no answer.
+    """
+    agrees = _is_piped_yes() if stdin.is_piped() else typer.confirm("Erase?", err=True)
+    if not agrees:
         raise typer.Exit(0)
+
+
+def _is_piped_yes() -> bool:
+    sys.stderr.write("Erase? [y/N]: ")
+    sys.stderr.flush()
+    line = next(stdin.piped_lines(), None)
+    answer = (line or "").strip()
+    note(printable(answer))
+    if line is None:
+        raise InputError("nobody is there to confirm; give --yes, or pipe in a y")
+    if answer.lower() not in _ANSWERS:
+        raise InputError(f"{answer!r} is no answer: nothing was erased; give --yes, or pipe in a y")
+    return _ANSWERS[answer.lower()]
 
 
 def _report(report: FitReport) -> Iterator[Part]:

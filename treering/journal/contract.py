@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from treering.journal.dialect import Dialect
 
@@ -30,6 +30,9 @@ Value = None | int | float | str | bytes
 
 RowKey = tuple[int | str, int]
 """The space of a row and its number. What waits to be taken in has the name of its space."""
+
+Outcome = Literal["undone", "stored", "unknown"]
+"""What becomes of a transaction that ends now: until it is told to commit nothing of it stays."""
 
 Patch = tuple[int, bytes]
 """Bytes of a value that are overwritten: where they begin in it, and what stands there then."""
@@ -93,6 +96,11 @@ class Reader(Protocol):
 
 class Writer(Reader, Protocol):
     """A transaction that is writing. It commits as a whole or leaves no trace."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What has become of it, for whoever was interrupted while it ended."""
+        ...
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run a statement; return how many rows it changed."""

@@ -61,9 +61,7 @@ def _driver() -> Iterator[None]:
         with forks.importing():
             yield
     except ImportError as error:
-        raise MissingExtra(
-            "PostgreSQL needs an extra; install it with: pip install 'treering[postgres]'"
-        ) from error
+        raise MissingExtra.of("psycopg", "postgres") from error
 
 
 def _path(url: str | Path) -> Path:

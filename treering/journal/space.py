@@ -17,6 +17,7 @@ from treering.errors import DimensionMismatch, UnknownName
 from treering.journal.conflicts import retried
 from treering.journal.contract import (
     Database,
+    Outcome,
     Patch,
     Reader,
     Row,
@@ -189,6 +190,11 @@ class SpaceWriter(SpaceReader):
             )
             self._read_state = None
         return self.state.id
+
+    @property
+    def outcome(self) -> Outcome:
+        """See ``Writer``."""
+        return self._writer.outcome
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """See ``Writer``."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -26,6 +25,7 @@ from treering.journal import first_look, opened, schema, scrub, storage, takeove
 from treering.journal.contract import Reader, Writer
 from treering.journal.failures import no_permission, not_lockable, translated
 from treering.journal.sqlite_connection import begin_writing, connect
+from treering.journal.sqlite_pool import ConnectionPool
 from treering.journal.sqlite_queues import queues_of
 from treering.journal.sqlite_transaction import SqliteTransaction
 
@@ -33,10 +33,7 @@ log = logging.getLogger("treering")
 
 T = TypeVar("T")
 
-CLOSE_TIMEOUT_S = 10.0  # for calls in other threads, such as a search that is being cancelled
 _LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
-MOST_FREE = 8
-"""Connections that are kept for whoever needs one next: opening one takes longer than a read."""
 
 
 class SqliteDatabase:
@@ -57,18 +54,11 @@ class SqliteDatabase:
         # Threads connect later, from whatever folder is the current one then.
         self._given = path.absolute()
         self._file = Path(os.path.realpath(self._given))
-        self._idle = threading.Condition()  # protects what follows
-        self._free: list[sqlite3.Connection] = []
-        self._taken: dict[threading.Thread, sqlite3.Connection] = {}
-        self._scrubbing: list[sqlite3.Connection] = []  # one at most
-        self._aside: dict[threading.Thread, sqlite3.Connection] = {}  # while they have that
-        self._inside: dict[threading.Thread, int] = {}  # transactions under way
-        self._closed = False
-        self._why_closed = f"{path} has been closed; open it again"
+        self._pool = ConnectionPool(self._connect, f"{path} has been closed; open it again")
         self._inode: opened.Inode | None = None
         _databases.add(self)
         try:
-            with self._entered():
+            with self._pool.entered():
                 self._prepare()
             self.presence()  # from now on, lost locks are noticed
             self._take_over()
@@ -80,8 +70,8 @@ class SqliteDatabase:
     def read(self, space: str | None = None) -> Iterator[Reader]:  # noqa: ARG002
         """A read transaction; nested in another of this thread, it is part of that one."""
         self._take_lost_locks_again()
-        with self._entered():
-            connection = self._connection()
+        with self._pool.entered():
+            connection = self._pool.connection()
             # A nested read is part of the outer one, so that both see one state.
             if connection.in_transaction:
                 yield SqliteTransaction(connection, self._path)
@@ -99,23 +89,20 @@ class SqliteDatabase:
     def write(self, space: str | None = None) -> Iterator[Writer]:  # noqa: ARG002
         """A write transaction, alone in the file; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
-        with self._queues.writing, self._entered():
-            connection = self._connection()
+        with self._queues.writing, self._pool.entered():
+            connection = self._pool.connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
+            transaction = SqliteTransaction(connection, self._path)
             with translated(self._path):
                 begin_writing(connection)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
-                transaction = SqliteTransaction(connection, self._path)
                 yield transaction
-                transaction.note_blanked()
-                with translated(self._path):
-                    connection.execute("COMMIT")
-            except BaseException:
-                with translated(self._path):
-                    connection.rollback()
+                transaction.commit()
+            except BaseException as error:
+                transaction.roll_back(error)
                 raise
             # Checked once more: a commit into a file that had gone, or without locks, is not
             # durable and must not be acknowledged.
@@ -156,8 +143,8 @@ class SqliteDatabase:
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
             with (
-                self._apart(),
-                self._changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000),
+                self._pool.apart(),
+                self._pool.changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000),
             ):
                 with self.write() as writer:
                     pending = storage.pending_scrubs(writer)
@@ -177,12 +164,12 @@ class SqliteDatabase:
 
     def presence(self) -> int:
         """A byte of the file that this process has locked."""
-        with self._entered(), self._lockable() as inode:
+        with self._pool.entered(), self._lockable() as inode:
             return opened.presence(inode)
 
     def is_present(self, number: int) -> bool:
         """Whether the byte is locked: the system frees it with the process, however that ends."""
-        with self._entered(), self._lockable() as inode:
+        with self._pool.entered(), self._lockable() as inode:
             return opened.is_present(inode, number)
 
     @property
@@ -224,21 +211,10 @@ class SqliteDatabase:
     def close(self) -> None:
         """Close all connections, once the transactions of other threads have ended.
 
-        SQLite does not survive that a connection is closed while another thread uses it. One that
-        is not given back in time is closed when it is.
+        See ``ConnectionPool.close``.
         """
-        mine = threading.current_thread()
-        with forks.gate.inside(), self._idle:
-            self._closed = True
-            is_quiet = self._idle.wait_for(
-                lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S
-            )
-            for unused in (self._free, self._scrubbing):
-                while unused:
-                    unused.pop().close()
-            if is_quiet:
-                self._drop_connections()
-                self._left()
+        with forks.gate.inside():
+            self._pool.close(self._left)
 
     def _left(self) -> None:
         if self._inode is not None:
@@ -252,37 +228,6 @@ class SqliteDatabase:
             yield self._inode
         except OSError as error:
             raise not_lockable(self._path, error) from error
-
-    @contextmanager
-    def _entered(self) -> Iterator[None]:
-        me = threading.current_thread()
-        with forks.gate.inside():
-            with self._idle:
-                if self._closed:
-                    raise JournalError(self._why_closed)
-                self._inside[me] = self._inside.get(me, 0) + 1
-            try:
-                yield
-            finally:
-                with self._idle:
-                    left = self._inside.pop(me, 1) - 1
-                    if left:
-                        self._inside[me] = left
-                    else:
-                        self._give_back(me, self._free, MOST_FREE)
-                    self._idle.notify_all()
-
-    def _give_back(
-        self, thread: threading.Thread, unused: list[sqlite3.Connection], most: int
-    ) -> None:
-        """Leave the connection of a thread to whoever needs one next, of so many at most."""
-        connection = self._taken.pop(thread, None)
-        if connection is None:
-            return
-        if self._closed or connection.in_transaction or len(unused) >= most:
-            connection.close()
-        else:
-            unused.append(connection)
 
     def _ensure_in_place(self) -> None:
         """Raise JournalError if the path leads to another file than the one that is open."""
@@ -318,23 +263,8 @@ class SqliteDatabase:
             if is_quiet and self._has_lost_locks(inode):  # no other thread was faster
                 for database in list(_databases):
                     if database._inode == inode:
-                        database._drop_connections()
+                        database._pool.drop()
                 opened.relock(inode)
-
-    def _drop_connections(self) -> None:
-        for connection in self._forgotten_connections():
-            connection.close()
-
-    def _forgotten_connections(self) -> list[sqlite3.Connection]:
-        """All connections, which nobody is given any more."""
-        connections: list[sqlite3.Connection] = []
-        for some in (self._taken, self._aside):
-            connections += some.values()
-            some.clear()
-        for unused in (self._free, self._scrubbing):
-            connections += unused
-            unused.clear()
-        return connections
 
     def _renew_in_child(self) -> None:
         """Begin again in a forked process, without the other threads and what they had locked.
@@ -343,39 +273,16 @@ class SqliteDatabase:
         locks of their own. That undoes nothing of the parent's as long as no transaction is under
         way; if one was, they are left as they are for ever, and the file is refused.
         """
-        is_usable = forks.was_quiet() or not self._inside
-        self._idle = threading.Condition()
-        self._inside.clear()
-        if is_usable:
-            self._drop_connections()
+        if self._pool.begin_in_child(f"{self._path}: {opened.FORKED}"):
             return
-        for connection in self._forgotten_connections():
-            forks.abandon(connection)
-        self._closed = True
-        self._why_closed = f"{self._path}: {opened.FORKED}"
         if self._inode is not None:
             opened.make_unusable(self._inode)
 
-    def _connection(self) -> sqlite3.Connection:
-        """That of the transaction of this thread, which has entered; else one that is free."""
-        me = threading.current_thread()
-        with self._idle:
-            if self._closed:
-                raise JournalError(self._why_closed)
-            if me not in self._taken and self._free:
-                self._taken[me] = self._free.pop()
-            if me in self._taken:
-                return self._taken[me]
-        return self._connect()
-
     def _connect(self) -> sqlite3.Connection:
-        """A new connection for this thread."""
+        """A new connection to the file that is in place."""
         self._ensure_in_place()
         with translated(self._path):
-            connection = connect(self._file)
-        with self._idle:
-            self._taken[threading.current_thread()] = connection
-        return connection
+            return connect(self._file)
 
     def _prepare(self) -> None:
         try:
@@ -400,7 +307,7 @@ class SqliteDatabase:
         if version < schema.newest():  # else opening need not wait for a writer
             # A table that is given another name must not take along what refers to it.
             with (
-                self._changed(foreign_keys="OFF", legacy_alter_table="ON"),
+                self._pool.changed(foreign_keys="OFF", legacy_alter_table="ON"),
                 self.write() as writer,
             ):
                 schema.bring_up_to_date(writer)
@@ -422,7 +329,7 @@ class SqliteDatabase:
         if is_due:
             # A file that is rewritten then is without what is dropped, which need not be zeroed.
             secure = "OFF" if is_rewritten else "ON"
-            with self._changed(foreign_keys="OFF", secure_delete=secure):
+            with self._pool.changed(foreign_keys="OFF", secure_delete=secure):
                 takeover.run(self, self.url)
             with self.read() as reader:
                 is_due = storage.is_rewrite_due(reader)
@@ -440,10 +347,10 @@ class SqliteDatabase:
         with self.write() as writer:
             storage.drop_blanked(writer)
             lost = scrub.lost(writer)
-        with self._queues.writing, self._entered():
+        with self._queues.writing, self._pool.entered():
             self._ensure_in_place()
             with translated(self._path):
-                self._connection().execute("VACUUM")
+                self._pool.connection().execute("VACUUM")
         return lost
 
     def _empty_log(self, wait_s: float) -> bool:
@@ -452,53 +359,16 @@ class SqliteDatabase:
         while True:
             with (
                 self._queues.writing,
-                self._entered(),
-                self._changed(busy_timeout=scrub.WAIT_S * 1000),
+                self._pool.entered(),
+                self._pool.changed(busy_timeout=scrub.WAIT_S * 1000),
                 translated(self._path),
             ):
                 self._ensure_in_place()
-                if scrub.empty_log(self._connection()):
+                if scrub.empty_log(self._pool.connection()):
                     return True
             if time.monotonic() > deadline:
                 return False
             time.sleep(scrub.PAUSE_S)
-
-    @contextmanager
-    def _apart(self) -> Iterator[None]:
-        """Another connection for this thread, for what makes SQLite prepare all statements anew.
-
-        Settings and temporary tables do: a search after it would take half as long again.
-        """
-        me = threading.current_thread()
-        with self._entered():
-            with self._idle:
-                if me in self._taken:
-                    self._aside[me] = self._taken.pop(me)
-                if self._scrubbing:
-                    self._taken[me] = self._scrubbing.pop()
-            try:
-                if me not in self._taken:
-                    self._connect()
-                yield
-            finally:
-                with self._idle:
-                    self._give_back(me, self._scrubbing, 1)
-                    if me in self._aside:
-                        self._taken[me] = self._aside.pop(me)
-
-    @contextmanager
-    def _changed(self, **pragmas: str | float) -> Iterator[None]:
-        """Other settings of this thread's connection for a while, outside any transaction."""
-        with self._entered():
-            connection = self._connection()
-            before = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas}
-            try:
-                for name, value in pragmas.items():
-                    connection.execute(f"PRAGMA {name}={value}")
-                yield
-            finally:
-                for name, old in before.items():
-                    connection.execute(f"PRAGMA {name}={old}")
 
 
 _databases: WeakSet[SqliteDatabase] = WeakSet()

@@ -10,7 +10,16 @@ from pathlib import Path
 
 from treering.errors import JournalError
 from treering.journal import scrub, storage
-from treering.journal.contract import NO_SPACE, ForeignKey, Patch, Row, RowKey, StoredTable, Value
+from treering.journal.contract import (
+    NO_SPACE,
+    ForeignKey,
+    Outcome,
+    Patch,
+    Row,
+    RowKey,
+    StoredTable,
+    Value,
+)
 from treering.journal.dialect import SqliteDialect
 from treering.journal.failures import translated
 
@@ -27,6 +36,8 @@ class SqliteTransaction:
         self._connection = connection
         self._path = path
         self._blanked = 0  # bytes, which are noted once, at the end
+        self.outcome: Outcome = "undone"
+        """See ``Writer``."""
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``."""
@@ -121,10 +132,23 @@ class SqliteTransaction:
         """See ``Writer``."""
         self._blanked += scrub.blank(self, table, columns, ids)
 
-    def note_blanked(self) -> None:
-        """Count what this transaction has blanked; it is about to end."""
+    def commit(self) -> None:
+        """Store what was written, with a count of what was blanked."""
         if self._blanked:
             storage.add_blanked(self, self._blanked)
+        self.outcome = "unknown"
+        with translated(self._path):
+            self._connection.execute("COMMIT")
+        self.outcome = "stored"
+
+    def roll_back(self, error: BaseException) -> None:
+        """Undo what was written, unless what is raised came after it was stored."""
+        if self._connection.in_transaction:
+            self.outcome = "undone"
+        elif self.outcome == "unknown" and not _has_failed(error):
+            self.outcome = "stored"  # an interruption comes once SQLite has done what it was told
+        with translated(self._path):
+            self._connection.rollback()
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -170,3 +194,12 @@ class SqliteTransaction:
     def defer_references(self) -> None:
         """See ``Writer``."""
         self.execute("PRAGMA defer_foreign_keys = ON")
+
+
+def _has_failed(error: BaseException | None) -> bool:
+    """Whether SQLite has refused something before this was raised, and may have rolled back."""
+    while error is not None:
+        if isinstance(error, sqlite3.Error):
+            return True
+        error = error.__context__
+    return False

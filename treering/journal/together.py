@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, Final, TypeVar, cast
 
 from treering import forks
-from treering.errors import JournalBusy
-from treering.journal.contract import Writer
+from treering.errors import JournalBusy, JournalError
+from treering.journal.contract import Outcome, Writer
 
 T = TypeVar("T")
 F = TypeVar("F")
@@ -25,6 +25,11 @@ SHARE_S: Final = 0.1
 
 WAIT_S: Final = 60.0
 """A change waits no longer for those before it."""
+
+UNKNOWN: Final = (
+    "the thread that stored this for several was interrupted meanwhile: this change may be stored "
+    "or not; look whether it is there, or repeat it"
+)
 
 OpenWriter = Callable[[], AbstractContextManager[Writer]]
 
@@ -43,7 +48,7 @@ class SharedWrites:
     def _begin(self) -> None:
         self._lock = threading.Lock()  # protects what follows, and who has taken a change
         self._waiting: list[_Change] = []
-        self._is_led = False
+        self._leader: _Change | None = None  # that of the thread that makes them
 
     def run(self, work: Callable[[Writer], T], write: OpenWriter) -> T:
         """The result of ``work``, done in a transaction of ``write`` or of another thread's.
@@ -71,51 +76,41 @@ class SharedWrites:
         self, change: _Change, write: OpenWriter, finish: Callable[[], object] | None = None
     ) -> _Change:
         """A change, once it has been made or has failed."""
-        with self._lock:
-            self._waiting.append(change)
+        batch = _Batch(change)
+        try:
+            if self._has_its_turn(change):
+                self._lead(batch, write, finish)
+        finally:
+            # Whoever is interrupted once more still lets those go on who wait for it.
             try:
-                leads = self._has_its_turn(change)
+                self._leave(batch)
             except BaseException:
-                if change in self._waiting:
-                    self._waiting.remove(change)
-                self._wake_next()
+                self._leave(batch)
                 raise
-        if leads:
-            self._lead(change, write, finish)
         return change
-
-    def _wake_next(self) -> None:
-        """Let one of those that wait make the changes, if nobody does."""
-        if self._waiting and not self._is_led:
-            self._waiting[0].turn.notify()
 
     def _has_its_turn(self, change: _Change) -> bool:
         """Wait until a change is done, or is to be made by this thread. Raises JournalBusy."""
-        is_its_turn = lambda: change.is_done or not self._is_led  # noqa: E731
-        # One that another thread has taken will be done: whether it is stored must not stay open.
-        while not change.turn.wait_for(is_its_turn, WAIT_S):
-            if change in self._waiting:
-                raise JournalBusy(f"others kept writing for over {WAIT_S:.0f} s; try again")
-        if change.is_done:
-            return False
-        self._is_led = True
-        self._waiting.remove(change)
-        return True
+        is_its_turn = lambda: change.is_done or self._leader is None  # noqa: E731
+        with self._lock:
+            self._waiting.append(change)
+            # One that another thread has taken will be done: it must not stay open if it is stored.
+            while not change.turn.wait_for(is_its_turn, WAIT_S):
+                if change in self._waiting:
+                    raise JournalBusy(f"others kept writing for over {WAIT_S:.0f} s; try again")
+            if not change.is_done:
+                self._leader = change
+                self._waiting.remove(change)
+        return not change.is_done
 
-    def _lead(self, mine: _Change, write: OpenWriter, finish: Callable[[], object] | None) -> None:
+    def _lead(self, batch: _Batch, write: OpenWriter, finish: Callable[[], object] | None) -> None:
         """Make a change, and others that wait, in one transaction; then finish what is stored."""
-        together = [mine]
-        done = list[_Change]()  # of a thread that is interrupted: the others do what it has taken
-        failure: Exception | None = None
         try:
-            self._make(together, write)
-            done = together
-            self._finish(together, finish)
+            self._make(batch, write)
+            batch.is_stored = True
+            self._finish(batch.changes, finish)
         except Exception as error:
-            # What could not even begin says nothing of the others: each of them tries by itself.
-            done, failure = together if mine.is_made else [mine], error
-        finally:
-            self._end(done, [other for other in together[1:] if other not in done], failure)
+            batch.failure = error
 
     def _finish(self, together: list[_Change], finish: Callable[[], object] | None) -> None:
         """Do what comes after the transaction of some changes, unless all of them failed.
@@ -132,27 +127,36 @@ class SharedWrites:
             for change in together:
                 change.finished = finished
 
-    def _make(self, together: list[_Change], write: OpenWriter) -> None:
+    def _make(self, batch: _Batch, write: OpenWriter) -> None:
         with write() as writer:
+            batch.writer = writer
             until = time.monotonic() + self._share_s
-            together[0].make(writer)
+            batch.changes[0].make(writer)
             while time.monotonic() < until:
                 with self._lock:
                     if not self._waiting:
                         break
-                    together.append(self._waiting.pop(0))
-                together[-1].make(writer)
+                    batch.changes.append(self._waiting[0])  # first, lest an interruption loses it
+                    del self._waiting[0]
+                batch.changes[-1].make(writer)
 
-    def _end(
-        self, done: Iterable[_Change], again: Iterable[_Change], error: Exception | None
-    ) -> None:
-        """Tell who waits for ``done`` that it is stored or has failed; let others do the rest."""
+    def _leave(self, batch: _Batch) -> None:
+        """Let others make what waits. What was made here, and is stored or has failed, is done."""
         with self._lock:
-            for change in done:
-                change.end(error)
-            self._waiting[:0] = again
-            self._is_led = False
-            self._wake_next()
+            change = batch.changes[0]
+            if self._leader is change:
+                batch.end()
+                again = [other for other in batch.changes[1:] if other.is_awaited]
+                taken = set(batch.changes)
+                behind = [other for other in self._waiting if other not in taken]
+                self._waiting = again + behind
+                self._leader = None
+            else:
+                change.is_awaited = False  # its thread has been told, or has stopped waiting
+                if change in self._waiting:
+                    self._waiting.remove(change)
+            if self._waiting and self._leader is None:
+                self._waiting[0].turn.notify()
 
 
 class _Undone(Exception):
@@ -169,6 +173,7 @@ class _Change:
         self.turn = threading.Condition(lock)  # its own: many wait, and one is to wake up
         self.is_made = False
         self.is_done = False
+        self.is_awaited = True
         self.finished: tuple[object] | None = None
         """What came after the transaction has given, if it was done for this change."""
 
@@ -197,6 +202,7 @@ class _Change:
         if error is not None:
             self.fail(error)
         self.is_done = True
+        self.is_awaited = False
         self.turn.notify()
 
     def outcome(self) -> Any:
@@ -204,3 +210,35 @@ class _Change:
         if self._error is not None:
             raise self._error
         return self._result
+
+
+class _Batch:
+    """The changes that a thread makes in one transaction, its own first."""
+
+    def __init__(self, change: _Change) -> None:
+        self.changes = [change]
+        self.writer: Writer | None = None
+        self.is_stored = False
+        self.failure: Exception | None = None
+
+    def end(self) -> None:
+        """Tell those that wait what has become of their changes.
+
+        What the interruption of this thread has undone stays open: the others make it themselves.
+        """
+        own = self.changes[0]
+        if self.failure is not None:
+            # What could not even begin says nothing of the others: each of them tries by itself.
+            self._end(self.changes if own.is_made else [own], self.failure)
+        elif self.is_stored or self._outcome == "stored":
+            self._end(self.changes, None)
+        elif self._outcome == "unknown":
+            self._end(self.changes, JournalError(UNKNOWN))
+
+    @property
+    def _outcome(self) -> Outcome:
+        return "undone" if self.writer is None else self.writer.outcome
+
+    def _end(self, changes: Iterable[_Change], error: Exception | None) -> None:
+        for change in changes:
+            change.end(error)

@@ -35,6 +35,10 @@ PINNED_SHARE: Final = 0.25
 """Of the budget, before all others, where something is pinned."""
 
 MAX_LINE_CHARS: Final = 240
+MAX_WORD_CHARS: Final = 80
+"""Of a longer word, such as an image in letters, the beginning says as much, and leaves room for
+others. Scripts without spaces have none."""
+
 SAME: Final = 0.6
 """Share of the fewer words from which on two lines are about the same, and the newer one counts."""
 
@@ -46,6 +50,7 @@ LAST_WORDS: Final = 6
 LABEL_CHARS: Final = 40
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\w)[^.!?\n]*)*[.!?]*")
+_LONG_WORD = re.compile(rf"([!-\u052f]{{{MAX_WORD_CHARS - 1}}})[!-\u052f]{{2,}}")
 _HOLDS = re.compile(
     r"\b(?:always|never|prefers?|preferred|from now on|must(?: not|n't)?|we decided|i decided|"
     r"decided to|decision|agreed|agreement|let'?s (?:use|keep|go with|call|stick)|we (?:use|keep)|"
@@ -270,7 +275,7 @@ def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
 
 def _line(text: str) -> str:
     """A text on one line; what is remembered cannot begin a line of its own."""
-    line = " ".join(text[: 4 * MAX_LINE_CHARS].split())
+    line = _LONG_WORD.sub(r"\1…", " ".join(text[: 4 * MAX_LINE_CHARS].split()))
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
 
 

@@ -14,14 +14,10 @@ from treering.embed.contract import Embedder
 from treering.errors import (
     EmbeddingError,
     InputError,
-    JournalBusy,
     JournalCorrupt,
     JournalError,
     LLMError,
-    LLMNotConfigured,
     MissingExtra,
-    TreeringError,
-    UnknownName,
     ViewError,
 )
 from treering.journal import entries, ledger, staged, storage
@@ -41,7 +37,7 @@ from treering.views.contract import Resources, View, attributed
 from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.view import FactView
-from treering.views.follow import SETTLE_PATIENCE_S, Follower
+from treering.views.follow import Follower
 from treering.views.foreign import refuse_equal_names, views_of_other_packages
 from treering.views.fragments import store
 from treering.views.fragments.build import Fragments
@@ -54,8 +50,8 @@ from treering.views.memos.derive import Memos
 from treering.views.memos.view import MemoView
 from treering.views.outdated import outdated, recognise
 from treering.views.planning import Alpha, Planner
-from treering.views.rebuild import rebuild
 from treering.views.settings import SpaceSettings
+from treering.views.settle import Settler
 from treering.views.tree import store as tree_store
 from treering.views.tree.derive import Summaries
 from treering.views.tree.view import TreeView
@@ -84,7 +80,6 @@ class Views:
         self._account = account
         self._space = space
         self.embedder = embedder
-        self._building = threading.Lock()
         self._erasing = threading.Lock()
         self._opening_code = threading.Lock()
         self._code: CodeMemory | None = None
@@ -124,6 +119,7 @@ class Views:
         self._fragments.dependents = [v for v in self._views if v.rests_on == Fragments.name]
         self.handover = Handover()
         self._follower = Follower(space, self._views, self.handover)
+        self._settler = Settler(space, self._views, self._fragments, self._follower, self._corpus)
         recognise(self._views, space)
 
     @property
@@ -178,12 +174,12 @@ class Views:
         raised: the entries are durable already, and an error would suggest that they are not.
         Raises JournalCorrupt.
         """
-        if not self._building.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
+        if not self._settler.turn.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
             return
         try:
             is_mine = self._fragments.deriver is not None
             leaves = not is_mine and staged.is_under_way(self._space.database, self._space.name)
-            self._follow(
+            self._settler.follow(
                 progress,
                 patience_s=BUILD_PATIENCE_S if wait else 0,
                 limit_s=BUILD_PATIENCE_S if leaves else None,
@@ -193,7 +189,7 @@ class Views:
         except (EmbeddingError, JournalError, MissingExtra, ViewError) as error:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
         finally:
-            self._building.release()
+            self._settler.turn.release()
 
     @contextmanager
     def deriving_with(self, deriver: Deriver) -> Iterator[None]:
@@ -293,49 +289,12 @@ class Views:
             )
 
     def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
-        """Do all pending work now, rebuilds that are due included.
-
-        Raises the first error when all other work is done; what failed stays queued.
-        """
-        failures: list[TreeringError] = []
-        with _collected(failures), self._building:
-            self._follow(progress, retry=True)
-        with self._space.read() as reader:
-            due = outdated(self._views, reader)
-        for view in due:
-            with _collected(failures):
-                self._rebuild_if_able(view, progress, due=True)
-        for view in self._views:
-            with _collected(failures), attributed(view):
-                view.settle(progress, upgrade=upgrade)
-        with _collected(failures):
-            self._corpus.settle(progress)
-        if failures:
-            raise failures[0]
+        """Do all pending work now; see ``Settler``."""
+        self._settler.settle(progress, upgrade=upgrade)
 
     def rebuild(self, names: Sequence[str], progress: Progress | None = None) -> None:
-        """Make the rows of the named views again from the journal; of all views, if none is named.
-
-        Raises UnknownName; and, when all other work is done, the first of LLMError, EmbeddingError,
-        JournalCorrupt for entries that are damaged and keep the rows they have, and
-        LLMNotConfigured for a named view. Unnamed views that need a language model stay as they are
-        without one.
-        """
-        by_name = {view.name: view for view in self._views}
-        for name in names:
-            if not isinstance(name, str) or name not in by_name:
-                raise UnknownName(f"no view {name!r}; there are {', '.join(by_name)}")
-        with self._building:
-            self._follow(progress)
-        failures: list[TreeringError] = []
-        for view in [by_name[name] for name in names] or self._views:
-            with _collected(failures):
-                if names:
-                    self._rebuild(view, progress)
-                else:
-                    self._rebuild_if_able(view, progress)
-        if failures:
-            raise failures[0]
+        """Make the rows of the named views again, or of all; see ``Settler``."""
+        self._settler.rebuild(names, progress)
 
     def write_memos(self, source: str) -> None:
         """Write the memos of a conversation that are due. What fails stays queued."""
@@ -434,74 +393,17 @@ class Views:
     def _current_embedder(self) -> Embedder:
         return self.embedder
 
-    def _follow(
-        self,
-        progress: Progress | None,
-        *,
-        retry: bool = False,
-        patience_s: float = SETTLE_PATIENCE_S,
-        limit_s: float | None = None,
-    ) -> None:
-        """Read new entries, then do the queued work. The first failure is raised last."""
-        self._fragments.begin()
-        failures: list[TreeringError] = []
-        with _collected(failures):
-            self._follower.follow(progress, retry=retry, patience_s=patience_s, limit_s=limit_s)
-        for view in self._views:
-            with _collected(failures), attributed(view):
-                view.catch_up(progress)
-        if failures:
-            raise failures[0]
-
     def _behind(self, reader: SpaceReader) -> dict[str, int]:
         """Unread entries by view. A view is left out if it is no further behind than fragments."""
         unread = self._follower.unread(reader)
         together = unread.get(Fragments.name, 0)
         return {n: size for n, size in unread.items() if n == Fragments.name or size > together}
 
-    def _is_outdated(self, view: View) -> bool:
-        with self._space.read() as reader:
-            return view in outdated(self._views, reader)
-
-    def _rebuild_if_able(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
-        """Rebuild a view, unless it needs a language model and there is none."""
-        try:
-            self._rebuild(view, progress, due=due)
-        except LLMNotConfigured as error:
-            log.warning("%s is not rebuilt: %s", view.name, error)
-
-    def _rebuild(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
-        """Rebuild a view; with ``due`` unless another process does so, or has done so meanwhile.
-
-        Without it, JournalBusy is raised if another process does so for long.
-        """
-        with self._space.task(f"rebuild:{view.name}", SETTLE_PATIENCE_S) as is_ours:
-            if due and not (is_ours and self._is_outdated(view)):
-                return
-            if not is_ours:
-                raise JournalBusy(f"another process rebuilds {view.name!r}; try again later")
-            with attributed(view):
-                rebuild(self._space, view, progress)  # adds and searches go on meanwhile
-        with self._building:
-            self._follow(progress, retry=True)  # says which entries are damaged
-
     def _beside_code(self, question: str, k: int) -> list[Hit]:
         """Hits in conversations and recorded rounds for a question about code."""
         self.catch_up()
         chosen = self.planner.plan(("context", "code"), None)
         return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
-
-
-@contextmanager
-def _collected(failures: list[TreeringError]) -> Iterator[None]:
-    """Note what one part of the work raises, so that the others get on.
-
-    What no part could do, such as writing to a full disk, is raised.
-    """
-    try:
-        yield
-    except (LLMError, EmbeddingError, MissingExtra, ViewError, JournalCorrupt) as error:
-        failures.append(error)
 
 
 def _corpus(space: Space, exact: bool) -> FragmentSource:

@@ -133,7 +133,7 @@ class PostgresDatabase:
                 with translated(self.url):
                     connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 with translated(self.url, ending=True):
-                    connection.execute("COMMIT")
+                    transaction.commit()
 
     def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
         """See ``Database``; what is of one space shares a transaction."""

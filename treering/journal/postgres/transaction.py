@@ -13,7 +13,7 @@ from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
 from treering.journal import damage
-from treering.journal.contract import NO_SPACE, Patch, Row, RowKey, StoredTable, Value
+from treering.journal.contract import NO_SPACE, Outcome, Patch, Row, RowKey, StoredTable, Value
 from treering.journal.postgres import catalog, pieces, scope
 from treering.journal.postgres.dialect import PostgresDialect, is_table, translated
 from treering.journal.postgres.failures import translated as translated_errors
@@ -53,6 +53,14 @@ class PostgresTransaction:
         self._numbers = count()
         self._ended: list[str] = []
         self._refusal: str | None = None
+        self.outcome: Outcome = "undone"
+        """See ``Writer``. It stays unknown to who is interrupted while the server commits."""
+
+    def commit(self) -> None:
+        """Store what was written."""
+        self.outcome = "unknown"
+        self.connection.execute("COMMIT")
+        self.outcome = "stored"
 
     def refuse(self, why: str) -> None:
         """Answer everything that is still asked with this error."""
