@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Final, Literal
 
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.phrases import MONTH, SEVERAL
+from treering.views.facts.tokens import has_any
 from treering.views.facts.verbs import KIN, PETS, ROLES
 
 _ADDRESS = r"(?P<value>[\w.+-]{1,64}@[\w.-]{1,64}\w|\+?\(?\d[\d ()-]{4,20}\d)"
@@ -28,6 +29,11 @@ _REACHED = (
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )
 _DIGITS = re.compile(r"\d[\d ()-]{4}")
+_OF_REACHING: Final = (
+    *(" me ", "mobile", "number", "phone", "cell", "use ", "I'm ", "I am ", "I can "),
+)
+"""One of these stands in each match of ``_REACHED``."""
+
 _DATE = rf"(?:\d+\w* (?:of )?{MONTH}|{MONTH} \d+\w*|\d+\w*)(?:,? (?:19|20)\d\d)?"
 _PASSING = re.compile(
     r"\b(?:today|tomorrow|tonight|until|till|while|this (?:week|weekend|morning|afternoon|evening)|"
@@ -85,7 +91,9 @@ _BESIDE = re.compile(
 def mentions(sentence: str) -> Iterator[Assertion]:
     """Where the speaker of a plain sentence is reached and found, and who is around them."""
     # The signs are looked for first: most sentences have none of them.
-    may_reach = "@" in sentence or _DIGITS.search(sentence) is not None
+    may_reach = has_any(sentence, _OF_REACHING) and (
+        "@" in sentence or _DIGITS.search(sentence) is not None
+    )
     for pattern in _REACHED if may_reach and not _PASSING.search(sentence) else ():
         match = pattern.search(sentence)
         if match is not None:

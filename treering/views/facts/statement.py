@@ -42,7 +42,7 @@ from treering.views.facts.record import BOTS, Statement
 from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
-from treering.views.facts.tokens import has_any, letter_runs, runs, table, telling, words
+from treering.views.facts.tokens import has_any, letter_runs, parted, runs, table, telling, words
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED, word_set
 from treering.views.facts.whole_clauses import whole_clauses
 from treering.views.facts.wording import bare, is_casual, reworded
@@ -118,6 +118,10 @@ _CLAUSES = re.compile(
     r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
+
+_PARTING: Final = (",", ";", ":", "—", "–", " -", "but", "and now", "so now", "though")
+"""One of these stands in each match of ``_CLAUSES``."""
+
 _OF_ONESELF = re.compile(
     # The first letter stands first, for which a text is searched quickly.
     r"[IWwMmOo](?<!\w.)(?:(?<=I)|(?<=[Ww])e|(?<=[Mm])y|(?<=[Oo])ur|(?<=m)e)(?!\w)"
@@ -339,7 +343,7 @@ def _stated_by(
 
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
-    for clause in _CLAUSES.split(sentence):
+    for clause in parted(sentence, _CLAUSES, _PARTING):
         for form_match, form in _matches(clause, forms):
             after = _GOES_OFF.search(clause, form_match.end())
             if _ELSEWHERE.search(clause[: after.start() if after else None]) is None:

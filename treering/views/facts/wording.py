@@ -131,7 +131,7 @@ def reworded(text: str, spoken: frozenset[str], *, is_casual: bool) -> tuple[str
     plain = paraphrased(text, spoken)
     if plain != text:
         spoken = frozenset(words(plain))
-    if ", " in plain and not _OWNERS.isdisjoint(spoken):
+    if plain.count(", ") > 1 and not _OWNERS.isdisjoint(spoken):
         plain = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", plain)
     if "had" in spoken:
         plain = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), plain)
