@@ -334,7 +334,8 @@ def _stated_by(
     """Assertions as statements of a speaker, those that may be kept."""
     for assertion in assertions:
         subject = _subject("I" if assertion.subject == "my" else assertion.subject, speaker)
-        slot = _slot(assertion.slot, assertion.value) or DOES + verb_of(assertion.value)
+        named = _slot(assertion.slot, assertion.value) if assertion.slot else ""
+        slot = named or DOES + verb_of(assertion.value)
         if _is_of_now(subject, slot):
             continue
         if not _is_of_many(subject, slot) and _may_fill(slot, assertion.value, is_casual):
@@ -442,8 +443,8 @@ def _slot(words: str, value: str) -> str:
     slot = _SPELT.sub("or", _OF_VERB.sub("", words.lower()))
     if _EMAIL.fullmatch(slot):
         return "email"
-    is_long = sum(map(str.isdigit, value)) >= _PHONE_DIGITS
-    return "phone number" if _PHONE.fullmatch(slot) and is_long else slot
+    is_number = _PHONE.fullmatch(slot) and sum(map(str.isdigit, value)) >= _PHONE_DIGITS
+    return "phone number" if is_number else slot
 
 
 def verb_of(value: str) -> str:
