@@ -194,6 +194,13 @@ def test_what_tells_that_something_lasts_is_found_by_its_words(text: str) -> Non
 
 
 @given(written)
+def test_sentences_are_those_that_the_expression_finds(text: str) -> None:
+    matches = ((match[0], match.end()) for match in statement._SENTENCE.finditer(text))
+    expected = [(stop - len(said.lstrip()), said.strip()) for said, stop in matches if said.strip()]
+    assert [(start, said) for start, said in statement._sentences(text) if said] == expected
+
+
+@given(written)
 def test_a_sentence_is_parted_wherever_an_expression_parts_it(text: str) -> None:
     for module, pattern in (
         (statement, statement._CLAUSES),

@@ -59,6 +59,7 @@ _TITLE = "|".join(
 _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
+_SENTENCE_ENDS: Final = (".", "!", "?", "\n")
 _AROUND = re.compile(
     r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|"
     r"haha|btw|last week|last month|last year|"
@@ -172,20 +173,18 @@ def statements(entry: Entry) -> list[Statement]:
         return []
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
-    speaker = (entry.speaker or entry.role or entry.source).casefold()
     if not may_ever_state(entry.text, words(entry.text)):
         return []
+    speaker = (entry.speaker or entry.role or entry.source).casefold()
     spoken = letter_runs(entry.text)
     return list(_read(own_life(own_words(entry.text, spoken), spoken), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
     before: list[Clause] = []  # of the last sentence: "We got a kitten! Her name is Pickle."
-    for match in _SENTENCE.finditer(text):
-        written = match[0].strip()
+    for start, written in _sentences(text):
         if len(written) > MAX_SENTENCE_CHARS or _is_question(written):
             continue
-        start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         casual = is_casual(written)
         plain = _in_plain_words(written, is_casual=casual, goes_on=bool(before))
@@ -213,6 +212,17 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
                 continue
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a text without the blanks around them, and where each begins."""
+    if has_any(text, _SENTENCE_ENDS):
+        spans = [match.span() for match in _SENTENCE.finditer(text)]
+    else:
+        spans = [(0, len(text))]
+    for start, stop in spans:
+        written = text[start:stop].lstrip()
+        yield stop - len(written), written.rstrip()
 
 
 def _in_plain_words(
