@@ -311,7 +311,7 @@ class Intake:
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
             return Receipt.total(list(self._staging.take_in(chain(first, lists), plan)))
-        # As one slice: a statement for each would be run, and looked up, four times.
+        # Slices of one transaction are stored as one: else each looks up what is in those before.
         whole = [*chain.from_iterable(first)]
 
         def store(writer: SpaceWriter) -> tuple[Receipt, dict[int, Stored]]:

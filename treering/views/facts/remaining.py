@@ -103,8 +103,7 @@ _CLAUSES = re.compile(
     rf"|,? (?:and|then) (?:then |also |now |just )?(?=(?:{'|'.join(sorted(_PAST_OF_CHANGE))})\b)"
 )
 _PARTING: Final = (
-    *(",", ";", ":", " and ", " but", " so", " because", " since", " though", " although"),
-    " then ",
+    *(",", ";", ":", " and", " but", " so", " because", " since", " though", " although", " then"),
 )
 """One of these stands in each match of ``_CLAUSES``."""
 
@@ -168,7 +167,6 @@ _SPOKEN_OF = re.compile(
 
 _CAPITAL = re.compile(r"[A-Z](?<=[a-z] .)")
 """A capital with which a name may begin. Few clauses have one, and it is found quickly."""
-
 
 _THEY_DO = re.compile(
     r"(?:[Ss]?[Hh]e|[Ii]t)(?P<is>'s| is)?(?: now| also| only)* (?P<value>(?(is)(?:at|in|on|with|"
