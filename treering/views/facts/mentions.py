@@ -39,6 +39,7 @@ _PASSING = re.compile(
     r"\b(?:today|tomorrow|tonight|until|till|while|this (?:week|weekend|morning|afternoon|evening)|"
     r"for (?:now|the \w+))\b"
 )
+_OWNERS: Final = ("my ", "My ", "our ", "Our ")
 _FOUND = re.compile(
     r"\b[Yy]ou(?:'ll| will| can) (?:usually |always |now )?find me (?P<value>(?:in|at|on) "
     r"(?:the |my )?[\w'-]+(?: (?!on\b|at\b|these\b|now\b|most\b|every\b|from\b)[\w'-]+){0,3})"
@@ -99,7 +100,7 @@ def mentions(sentence: str) -> Iterator[Assertion]:
         if match is not None:
             slot = "email" if "@" in match["value"] else "phone number"
             yield Assertion("I", slot, match["value"], "begins")
-    called = _CALLED.search(sentence) if "y " in sentence or "ur " in sentence else None
+    called = _CALLED.search(sentence) if has_any(sentence, _OWNERS) else None
     if called is not None:
         sense: Literal["begins", "holds"] = "begins" if called["new"] else "holds"
         yield Assertion("my", called["slot"], called["value"], sense)

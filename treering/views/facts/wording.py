@@ -99,7 +99,9 @@ _FIRSTS: Final = frozenset(words(word)[0] for word in _CONTRACTED)
 CONTRACTED: Final = _FIRSTS | _UNMARKED_WORDS
 """Words of which a sentence has one where an apostrophe or a capital is put in."""
 
-_ALWAYS_WORDS: Final = frozenset(filter(_ALWAYS.fullmatch, _CONTRACTED)) & _FIRSTS
+_ALWAYS_WORDS: Final = (frozenset(filter(_ALWAYS.fullmatch, _CONTRACTED)) & _FIRSTS) - {"i"}
+"""Most who say "I" write it large: a small one is looked for by itself."""
+
 _SMALL_I = re.compile(r"i(?<![\w@.'-]i)(?![\w@-])")
 _OWNERS: Final = word_set("my our me")
 _RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
