@@ -14,7 +14,20 @@ from hypothesis import strategies as st
 
 from tests.facts.test_requests import HANDED_OVER, STATED
 from tests.facts.test_statements import entry
-from treering.views.facts import fiction, framing, left_out, remaining, requests, statement, wording
+from treering.views.facts import (
+    asides,
+    fiction,
+    framing,
+    left_out,
+    mentions,
+    names,
+    open_forms,
+    readings,
+    remaining,
+    requests,
+    statement,
+    wording,
+)
 from treering.views.facts.clauses import _TOKEN, _parts, _tokens, clauses
 from treering.views.facts.forms import FORMS
 from treering.views.facts.framing import tidied, unframed
@@ -25,7 +38,7 @@ from treering.views.facts.paraphrases import PARAPHRASES, paraphrased
 from treering.views.facts.phrases import STARTS
 from treering.views.facts.requests import own_words
 from treering.views.facts.statement import statements
-from treering.views.facts.tokens import has_any, words
+from treering.views.facts.tokens import has_any, parted, words
 from treering.views.facts.wording import plain
 
 EXAMPLES = [form.example for form in FORMS] + [row.example for row in PARAPHRASES]
@@ -178,6 +191,50 @@ def test_tokens_are_those_that_the_expression_finds(text: str) -> None:
 def test_what_tells_that_something_lasts_is_found_by_its_words(text: str) -> None:
     assert remaining._is_told(text) == (remaining._TOLD.search(text) is not None)
     assert remaining._is_done(text, words(text)) == (remaining._DONE.search(text) is not None)
+
+
+@given(written)
+def test_sentences_are_those_that_the_expression_finds(text: str) -> None:
+    matches = ((match[0], match.end()) for match in statement._SENTENCE.finditer(text))
+    expected = [(stop - len(said.lstrip()), said.strip()) for said, stop in matches if said.strip()]
+    assert [(start, said) for start, said in statement._sentences(text) if said] == expected
+
+
+@given(written)
+def test_a_sentence_is_parted_wherever_an_expression_parts_it(text: str) -> None:
+    for module, pattern in (
+        (statement, statement._CLAUSES),
+        (remaining, remaining._CLAUSES),
+        (open_forms, open_forms._SPLIT),
+    ):
+        assert parted(text, pattern, module._PARTING) == pattern.split(text)
+
+
+@given(written)
+def test_a_match_has_the_sign_that_is_looked_for_first(text: str) -> None:
+    if any(pattern.search(text) for pattern in mentions._REACHED):
+        assert has_any(text, mentions._OF_REACHING)
+    if readings._NAMED.search(text.replace(" '", "'")):
+        assert has_any(text, readings._NAMING)
+    if remaining._SPOKEN_OF.search(text):
+        assert "my " in text or remaining._CAPITAL.search(text)
+
+
+@given(written)
+def test_what_is_uncertain_or_told_aside_is_found_by_its_words(text: str) -> None:
+    assert asides.is_aside(text) == (asides._ASIDE.search(text) is not None)
+    clause = " ".join(_tokens(text))  # as clauses are written
+    if "Tempor" not in clause:  # with a capital it is not looked for
+        assert readings._is_uncertain(clause) == (readings._UNCERTAIN.search(clause) is not None)
+
+
+@given(written)
+def test_names_are_found_though_the_words_around_them_are_looked_for_first(text: str) -> None:
+    small = text.lower()
+    whole = names._TITLED.sub(lambda m: m[1].capitalize() + m[2] + m[3].upper() + m[4], small)
+    for _, pattern in names._BY_WORDS:
+        whole = pattern.sub(names._capitalised, whole)
+    assert named(small) == names._led_to(whole)
 
 
 @given(st.text(max_size=40))

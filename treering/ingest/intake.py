@@ -311,13 +311,14 @@ class Intake:
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
             return Receipt.total(list(self._staging.take_in(chain(first, lists), plan)))
+        # Slices of one transaction are stored as one: else each looks up what is in those before.
+        whole = [*chain.from_iterable(first)]
 
         def store(writer: SpaceWriter) -> tuple[Receipt, dict[int, Stored]]:
-            same: dict[str, str] = {}
             stored: dict[int, Stored] = {}
-            receipts = [slices.store(writer, slice_, plan, same, stored) for slice_ in first]
+            receipt = slices.store(writer, whole, plan, stored=stored)
             plan.finish(writer)
-            return Receipt.total(receipts), stored
+            return receipt, stored
 
         receipt, stored = self._space.change(store)
         self._handover.put(stored)

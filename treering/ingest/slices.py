@@ -101,14 +101,16 @@ def store(
     receipts: list[Receipt] = []
     for (source, _), group in groupby(items, key=_kind_of):
         members = [item for _, item in group]
-        if drafts := [item for item in members if isinstance(item, Draft)]:
+        drafts = [item for item in members if isinstance(item, Draft)]
+        if drafts:
             place = sources.source_id(writer, writer.id, source)
             done, receipt = _append(writer, source, place, drafts, plan, same)
             receipts.append(receipt)
             if not done.new:  # all are here under other sources: this one would hold nothing
                 sources.drop_empty_sources(writer, writer.id, [place])
             if stored is not None:
-                stored.update((seq, entry.stored(source)) for seq, entry in done.new.items())
+                stored.update({seq: entry.stored(source) for seq, entry in done.new.items()})
+            continue
         for item in members:
             if isinstance(item, FileSource):
                 sources.source_id(writer, writer.id, source)

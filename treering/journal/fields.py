@@ -14,6 +14,7 @@ from treering.records import JSON
 from treering.text import check_text
 
 MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
+_NUMBERS = (int, float)
 _YEAR_OR_MONTH = re.compile(r"\d{4}(-\d{2})?")
 _canonical = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
@@ -38,7 +39,7 @@ def parse_time(value: object, what: str) -> datetime:
             part = _YEAR_OR_MONTH.fullmatch(text)
             whole = f"{text}-01" if part and part[1] else f"{text}-01-01" if part else text
             moment = datetime.fromisoformat(whole)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif isinstance(value, _NUMBERS) and not isinstance(value, bool):
             moment = datetime.fromtimestamp(value, UTC)
         else:
             raise TypeError(f"a {type(value).__name__}")

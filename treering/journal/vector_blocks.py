@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
-from treering.embed.quantised import Bytes, quantised
+from treering.embed.quantised import CHUNK, Bytes, quantised
 from treering.journal import damage, storage
 from treering.journal.blocks import by_block, zeros
 from treering.journal.contract import Patch, Reader, Row, Writer
@@ -96,10 +96,14 @@ def put(
     places: Sequence[tuple[int, int]],
     fragments: Codes,
     number: Codes,
-    vectors: Floats,
+    vectors: Floats | Sequence[Floats],
 ) -> None:
     """Write vectors in eight bits at the slots of their fragments, given as block and slot."""
-    codes, scale = quantised(vectors)
+    codes = np.empty((len(vectors), model.dimension), dtype=np.int8)
+    scale = np.empty(len(vectors), dtype=np.float32)
+    for at in range(0, len(vectors), CHUNK):
+        part = slice(at, at + CHUNK)
+        codes[part], scale[part] = quantised(np.asarray(vectors[part], dtype="<f4"))
     new = StoredVectors(number, fragments, scale, codes)
     block = np.array([place[0] for place in places], dtype=np.int64)
     slot = np.array([place[1] for place in places], dtype=np.int64)
@@ -145,9 +149,9 @@ def _write(writer: Writer, block: VectorBlock, slots: Codes, vectors: StoredVect
     )
     breaks = np.flatnonzero(np.diff(slots) != 1) + 1
     patches: list[Patch] = []
-    for run in np.split(np.arange(len(slots)), breaks):
+    for first, stop in pairwise([0, *breaks.tolist(), len(slots)]):
         for start, width, values in zip(block.starts, block.slot_bytes, parts, strict=True):
-            patches.append((start + int(slots[run[0]]) * width, values[run].tobytes()))
+            patches.append((start + int(slots[first]) * width, values[first:stop].tobytes()))
     writer.patch("vector_block_data", "data", block.key, patches)
     oldest, newest = int(vectors.number.min()), int(vectors.number.max())
     writer.execute(

@@ -80,7 +80,10 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
         is_term &= ~np.isin(text, list(alone))
     # The place of a text above the hash of a word: so all are counted and sorted at once.
     term = keys[is_term] & (_FOREIGN - 1)
-    flat, counts = np.unique(text[is_term] << 32 | term, return_counts=True)
+    # Sorted by text already, so that a stable sort has little to do: ``unique`` begins anew.
+    every = np.sort(text[is_term] << 32 | term, kind="stable")
+    first = np.flatnonzero(np.diff(every, prepend=-1))
+    flat, counts = every[first], np.diff(first, append=len(every))
     columns = np.stack([flat & (_FOREIGN - 1), counts], axis=1).astype(np.uint32)
     bounds = np.searchsorted(flat, np.arange(len(texts) + 1) << 32).tolist()
     counted = [columns[start:stop] for start, stop in pairwise(bounds)]

@@ -35,9 +35,10 @@ BATCH_BYTES = 1 << 17
 stopped has lost no more than that, and who waits is told how far it is."""
 
 MOST_ENTRIES = 1024
-QUICK_S = 0.1
+QUICK_S = 0.2
 """A batch that was done sooner is followed by one of twice as many entries: what each costs by
-itself, such as waiting for the disk, is then paid less often."""
+itself, such as waiting for the disk, is then paid less often. One that took longer is followed by
+as many as are done in that time."""
 
 SETTLE_PATIENCE_S = 60.0
 """Who is to do all pending work waits so long for another process that does some of it."""
@@ -178,8 +179,8 @@ class Follower:
         derived = self._derived(batch, run)
         views = [view for view in self._views if view.name in derived]
         self._store(views, batch, derived, run)
-        is_quick = time.monotonic() - began < QUICK_S and not batch.is_cut
-        run.size = min(2 * run.size, MOST_ENTRIES) if is_quick else BATCH_ENTRIES
+        most = len(batch.entries) if batch.is_cut else run.size
+        run.size = size_after(len(batch.entries), most, time.monotonic() - began)
 
     def _behind(self) -> int:
         with self._space.read() as reader:
@@ -301,6 +302,16 @@ class Follower:
                 return
             for view in views:
                 self._store([view], batch, derived, run)
+
+
+def size_after(done: int, most: int, seconds: float) -> int:
+    """How many entries the next batch may have, after one in which so many were done.
+
+    It might have had ``most``. To begin with few again after a slow batch would part what is added
+    next into many batches, each of which waits for the disk.
+    """
+    size = 2 * most if seconds < QUICK_S else int(done * QUICK_S / seconds)
+    return max(BATCH_ENTRIES, min(size, MOST_ENTRIES))
 
 
 def _store_of(

@@ -32,9 +32,16 @@ _REPORTING: Final = word_set(
 _STEMS: Final = ("dream", "pretend", "suppos", "jok")
 """Matches of ``_UNASSERTED`` have one of these words or stems, "no one" or a quote."""
 
-_PASSING_BY: Final = word_set("may when before until remember novel character for this back came")
+_PASSING_BY: Final = word_set("may when before until remember novel character back came")
 _PASSING_STEMS: Final = (*_STEMS, "temporar", "19", "20")
 """Matches of ``_ASIDE`` may have one of these instead."""
+
+_FOR: Final = word_set("for this")
+_A_WHILE: Final = (
+    *("now", "week", "month", "summer", "winter", "spring", "autumn", "fall", "semester"),
+    *("holiday", "moment", "time"),
+)
+"""Or one of the first and of the second: "for a few weeks", "this weekend"."""
 
 _UNASSERTED = re.compile(
     r"\b(?:if|unless|whether|thinks|reckons|assumes|wish(?:es|ed)?(?! (?:us|me) luck)|maybe|"
@@ -61,6 +68,7 @@ def is_aside(sentence: str, spoken: Collection[str] | None = None) -> bool:
     """
     spoken = words(sentence) if spoken is None else spoken
     may_be = not _PASSING_BY.isdisjoint(spoken) or _may_be_told(sentence, spoken, _PASSING_STEMS)
+    may_be = may_be or (not _FOR.isdisjoint(spoken) and has_any(sentence.lower(), _A_WHILE))
     return may_be and _ASIDE.search(sentence) is not None
 
 

@@ -49,6 +49,9 @@ _TOKEN = re.compile(
     r"|(?:[^\s,;:()—–!]|:(?=\S)|(?<=\d),(?=\d))*[^\s,;:()—–!.]|\.(?=$)|[,;:()—–!]"
 )
 _BREAKS = frozenset(",;:()—–!")
+_PARTING = _BREAKS | LINKS
+"""Tokens, small, between which segments stand."""
+
 _CONTRACTED = {
     f"{who}{verb}": (who, verb)
     for who in word_set(
@@ -229,9 +232,11 @@ def _tokens(sentence: str) -> list[str]:
     pieces = sentence.split()
     if sentence.count(" ") != len(pieces) - 1 or not pieces:  # other blanks than single ones
         return [part for token in _TOKEN.findall(sentence) for part in _parts(token)]
+    if sentence.replace(" ", "").isalnum():  # most are plain words, which need no expression
+        return pieces
     last = pieces.pop()
     for piece in pieces:
-        if piece.isalnum():  # most are plain words, which need no expression
+        if piece.isalnum():
             tokens.append(piece)
         elif piece in _CONTRACTED:
             tokens += _CONTRACTED[piece]
@@ -248,20 +253,20 @@ def _parts(token: str) -> Sequence[str]:
     return _CONTRACTED.get(token, (token,))
 
 
-def _segments(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _segments(tokens: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Runs of tokens between commas and links, each with the link before it."""
-    link, run = "", list[str]()
-    for place, token in enumerate(tokens):
-        breaks = token in _BREAKS
-        if not breaks and (token.lower() not in LINKS or not _links(tokens, place)):
-            run.append(token)
+    small = list(map(str.lower, tokens))
+    link, start = "", 0
+    for place in [place for place, word in enumerate(small) if word in _PARTING]:
+        breaks = small[place] in _BREAKS
+        if not breaks and not _links(tokens, place):
             continue
-        if run:
-            yield link, run
+        if start < place:
+            yield link, tokens[start:place]
             link = ""
-        link, run = token if not breaks or not link else link, []
-    if run:
-        yield link, run
+        link, start = tokens[place] if not breaks or not link else link, place + 1
+    if start < len(tokens):
+        yield link, tokens[start:]
 
 
 def _links(tokens: Sequence[str], place: int) -> bool:

@@ -200,19 +200,26 @@ _BEING: Final = word_set("is are")
 _CHANGED: Final = word_set("changed switched moved increased gone went renamed")
 """Each match of ``_NOTE_OF_NOW`` has one of these, and "now", "days" or "to"."""
 
-_LEAVES_OUT = re.compile("|".join(pattern.pattern for pattern, _ in _LEFT_OUT), re.IGNORECASE)
+_BUT_NOTES: Final = tuple(row for row in _LEFT_OUT if row[0] is not _DROPPED_MY)
+"""For a sentence without ``NOTED_WORDS``. Of all, the one that is left out here takes longest."""
+
+_LEAVES_OUT, _LEAVES_OUT_BUT_NOTES = (
+    re.compile("|".join(pattern.pattern for pattern, _ in rows), re.IGNORECASE)
+    for rows in (_LEFT_OUT, _BUT_NOTES)
+)
 
 
 def with_subject(text: str, spoken: frozenset[str]) -> str:
     """A sentence with the subject that its writer left out, if any. ``spoken`` are its words."""
     if not may_leave_out(text, spoken):
         return text
-    if _LEAVES_OUT.match(text) is None:
+    is_noted = not NOTED_WORDS.isdisjoint(spoken)
+    if (_LEAVES_OUT if is_noted else _LEAVES_OUT_BUT_NOTES).match(text) is None:
         is_small = " now" in text or " days" in text or " to " in text
         is_note = is_small and _may_be_note(spoken) and _NOTE_OF_NOW.match(text)
         return f"My {_small(text)}" if is_note else text
     text = _small(text)
-    for pattern, template in _LEFT_OUT:
+    for pattern, template in _LEFT_OUT if is_noted else _BUT_NOTES:
         text = _at_start(pattern, template, text)
     return text
 

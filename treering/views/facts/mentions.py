@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Final, Literal
 
 from treering.views.facts.assertion import Assertion
 from treering.views.facts.phrases import MONTH, SEVERAL
+from treering.views.facts.tokens import has_any
 from treering.views.facts.verbs import KIN, PETS, ROLES
 
 _ADDRESS = r"(?P<value>[\w.+-]{1,64}@[\w.-]{1,64}\w|\+?\(?\d[\d ()-]{4,20}\d)"
@@ -28,11 +29,17 @@ _REACHED = (
     re.compile(rf"\b(?:I'm|I am|I can be reached|I'm reachable)(?: now)? (?:on|at) {_ADDRESS}"),
 )
 _DIGITS = re.compile(r"\d[\d ()-]{4}")
+_OF_REACHING: Final = (
+    *(" me ", "mobile", "number", "phone", "cell", "use ", "I'm ", "I am ", "I can "),
+)
+"""One of these stands in each match of ``_REACHED``."""
+
 _DATE = rf"(?:\d+\w* (?:of )?{MONTH}|{MONTH} \d+\w*|\d+\w*)(?:,? (?:19|20)\d\d)?"
 _PASSING = re.compile(
     r"\b(?:today|tomorrow|tonight|until|till|while|this (?:week|weekend|morning|afternoon|evening)|"
     r"for (?:now|the \w+))\b"
 )
+_OWNERS: Final = ("my ", "My ", "our ", "Our ")
 _FOUND = re.compile(
     r"\b[Yy]ou(?:'ll| will| can) (?:usually |always |now )?find me (?P<value>(?:in|at|on) "
     r"(?:the |my )?[\w'-]+(?: (?!on\b|at\b|these\b|now\b|most\b|every\b|from\b)[\w'-]+){0,3})"
@@ -85,13 +92,15 @@ _BESIDE = re.compile(
 def mentions(sentence: str) -> Iterator[Assertion]:
     """Where the speaker of a plain sentence is reached and found, and who is around them."""
     # The signs are looked for first: most sentences have none of them.
-    may_reach = "@" in sentence or _DIGITS.search(sentence) is not None
+    may_reach = has_any(sentence, _OF_REACHING) and (
+        "@" in sentence or _DIGITS.search(sentence) is not None
+    )
     for pattern in _REACHED if may_reach and not _PASSING.search(sentence) else ():
         match = pattern.search(sentence)
         if match is not None:
             slot = "email" if "@" in match["value"] else "phone number"
             yield Assertion("I", slot, match["value"], "begins")
-    called = _CALLED.search(sentence) if "y " in sentence or "ur " in sentence else None
+    called = _CALLED.search(sentence) if has_any(sentence, _OWNERS) else None
     if called is not None:
         sense: Literal["begins", "holds"] = "begins" if called["new"] else "holds"
         yield Assertion("my", called["slot"], called["value"], sense)

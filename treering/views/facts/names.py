@@ -59,16 +59,34 @@ _FIRST = re.compile(
 )
 _TITLED = re.compile(r"\b(dr|mr|mrs|ms|miss|prof|professor|st)(\.? )([a-z])([\w'’-]*)")
 _ENDING = re.compile(r"(?:ing|ed|ly|tion|ness|ment|able|ful|ous)$")
-NAMING: Final = frozenset(words(word)[0] for word in _OF_PLACES | _JOINING) | word_set(
-    "dr mr mrs ms miss prof professor st called named name my our home"
+
+# A text has one of these words wherever the expression beside them matches.
+_TITLES: Final = word_set("dr mr mrs ms miss prof professor st")
+_OWNERS: Final = word_set("my our home")
+_BY_WORDS: Final = (
+    (word_set("called named name"), _CALLED),
+    (word_set("named"), _NAMED),
+    (_OWNERS, _ROLE),
+    (_OWNERS, _FIRST),
 )
+_PLACING: Final = frozenset(words(word)[0] for word in _OF_PLACES)
+NAMING: Final = _PLACING.union(_JOINING, _TITLES, _OWNERS, *(needed for needed, _ in _BY_WORDS))
 
 
 def named(text: str) -> str:
     """A text without capitals, with those of the names that their place in it gives away."""
-    text = _TITLED.sub(lambda m: m[1].capitalize() + m[2] + m[3].upper() + m[4], text)
-    for pattern in (_CALLED, _NAMED, _ROLE, _FIRST):
-        text = pattern.sub(_capitalised, text)
+    spoken = frozenset(words(text))
+    if not _TITLES.isdisjoint(spoken):
+        text = _TITLED.sub(lambda m: m[1].capitalize() + m[2] + m[3].upper() + m[4], text)
+    for needed, pattern in _BY_WORDS:
+        if not needed.isdisjoint(spoken):
+            text = pattern.sub(_capitalised, text)
+    is_placed = not _PLACING.isdisjoint(spoken) and not _TOWARDS.isdisjoint(spoken)
+    return _led_to(text) if is_placed or not _JOINING.isdisjoint(spoken) else text
+
+
+def _led_to(text: str) -> str:
+    """A text with the capitals of names behind the words that lead to one."""
     pieces = list(_PIECE.finditer(text))
     of_places, capitals = False, set[int]()
     for place, piece in enumerate(pieces[:-1]):

@@ -15,6 +15,7 @@ from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, SEVERAL
 from treering.views.facts.phrasing import is_telling
 from treering.views.facts.things import TAKES
+from treering.views.facts.tokens import parted
 from treering.views.facts.verbs import (
     ADJECTIVES,
     KIN,
@@ -172,6 +173,8 @@ _SPLIT = re.compile(
     r"(?:,|;|:)\s+(?=(?:and |but |so |then |now )*(?:I\b|[Mm]y\b|[Ww]e\b|[Oo]ur\b|[Ii]t\b|[Tt]he\b|"
     r"[Tt]hey\b))|,?\s+(?:but|and)\s+(?=(?:now )?(?:I|my|our|we)\b)"
 )
+_PARTING: Final = (",", ";", ":", "but", "and")
+"""One of these stands in each match of ``_SPLIT``."""
 
 
 def open_value(text: str) -> str:
@@ -402,7 +405,7 @@ def open_statements(sentence: str) -> Iterator[Assertion]:
 
 def _stated(sentence: str) -> Iterator[Assertion]:
     owned = None
-    for clause in _SPLIT.split(sentence):
+    for clause in parted(sentence, _SPLIT, _PARTING):
         clause = clause[_LEADING.match(clause).end() :]  # type: ignore[union-attr]
         first = _FIRST.match(clause)
         for pattern, read in _RULES.get(first[0].lower(), ()) if first else ():

@@ -25,7 +25,10 @@ _SOMEBODY = rf"[Mm]y (?:\w+ )?{_NO_VERB}\w+|{NAME}['’]s \w+|{NAME}(?: {NAME})?
 SUBJECT: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e|{_SOMEBODY})"
 ONESELF: Final = rf"{_BEGINS}(?P<subject>I|[Ww]e)"
 OTHER: Final = rf"{_BEGINS}(?P<subject>(?!(?:I|[Ww]e)\b)(?:{_SOMEBODY}))"
-STARTS: Final = re.compile(f"[A-Zwm](?:{'|'.join(f'(?<={before}.)' for before in _BEFORE)})")
+STARTS: Final = re.compile(
+    # A blank stands before it, if anything does: most letters are inside of words.
+    rf"[A-Zwm](?<!\S.)(?:{'|'.join(f'(?<={before}.)' for before in _BEFORE)})"
+)
 """Where a subject may begin. A text is searched for its first letters, which is quick."""
 
 _ADVERB = (

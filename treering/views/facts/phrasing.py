@@ -28,6 +28,9 @@ _UNITS = {"week", "day", "month", "year", "night", "kilo", "litre"}
 _COUNTS = {"a", "an", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 
 
+_ENDS: Final = frozenset(["rather", "instead", "because", "so"])
+"""Words behind which a phrase goes on to something else."""
+
 _BETWEEN = {"over", "by", "x", "to", "till", "until", "and", "in", "for"}
 
 
@@ -76,10 +79,8 @@ def trimmed(words: Sequence[str]) -> str:
     """A phrase up to the first comma, without the words at its end that only say "now"."""
     phrase = _listed(words)
     lower = [word.lower() for word in phrase]
-    for end in ("rather", "instead", "because", "so"):
-        if end in lower[1:]:
-            phrase = phrase[: lower.index(end, 1)]
-            lower = lower[: len(phrase)]
+    if not _ENDS.isdisjoint(lower):
+        phrase = phrase[: next((n for n, word in enumerate(lower) if n and word in _ENDS), None)]
     phrase = phrase[: MAX_VALUE_WORDS if "," not in words else 2 * MAX_VALUE_WORDS]
     while phrase and phrase[-1].lower() in _NOWADAYS:
         phrase.pop()

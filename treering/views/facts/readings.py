@@ -13,6 +13,7 @@ from treering.views.facts.phrasing import noun_phrase
 from treering.views.facts.predicate import is_person, predicate_of
 from treering.views.facts.speaker import of_speaker
 from treering.views.facts.things import of_it, of_others, of_thing, topic_of
+from treering.views.facts.tokens import has_any
 from treering.views.facts.verbs import (
     BECOME,
     CHANGED,
@@ -30,6 +31,9 @@ _NAMED = re.compile(
     r"(?:him|her|it|them)) (?P<name>(?:[A-Z][\w'-]*(?: (?:of|the|de|and)(?= [A-Z]))? ?)+)"
 )
 """Where somebody or something just spoken of gets a name."""
+
+_NAMING: Final = ("name", "call", "christened")
+"""One of these stands in each match of ``_NAMED``."""
 
 _HAD = re.compile(
     r"\b(?:have|had|got|get|adopted|seeing|dating|met|bought|rescued|fostering|welcomed|expecting|"
@@ -61,15 +65,18 @@ _UNCERTAIN_WORDS: Final = word_set(
     "once ago then days child kid boy girl student teenager back youth twenties teens childhood "
     "until till now weekend week day night month summer winter time being moment fortnight season "
     "evening morning afternoon tonight tomorrow next never almost nearly yet soon holiday "
-    "tempted how mind basically practically virtually point sometimes in by"
+    "tempted how mind basically practically virtually point sometimes"
 )
-"""Words of which each match of ``_UNCERTAIN`` has one, but for "temporarily"."""
+"""Words of which each match of ``_UNCERTAIN`` has one, but for those with one of its signs."""
+
+_UNCERTAIN_SIGNS: Final = ("tempor", " 19", " 20")
 
 
 def _is_uncertain(clause: str) -> bool:
     """Whether a clause is one of the past, of a while, or not quite meant."""
     words = clause.lower().split()
-    may_be = not _UNCERTAIN_WORDS.isdisjoint(words) or not clause.isascii() or "tempor" in clause
+    may_be = not _UNCERTAIN_WORDS.isdisjoint(words) or not clause.isascii()
+    may_be = may_be or has_any(clause, _UNCERTAIN_SIGNS)
     return may_be and _UNCERTAIN.search(clause) is not None
 
 
@@ -136,6 +143,8 @@ def readings(
 
 def _of_name(clause: Clause, read: Sequence[Clause]) -> Iterator[Assertion]:
     """ "His name is Bruno", after "we have a dog now"; "named him Waffles", after "got a dog"."""
+    if not has_any(clause.whole, _NAMING):
+        return
     match = _NAMED.search(clause.whole.replace(" '", "'"))
     if match is None:
         return

@@ -15,7 +15,7 @@ from treering.views.facts.assertion import Assertion
 from treering.views.facts.clauses import SELF
 from treering.views.facts.phrases import DAY, MONTH, NO_HABIT, SEVERAL
 from treering.views.facts.phrasing import is_telling, trimmed
-from treering.views.facts.tokens import words
+from treering.views.facts.tokens import parted, words
 from treering.views.facts.verbs import (
     ADJECTIVES,
     ADVERBS,
@@ -102,6 +102,11 @@ _CLAUSES = re.compile(
     r"[A-Z\d][\w'-]*)*[.!]*$)"
     rf"|,? (?:and|then) (?:then |also |now |just )?(?=(?:{'|'.join(sorted(_PAST_OF_CHANGE))})\b)"
 )
+_PARTING: Final = (
+    *(",", ";", ":", " and", " but", " so", " because", " since", " though", " although", " then"),
+)
+"""One of these stands in each match of ``_CLAUSES``."""
+
 _LEAD = re.compile(
     r"(?:(?:and|so|but|then|now|also|yesterday|finally|recently|currently|these days|nowadays|"
     r"last (?:week|month|year)|(?:as of|from|since|after) (?:last |the |my |our )?\w+|well|anyway|"
@@ -159,6 +164,9 @@ _SPOKEN_OF = re.compile(
     rf")(?!I\b)[A-Z][a-z]+\b(?!day\b)"
 )
 """Somebody that a clause speaks of beside its speaker: "we took Mateo out of nursery"."""
+
+_CAPITAL = re.compile(r"[A-Z](?<=[a-z] .)")
+"""A capital with which a name may begin. Few clauses have one, and it is found quickly."""
 
 _THEY_DO = re.compile(
     r"(?:[Ss]?[Hh]e|[Ii]t)(?P<is>'s| is)?(?: now| also| only)* (?P<value>(?(is)(?:at|in|on|with|"
@@ -234,7 +242,7 @@ def remaining(sentence: str, spoken: Collection[str]) -> Iterator[Assertion]:
 
 def _remaining(sentence: str) -> Iterator[Assertion]:
     before, person = "", ""
-    for clause in _CLAUSES.split(sentence):
+    for clause in parted(sentence, _CLAUSES, _PARTING):
         lead = _LEAD.match(clause)
         text = clause[lead.end() :].rstrip(" .!") if lead else clause
         if lead and "ince " in lead[0] and "'ve had " in text:
@@ -262,7 +270,8 @@ def _predicate(text: str) -> str:
 def _person(text: str) -> str:
     """Whom or what a clause about the speaker or theirs speaks of beside them."""
     if _ONESELF.match(text):
-        spoken_of = _SPOKEN_OF.search(text)
+        may_be = "my " in text or _CAPITAL.search(text) is not None
+        spoken_of = _SPOKEN_OF.search(text) if may_be else None
         return spoken_of[0] if spoken_of else ""
     own = _OWN.match(text)
     words = own["rest"].split() if own else []

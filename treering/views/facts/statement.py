@@ -42,7 +42,7 @@ from treering.views.facts.record import BOTS, Statement
 from treering.views.facts.remaining import remaining
 from treering.views.facts.requests import own_words
 from treering.views.facts.things import topic_of
-from treering.views.facts.tokens import has_any, letter_runs, runs, table, telling, words
+from treering.views.facts.tokens import has_any, letter_runs, parted, runs, table, telling, words
 from treering.views.facts.verbs import KIN, PASSING, THOUGHTS, WORKED, word_set
 from treering.views.facts.whole_clauses import whole_clauses
 from treering.views.facts.wording import bare, is_casual, reworded
@@ -59,6 +59,7 @@ _TITLE = "|".join(
 _BEGINS = "(?:I|We|You|He|She|It|They|My|Our|Your|His|Her|Its|Their|The|An?|This|That|These|Those)"
 """No name begins so: "Oak St. I work …" are two sentences, "St. Louis" is one name."""
 _SENTENCE = re.compile(rf"(?:[^.!?\n]+|\.(?=\w)|(?:{_TITLE})\.(?= (?!{_BEGINS}\b)[A-Z]))+[.!?]*")
+_SENTENCE_ENDS: Final = (".", "!", "?", "\n")
 _AROUND = re.compile(
     r"^(?:on|in|at)\s+|(?:\s+(?:now|too|again|nowadays|these days|as well|instead|fyi|lol|tbh|"
     r"haha|btw|last week|last month|last year|"
@@ -118,6 +119,10 @@ _CLAUSES = re.compile(
     r"|,?\s+(?:but|and now|so now|though)\s+(?=(?:I\b|my\b|we\b|our\b|now\b|am\b))"
 )
 """Where one clause ends and the next one begins, with a subject of its own."""
+
+_PARTING: Final = (",", ";", ":", "—", "–", " -", "but", "and now", "so now", "though")
+"""One of these stands in each match of ``_CLAUSES``."""
+
 _OF_ONESELF = re.compile(
     # The first letter stands first, for which a text is searched quickly.
     r"[IWwMmOo](?<!\w.)(?:(?<=I)|(?<=[Ww])e|(?<=[Mm])y|(?<=[Oo])ur|(?<=m)e)(?!\w)"
@@ -168,20 +173,18 @@ def statements(entry: Entry) -> list[Statement]:
         return []
     if entry.speaker is None and len(entry.text) > MAX_NOTE_CHARS:
         return []
-    speaker = (entry.speaker or entry.role or entry.source).casefold()
     if not may_ever_state(entry.text, words(entry.text)):
         return []
+    speaker = (entry.speaker or entry.role or entry.source).casefold()
     spoken = letter_runs(entry.text)
     return list(_read(own_life(own_words(entry.text, spoken), spoken), speaker))
 
 
 def _read(text: str, speaker: str) -> Iterator[Statement]:
     before: list[Clause] = []  # of the last sentence: "We got a kitten! Her name is Pickle."
-    for match in _SENTENCE.finditer(text):
-        written = match[0].strip()
+    for start, written in _sentences(text):
         if len(written) > MAX_SENTENCE_CHARS or _is_question(written):
             continue
-        start = match.start() + len(match[0]) - len(match[0].lstrip())
         stop = start + len(written)
         casual = is_casual(written)
         plain = _in_plain_words(written, is_casual=casual, goes_on=bool(before))
@@ -209,6 +212,17 @@ def _read(text: str, speaker: str) -> Iterator[Statement]:
                 continue
             value = _as_written(statement.value, written)
             yield replace(statement, value=value, start=start, stop=stop)
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a text without the blanks around them, and where each begins."""
+    if has_any(text, _SENTENCE_ENDS):
+        spans = [match.span() for match in _SENTENCE.finditer(text)]
+    else:
+        spans = [(0, len(text))]
+    for start, stop in spans:
+        written = text[start:stop].lstrip()
+        yield stop - len(written), written.rstrip()
 
 
 def _in_plain_words(
@@ -330,7 +344,8 @@ def _stated_by(
     """Assertions as statements of a speaker, those that may be kept."""
     for assertion in assertions:
         subject = _subject("I" if assertion.subject == "my" else assertion.subject, speaker)
-        slot = _slot(assertion.slot, assertion.value) or DOES + verb_of(assertion.value)
+        named = _slot(assertion.slot, assertion.value) if assertion.slot else ""
+        slot = named or DOES + verb_of(assertion.value)
         if _is_of_now(subject, slot):
             continue
         if not _is_of_many(subject, slot) and _may_fill(slot, assertion.value, is_casual):
@@ -339,7 +354,7 @@ def _stated_by(
 
 def _of_sentence(sentence: str, forms: Sequence[Form], speaker: str) -> Iterator[Statement]:
     """What the forms find in the clauses of a sentence."""
-    for clause in _CLAUSES.split(sentence):
+    for clause in parted(sentence, _CLAUSES, _PARTING):
         for form_match, form in _matches(clause, forms):
             after = _GOES_OFF.search(clause, form_match.end())
             if _ELSEWHERE.search(clause[: after.start() if after else None]) is None:
@@ -438,8 +453,8 @@ def _slot(words: str, value: str) -> str:
     slot = _SPELT.sub("or", _OF_VERB.sub("", words.lower()))
     if _EMAIL.fullmatch(slot):
         return "email"
-    is_long = sum(map(str.isdigit, value)) >= _PHONE_DIGITS
-    return "phone number" if _PHONE.fullmatch(slot) and is_long else slot
+    is_number = _PHONE.fullmatch(slot) and sum(map(str.isdigit, value)) >= _PHONE_DIGITS
+    return "phone number" if is_number else slot
 
 
 def verb_of(value: str) -> str:

@@ -64,6 +64,11 @@ def telling(phrases: Iterable[str], common: frozenset[str] = frozenset()) -> fro
     )
 
 
+def parted(text: str, pattern: re.Pattern[str], signs: Iterable[str]) -> list[str]:
+    """``pattern.split(text)``, where each match of the pattern holds one of some signs."""
+    return pattern.split(text) if has_any(text, signs) else [text]
+
+
 def has_any(text: str, signs: Iterable[str]) -> bool:
     """Whether a text holds one of some signs; quicker than a generator where there are few."""
     for sign in signs:  # noqa: SIM110 -- ``any`` makes a generator, which costs as much again

@@ -99,7 +99,9 @@ _FIRSTS: Final = frozenset(words(word)[0] for word in _CONTRACTED)
 CONTRACTED: Final = _FIRSTS | _UNMARKED_WORDS
 """Words of which a sentence has one where an apostrophe or a capital is put in."""
 
-_ALWAYS_WORDS: Final = frozenset(filter(_ALWAYS.fullmatch, _CONTRACTED)) & _FIRSTS
+_ALWAYS_WORDS: Final = (frozenset(filter(_ALWAYS.fullmatch, _CONTRACTED)) & _FIRSTS) - {"i"}
+"""Most who say "I" write it large: a small one is looked for by itself."""
+
 _SMALL_I = re.compile(r"i(?<![\w@.'-]i)(?![\w@-])")
 _OWNERS: Final = word_set("my our me")
 _RUN_ON_WORDS: Final = word_set("anymore more longer again lately now days")
@@ -131,7 +133,7 @@ def reworded(text: str, spoken: frozenset[str], *, is_casual: bool) -> tuple[str
     plain = paraphrased(text, spoken)
     if plain != text:
         spoken = frozenset(words(plain))
-    if ", " in plain and not _OWNERS.isdisjoint(spoken):
+    if plain.count(", ") > 1 and not _OWNERS.isdisjoint(spoken):
         plain = _NAMED_BESIDE.sub(r"\g<who> \g<name> ", plain)
     if "had" in spoken:
         plain = _HAD_TO.sub(lambda m: _DID.get(m["verb"].lower(), m["verb"]), plain)

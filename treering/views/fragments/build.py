@@ -248,7 +248,7 @@ class Fragments(View):
 
     def _vectors(
         self, texts: Sequence[str], size: FragmentSize, models: Sequence[EmbeddingModel]
-    ) -> Floats | None:
+    ) -> Sequence[Floats] | None:
         """Unit vectors of texts, checked, as far as ``EMBED_S`` goes.
 
         None if the embedder fails, which is noted.
@@ -270,7 +270,7 @@ class Fragments(View):
         except (EmbeddingError, MissingExtra) as error:
             self._refused = error
             return None
-        return np.concatenate(batches)
+        return [row for batch in batches for row in batch]  # not copied into one large array
 
     def _store_vectors(
         self, writer: SpaceWriter, places: Places, vectors: Sequence[Floats | None]
@@ -280,16 +280,14 @@ class Fragments(View):
         """
         for model in writer.state.models:
             ours = model.name == self._embedder().name
-            pairs = [
-                (fragment, vector)
+            embedded = {
+                fragment: vector
                 for fragment, vector in zip(places, vectors, strict=True)
                 if ours and vector is not None and len(vector) == model.dimension
-            ]
-            if pairs:
-                numbers, rows = zip(*pairs, strict=True)
-                ours_placed = {fragment: places[fragment] for fragment in numbers}
-                store.add_vectors(writer, model, ours_placed, np.array(rows))
-            embedded = {fragment for fragment, _ in pairs}
+            }
+            if embedded:
+                placed = {fragment: places[fragment] for fragment in embedded}
+                store.add_vectors(writer, model, placed, [*embedded.values()])
             rest = [fragment for fragment in places if fragment not in embedded]
             work.enqueue(writer, writer.id, model.work, rest)
 

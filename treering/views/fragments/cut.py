@@ -39,7 +39,7 @@ Raises EmbeddingError and MissingExtra if it is not to be asked again for now.
 def cut_and_embed(
     entries: Mapping[int, Entry],
     size: FragmentSize,
-    vectors_of: Callable[[list[str]], Floats | None],
+    vectors_of: Callable[[list[str]], Floats | Sequence[Floats] | None],
 ) -> dict[int, list[Piece]]:
     """The pieces of entries, with the vectors of their texts; without, if there are none of them.
 

@@ -109,14 +109,19 @@ def insert_vectors(
 
 
 def add_vectors(
-    writer: SpaceWriter, model: EmbeddingModel, places: Places, vectors: Floats
+    writer: SpaceWriter,
+    model: EmbeddingModel,
+    places: Places,
+    vectors: Floats | Sequence[Floats],
 ) -> None:
     """Store a vector for each of some fragments that have none, given with their places."""
-    data = vectors.astype("<f4", copy=False)
     numbers = writer.vector_numbers(len(places))
     writer.many(
         "INSERT INTO vector_data (id, data) VALUES (?, ?)",
-        ((number, row.tobytes()) for number, row in zip(numbers, data, strict=True)),
+        (
+            (number, row.astype("<f4", copy=False).tobytes())
+            for number, row in zip(numbers, vectors, strict=True)
+        ),
     )
     vector_blocks.put(
         writer,
@@ -125,7 +130,7 @@ def add_vectors(
         list(places.values()),
         np.array(list(places), dtype=np.int64),
         np.array(numbers, dtype=np.int64),
-        data,
+        vectors,
     )
 
 
