@@ -10,6 +10,7 @@ import pytest
 from tests.embedders import HashingEmbedder
 from tests.recall.questions import assert_answered_as_each_alone
 from treering import Hit, Memory
+from treering.search import feedback
 
 QUESTION = "what did we plan for the summer"
 PLAN = "for the summer we plan a trip to Lofoten"
@@ -44,6 +45,18 @@ def test_what_shares_a_rare_word_with_the_best_hit_is_lifted(memory: Memory) -> 
     hit = found(memory, LOFOTEN)
     assert hit.why.terms["feedback"] > 1
     assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
+
+
+def test_in_a_large_space_the_words_of_the_best_hits_count_less(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The turn is of another session than the best hits: their words alone lift it.
+    whole = found(memory, LOFOTEN).why.terms["feedback"]
+    fragments = memory.stats().fragments
+    monkeypatch.setattr(feedback, "MEASURED", fragments)
+    assert found(memory, LOFOTEN).why.terms["feedback"] == pytest.approx(whole)
+    monkeypatch.setattr(feedback, "MEASURED", fragments / 4)
+    assert found(memory, LOFOTEN).why.terms["feedback"] == pytest.approx(whole / 2)
 
 
 def test_other_turns_of_the_session_of_a_best_hit_are_lifted(memory: Memory) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Final
 
 import numpy as np
@@ -33,6 +34,12 @@ WORDS: Final = 10  # of these, the rarest
 SESSION_HITS: Final = 3  # whose sessions count
 SESSION: Final = np.float32(2)
 """What all ``SESSION_HITS`` give the turns of their session, in the scale of the own score."""
+
+MEASURED = 1 << 13
+"""Fragments of a space up to which words of the best hits count fully, as measured. A word that few
+say lies √N deviations above the mean, however large the space: in a larger one this would drown
+what was asked. Of 18,368 fragments of several chats recall@10 is 76.6, 90.7 and 34.5 with this
+(LoCoMo, LiHua-World, BEAM) and 75.4, 89.8 and 31.5 without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,10 @@ def _by_words(
         return np.zeros(len(snapshot), dtype=np.float32)
     query_terms = np.array([[term, 1] for term in most], dtype=np.uint32)
     shares = np.array([weight[term] / total for term in most], dtype=np.float32)
-    return standardise(snapshot.lexical.score(query_terms, shares))
+    scores = standardise(snapshot.lexical.score(query_terms, shares))
+    if len(scores) > MEASURED:
+        scores *= np.float32(sqrt(MEASURED / len(scores)))
+    return scores
 
 
 def _heaviest(lexical: Lexical, shares: Mapping[int, Sequence[float]]) -> dict[int, float]:
