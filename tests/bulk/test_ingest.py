@@ -26,8 +26,6 @@ from treering.records import Receipt
 from treering.split import FragmentSize
 from treering.views import registry
 
-pytestmark = pytest.mark.both_engines
-
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 100
 
@@ -43,6 +41,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("new")
 
 
+@pytest.mark.both_engines
 def test_the_journal_is_the_one_that_add_writes(open_memory: Open, folder: Path, new: Path) -> None:
     serial, bulk = open_memory(new / "serial.db"), open_memory(new / "bulk.db")
     receipt = serial.add(folder)
@@ -63,6 +62,7 @@ def test_the_journal_is_the_one_that_add_writes(open_memory: Open, folder: Path,
     )
 
 
+@pytest.mark.both_engines
 def test_ingesting_again_takes_in_what_is_new_and_nothing_twice(
     open_memory: Open, new: Path
 ) -> None:
@@ -102,6 +102,7 @@ def test_a_worker_that_hangs_is_replaced_as_a_lost_one(monkeypatch: pytest.Monke
             answer.result(TIMEOUT_S)
 
 
+@pytest.mark.both_engines
 def test_who_adds_while_much_is_taken_in_leaves_the_index_of_that_to_others(
     open_memory: Open, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +131,7 @@ def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.both_engines
 def test_a_text_that_kills_every_worker_is_an_error_and_loses_nothing(
     open_memory: Open, notes: Path
 ) -> None:
@@ -210,6 +212,7 @@ def test_a_line_that_is_broken_is_named(open_memory: Open, notes: Path) -> None:
     assert ["line 2 is not JSON" in skipped.reason for skipped in report.skipped] == [True]
 
 
+@pytest.mark.both_engines
 def test_what_is_to_be_masked_is_counted(open_memory: Open, notes: Path) -> None:
     (notes / "keys.txt").write_text("Hello. <private>The code is 4471.</private> Bye.")
     memory = open_memory()
@@ -286,6 +289,7 @@ def test_workers_end_with_who_asks() -> None:
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
+@pytest.mark.both_engines
 def test_what_is_forgotten_after_an_ingest_was_stopped_does_not_come_back(
     open_memory: Open, new: Path
 ) -> None:
