@@ -61,6 +61,9 @@ def pytest_configure() -> None:
     # treering anew, which costs as much as the rest of its start, and each run all tests.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # Each client of HTTP reads the system's certificates, which takes longer than the tests that
+    # make one. None leaves this machine: here is a folder that has no certificate.
+    os.environ.setdefault("SSL_CERT_DIR", str(Path(__file__).parent))
 
 
 def pytest_collection() -> None:
