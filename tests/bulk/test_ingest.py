@@ -41,7 +41,6 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("new")
 
 
-@pytest.mark.both_engines
 def test_the_journal_is_the_one_that_add_writes(open_memory: Open, folder: Path, new: Path) -> None:
     serial, bulk = open_memory(new / "serial.db"), open_memory(new / "bulk.db")
     receipt = serial.add(folder)

@@ -108,7 +108,7 @@ class Killed(BaseException):
     """As Ctrl-C, or the end of a process: nothing catches it."""
 
 
-@pytest.mark.both_engines(batch=(2,), name=("fragments", "facts"))
+@pytest.mark.both_engines(batch=(2,), name=("fragments",))
 @pytest.mark.parametrize("name", ["fragments", "facts", "code", "shouts"])
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_rebuild_that_is_killed_goes_on_and_makes_the_same(
