@@ -33,6 +33,19 @@ VARIABLE = "TREERING_TEST_POSTGRES"
 USER = "treering"
 """Owns the schemas of tests, and nothing else."""
 
+SETTINGS: Final = (
+    "autovacuum=off",
+    "full_page_writes=off",
+    "io_method=sync",
+    "jit=off",
+    "max_parallel_workers=0",
+    "max_wal_senders=0",
+    "shared_buffers=32MB",
+    "wal_level=minimal",
+)
+"""What a server that lives for some minutes does without: processes of its own beside those of
+connections, and a log that would be there after a power cut, or for other servers."""
+
 START_TIMEOUT_S = 60.0
 SMALL_DISK = "10m"
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
@@ -83,6 +96,7 @@ class PostgresServer:
             str(self._binaries / "postgres"),
             *("-D", str(self._data), "-k", str(self._data)),
             *("-c", "listen_addresses=", "-c", "max_connections=200", "-F"),
+            *(word for setting in SETTINGS for word in ("-c", setting)),
         ]
         user = _nobody()
         if small is not None:

@@ -55,7 +55,7 @@ def test_a_package_imports_only_packages_above_it_on_the_map() -> None:
     rank = {name: place for place, name in enumerate(order) if "/" not in name}
     upward = [
         (name, target)
-        for name, targets in first_level(imports(lazy=False)).items()
+        for name, targets in first_level(imports()).items()
         for target in targets
         if name in rank and target in rank and rank[target] > rank[name]
     ]

@@ -1,22 +1,31 @@
-"""A small world of our own: two chats and a story, and an embedder that needs no model."""
+"""A small world of our own: two chats and a story, and an embedder that needs no model.
+
+Servers and commands that are measured are forked as other programs of tests: ``tests/programs.py``.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests import programs
 from tests.cli.conftest import PLUGINS, ROOT
 from treering.arrays import Floats
+from treering.bench import bulk_ingest, server_load
+from treering.bench.perf import bystander, fresh
 from treering.bench.space import TaskSpace
 from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
 from treering.cli.main import app
@@ -72,6 +81,22 @@ def chat_task(space: str = "chat") -> Task:
         TaskQuestion("3", "What is the weather?", ("not said",), frozenset(), "none"),
     )
     return Task(space, documents, questions)
+
+
+@pytest.fixture(autouse=True)
+def forked_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    forking = SimpleNamespace(
+        Popen=programs.Program,
+        run=programs.run,
+        PIPE=subprocess.PIPE,
+        DEVNULL=subprocess.DEVNULL,
+    )
+    for module in (bulk_ingest, server_load):
+        monkeypatch.setattr(module, "subprocess", forking)
+    context = get_context("forkserver")
+    context.set_forkserver_preload([bystander.__name__, fresh.__name__])
+    for module in (bystander, fresh):
+        monkeypatch.setattr(module, "get_context", lambda way: context)
 
 
 @pytest.fixture

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from tests.bench.conftest import Bench
 from treering.bench.bulk_ingest import FILE_BYTES, IngestWay, write_texts
-from treering.cli.main import app
 from treering.errors import InputError
 
 
-def test_each_way_takes_in_the_same(tmp_path: Path) -> None:
+def test_each_way_takes_in_the_same(with_plugins: Bench, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The boiler is old. Ana lives in Porto.\n\n" * 20)
-    arguments = ["bench", "ingest", "--data", str(tmp_path), "--megabytes", "0.005", "--json"]
-    done = CliRunner().invoke(app, [*arguments, "--workers", "1"])
-    assert done.exit_code == 0, done.output
-    serial, bulk = json.loads(done.stdout)["ways"]
+    arguments = ("--data", tmp_path, "--megabytes", "0.005", "--embedder", "hashing", "--json")
+    serial, bulk = with_plugins.object("ingest", *arguments, "--workers", "1")["ways"]
     assert (serial["way"], bulk["way"]) == ("add", "1 here")
     assert serial["fragments"] == bulk["fragments"] >= 5
     assert serial["bytes"] == bulk["bytes"] >= 5_000

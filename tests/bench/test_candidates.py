@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
+from tests.embedders import HashingEmbedder
 from tests.postgres_server import new_schema
+from treering.cli.bench import candidates
 from treering.cli.main import app
 
 
-def test_candidates_are_compared_with_ranking_everything() -> None:
+def test_candidates_are_compared_with_ranking_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(candidates, "open_embedder", lambda name: HashingEmbedder())
     options = ["--fragments", "150", "--questions", "3", "--json"]
     command = ["bench", "candidates", new_schema(), *options]
     for _ in range(2):  # what the schema has is not stored again

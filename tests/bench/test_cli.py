@@ -20,6 +20,8 @@ from treering.cli.failures import FOUND
 from treering.errors import InputError, MissingExtra, UnknownName
 from treering.llm.scripted import ScriptedLLM
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 STORY = {
     "story": "fox",
     "sections": [

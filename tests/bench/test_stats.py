@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
 
 from treering.bench.stats import bootstrap, paired_difference
 from treering.errors import InputError
 
 
 def test_the_interval_agrees_with_scipys_bootstrap() -> None:
+    from scipy import stats as scipy_stats  # two thirds of a second: only here
+
     values = np.random.default_rng(1).random(200)
     ours = bootstrap(values.tolist(), seed=3)
     theirs = scipy_stats.bootstrap(

@@ -154,7 +154,7 @@ def assert_97_in_100_are_found(same: Pair, questions: Iterable[str], **how: Any)
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_of_the_ten_best_97_in_100_are_found(same: Pair, name: str) -> None:
-    questions = corpus.questions(np.random.default_rng(5), 30)
+    questions = corpus.questions(np.random.default_rng(5), 12)
     assert_97_in_100_are_found(same, questions, **FILTERS[name])
 
 
@@ -165,7 +165,7 @@ def test_of_the_ten_best_97_in_100_are_found_where_a_question_names_a_time(
     monkeypatch.setattr(corpus_source, "_drawn", 24)  # else the sample is the whole space
     monkeypatch.setattr(corpus_source, "_held", outside.Held())
     questions: list[str] = []
-    for number, question in enumerate(corpus.questions(np.random.default_rng(5), 30)):
+    for number, question in enumerate(corpus.questions(np.random.default_rng(5), 12)):
         [turn] = same.exact.search(question, k=1, source=f"talk{number % 7}")
         questions.append(f"{question} On {turn.at:%Y-%m-%d}")
     assert_97_in_100_are_found(same, questions, mode="dense")

@@ -158,9 +158,9 @@ def test_a_target_without_room_is_told_and_the_copy_goes_on_once_there_is_some(
     treering: Treering, settings: dict[str, str]
 ) -> None:
     for number in range(4):
-        text = " ".join(f"word{number}x{place}" for place in range(30_000))
+        text = " ".join(f"word{number}x{place}" for place in range(15_000))
         treering("add", "-", "--source", str(number), stdin=text)
-    command = [sys.executable, "-c", FULL, "2500000", "copy", "life.db", "copy.db"]
+    command = [sys.executable, "-c", FULL, "1500000", "copy", "life.db", "copy.db"]
     environment = os.environ | settings | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(PLUGINS)))}
     full = programs.run(
         command, env=environment, timeout=120, check=False, capture_output=True, text=True

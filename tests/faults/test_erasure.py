@@ -42,7 +42,7 @@ def shared(texts: Iterable[str], data: bytes) -> set[bytes]:
     """The pieces of texts that are in ``data``. A set of all pieces of a file takes ten times as
     long to make as this takes.
     """
-    sought = np.unique(np.concatenate([keys(text.encode()) for text in ["", *texts]]))
+    sought = np.sort(np.concatenate([keys(text.encode()) for text in ["", *texts]]))
     if not len(sought):
         return set()
     of_data = keys(data)

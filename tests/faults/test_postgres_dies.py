@@ -42,11 +42,27 @@ def server() -> Iterator[PostgresServer]:
         own.start()
         execute(own, f"CREATE DATABASE {EMPTY}")
         memory_in(url_of(own, EMPTY)).close()
+        for name, (prepare, _) in CHANGES.items():
+            copy_database(own, EMPTY, f"{BEFORE}_{name}")
+            with memory_in(url_of(own, f"{BEFORE}_{name}")) as memory:
+                prepare(memory)
         yield own
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    return Source(tmp_path_factory.mktemp("source") / "source.db")
 
 
 EMPTY: Final = "empty"
 """The database of a memory with nothing in it: a copy takes a quarter of the time."""
+
+BEFORE: Final = "before"
+"""What the databases to copy for a change are called, with what is there before it."""
+
+
+def copy_database(server: PostgresServer, copied: str, name: str) -> None:
+    execute(server, f"CREATE DATABASE {name} TEMPLATE {copied} STRATEGY FILE_COPY")
 
 
 def url_of(server: PostgresServer, database: str) -> str:
@@ -147,17 +163,14 @@ CHANGES: Final[Mapping[str, tuple[Change, Change | None]]] = {
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_during_which_the_server_is_killed_is_done_again_without_loss(
-    server: PostgresServer, tmp_path: Path, name: str, moment: str
+    server: PostgresServer, source: Source, name: str, moment: str
 ) -> None:
-    source = Source(tmp_path / "source.db")
-    prepare, change = CHANGES[name]
+    _, change = CHANGES[name]
     change = change or (source.import_into if name == "import" else source.copy_into)
     for last in count(1, 1 if moment == "before" else 3):
         database = f"{name}_{moment}_{last}"
-        execute(server, f"CREATE DATABASE {database} TEMPLATE {EMPTY} STRATEGY FILE_COPY")
+        copy_database(server, f"{BEFORE}_{name}", database)
         url = url_of(server, database)
-        with memory_in(url) as memory:
-            prepare(memory)
         is_killed = run_until_killed(url, server, change, last, moment)
         with memory_in(url) as memory:
             change(memory)

@@ -50,6 +50,10 @@ ELSEWHERE: Final = re.compile(
 SPACE_READ: Final = {"removal.finish", "store._mentioning"}
 """What reads all of a space on purpose."""
 
+STATEMENT: Final = re.compile(r"(SELECT|UPDATE|DELETE|INSERT|WITH)\b")
+WORD: Final = re.compile(r"\b(SELECT|UPDATE|DELETE|INSERT|WITH|FROM|WHERE|JOIN|AND|ORDER BY)\b")
+"""One of a statement, or of a part of one that another module puts into its own."""
+
 _LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
 _TABLE: Final = re.compile(
     r"\b(?P<verb>FROM|JOIN|INTO|UPDATE)\s+\"?(?P<table>\w+)\"?(?:\s+(?:AS\s+)?(?P<alias>"
@@ -96,8 +100,9 @@ def _tables(sql: str) -> list[re.Match[str]]:
 
 @cache
 def modules() -> Mapping[Path, ast.Module]:
-    """All modules of the package; to parse them takes a second."""
-    return {file: ast.parse(file.read_text("utf-8")) for file in sorted(ROOT.rglob("*.py"))}
+    """The modules that have a word of a statement; to parse all takes seconds."""
+    texts = {file: file.read_text("utf-8") for file in sorted(ROOT.rglob("*.py"))}
+    return {file: ast.parse(text) for file, text in texts.items() if WORD.search(text)}
 
 
 @cache
@@ -157,7 +162,7 @@ def _texts(part: ast.stmt, file: Path) -> Iterator[str]:
         if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inner:
             inner.update(map(id, ast.walk(node)))
             text = " ".join(_text(node, file, constants()).split())
-            if re.match(r"(SELECT|UPDATE|DELETE|INSERT|WITH)\b", text):
+            if STATEMENT.match(text):
                 yield text.replace("%s", "?")
 
 

@@ -6,11 +6,21 @@ from pathlib import Path
 
 import pytest
 
-BLOCK = "import sys; sys.modules.update(dict.fromkeys({names!r}))\n"
+from tests import programs
+
+BLOCK = """
+import sys
+absent = {names!r}
+for name in [*sys.modules]:
+    if name.split(".")[0] in ("treering", *absent):
+        del sys.modules[name]
+sys.modules.update(dict.fromkeys(absent))
+"""
+"""A forked program has imported them, and treering: that is to be imported without them."""
 
 
 def run(blocked: list[str], code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return programs.run(
         [sys.executable, "-c", BLOCK.format(names=blocked) + code],
         capture_output=True,
         text=True,

@@ -11,6 +11,8 @@ from tests.memo.talk import messages, place
 from treering.cli.main import app
 from treering.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

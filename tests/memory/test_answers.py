@@ -21,8 +21,6 @@ from treering.errors import (
 from treering.llm.scripted import Line, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 
-pytestmark = pytest.mark.both_engines
-
 
 def remembering(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM]:
     llm = ScriptedLLM(lines)
@@ -32,6 +30,7 @@ def remembering(open_memory: Open, *lines: Line) -> tuple[Memory, ScriptedLLM]:
     return memory, llm
 
 
+@pytest.mark.both_engines
 def test_an_answer_cites_the_passages_it_rests_on(open_memory: Open) -> None:
     memory, llm = remembering(open_memory, "She lives in Porto [2].")
     answer = memory.ask("Where does Ana's sister live?")
@@ -57,6 +56,7 @@ def test_an_empty_memory_is_not_asked(open_memory: Open) -> None:
     assert (answer.found, answer.citations, llm.requests) == (False, (), [])
 
 
+@pytest.mark.both_engines
 def test_a_filter_holds_for_what_the_model_is_shown(open_memory: Open) -> None:
     memory, llm = remembering(open_memory, "It is not in the memory.")
     memory.ask("Where does Ana's sister live?", source="novel.txt")
@@ -149,6 +149,7 @@ def test_a_blank_question_is_empty(open_memory: Open) -> None:
         memory.ask(" ")
 
 
+@pytest.mark.both_engines
 def test_the_budget_bounds_the_whole_prompt(open_memory: Open) -> None:
     memory, llm = remembering(open_memory, "In Porto [1].")
     memory.add([{"content": f"Ana's sister wrote letter {n} from Porto."} for n in range(200)])

@@ -22,8 +22,6 @@ from treering.journal.supersession import MOST_STEPS, is_circle
 from treering.llm.scripted import ScriptedLLM
 from treering.memory import space_of
 
-pytestmark = pytest.mark.both_engines
-
 
 def life(memory: Memory) -> dict[str, str]:
     """Ana lives in Porto, then in Berlin, then in Porto again; the ids of what she said."""
@@ -44,6 +42,7 @@ def life(memory: Memory) -> dict[str, str]:
 # ------------------------------------------------------------------ as of
 
 
+@pytest.mark.both_engines
 def test_a_search_as_of_a_moment_gives_what_was_known_then(memory: Memory) -> None:
     ids = life(memory)
     found = memory.search("Where does Ana live?", as_of="2026-02-01")
@@ -53,6 +52,7 @@ def test_a_search_as_of_a_moment_gives_what_was_known_then(memory: Memory) -> No
     assert len(memory.search("Where does Ana live?")) == 3
 
 
+@pytest.mark.both_engines
 def test_a_mark_is_that_of_the_moment(memory: Memory) -> None:
     ids = life(memory)
     then = {hit.entry_id: hit for hit in memory.search("Ana live", as_of="2026-04-01")}
@@ -72,6 +72,7 @@ def test_a_context_as_of_a_moment_is_marked_as_it_was_then(memory: Memory) -> No
     assert "back" not in text
 
 
+@pytest.mark.both_engines
 def test_an_answer_rests_on_what_was_known_then(open_memory: Open) -> None:
     llm = ScriptedLLM(["Berlin [1]"])
     memory = open_memory(llm=llm)
@@ -82,6 +83,7 @@ def test_an_answer_rests_on_what_was_known_then(open_memory: Open) -> None:
     assert "back to Porto" not in prompt
 
 
+@pytest.mark.both_engines
 def test_facts_as_of_a_moment(memory: Memory) -> None:
     life(memory)
     assert [fact.value for fact in memory.facts.current("ana", as_of="2026-02-01")] == ["Porto"]
@@ -93,6 +95,7 @@ def test_facts_as_of_a_moment(memory: Memory) -> None:
     assert memory.facts.changes(as_of="2026-02-01") == []
 
 
+@pytest.mark.both_engines
 def test_what_has_no_time_counts_from_when_it_was_added(memory: Memory) -> None:
     memory.add("I live in Porto.")
     assert memory.search("Porto", as_of=datetime.now(UTC) - timedelta(days=1)) == []
@@ -117,6 +120,7 @@ def two(memory: Memory) -> tuple[str, str]:
     return old, new
 
 
+@pytest.mark.both_engines
 def test_what_a_person_supersedes_is_marked_everywhere(memory: Memory) -> None:
     old, new = two(memory)
     memory.supersede(old, new)
@@ -149,6 +153,7 @@ def test_superseding_survives_a_rebuild_a_correction_and_an_export(
     assert list(other.export()) == list(memory.export())
 
 
+@pytest.mark.both_engines
 def test_superseding_is_taken_back(memory: Memory) -> None:
     old, new = two(memory)
     memory.supersede(old, new)
@@ -158,6 +163,7 @@ def test_superseding_is_taken_back(memory: Memory) -> None:
         memory.supersede(old, None)
 
 
+@pytest.mark.both_engines
 def test_of_several_that_supersede_a_statement_the_last_then_is_named(memory: Memory) -> None:
     said = (
         (3, "I moved to Graz. I moved to Vienna."),
@@ -174,6 +180,7 @@ def test_of_several_that_supersede_a_statement_the_last_then_is_named(memory: Me
     assert then == now
 
 
+@pytest.mark.both_engines
 def test_superseding_goes_with_either_entry(memory: Memory) -> None:
     old, new = two(memory)
     memory.supersede(old, new)
@@ -199,6 +206,7 @@ def test_superseding_needs_two_entries_and_no_circle(memory: Memory) -> None:
     assert len(memory.facts.changes()) == 1
 
 
+@pytest.mark.both_engines
 def test_a_circle_of_several_is_found_from_either_side(memory: Memory) -> None:
     ids = memory.add([{"role": "user", "content": f"Line {n}."} for n in range(6)]).ids
     for old, new in pairwise(ids):
@@ -295,6 +303,7 @@ def test_searches_do_not_all_wait_for_a_writer_to_erase_what_has_expired(
     assert memory.stats().entries == 1
 
 
+@pytest.mark.both_engines
 def test_what_has_expired_takes_what_rests_on_it_along(
     memory: Memory, later: Callable[[timedelta], None]
 ) -> None:
@@ -307,6 +316,7 @@ def test_what_has_expired_takes_what_rests_on_it_along(
     assert not [line for line in memory.export() if "Berlin" in line]
 
 
+@pytest.mark.both_engines
 def test_a_memo_of_what_has_expired_is_gone_where_somebody_holds_the_view(
     memory: Memory, later: Callable[[timedelta], None]
 ) -> None:
@@ -321,6 +331,7 @@ def test_a_memo_of_what_has_expired_is_gone_where_somebody_holds_the_view(
         view.pin(memo.id)
 
 
+@pytest.mark.both_engines
 def test_a_search_of_memos_embeds_none_that_has_expired(
     open_memory: Open, later: Callable[[timedelta], None]
 ) -> None:
@@ -346,6 +357,7 @@ def test_an_end_must_be_to_come(memory: Memory) -> None:
 # ------------------------------------------------------------------ first
 
 
+@pytest.mark.both_engines
 def test_what_is_pinned_comes_first_in_a_context_and_a_brief(memory: Memory) -> None:
     [allergy] = memory.add("Ana is allergic to nuts.", source="health", pin=True).ids
     for number in range(20):
@@ -363,6 +375,7 @@ def test_what_is_pinned_comes_first_in_a_context_and_a_brief(memory: Memory) -> 
         memory.pin("nothing")
 
 
+@pytest.mark.both_engines
 def test_a_pin_holds_to_the_filter(memory: Memory) -> None:
     memory.add("Ana is allergic to nuts.", source="health", pin=True)
     memory.add("Porto has a river.", source="guide")
@@ -417,6 +430,7 @@ CONDITIONS: list[tuple[dict[str, Any], list[int]]] = [
 """Each with the cars that meet it."""
 
 
+@pytest.mark.both_engines
 def test_a_condition_lets_through_what_meets_it(memory: Memory) -> None:
     for number, car in enumerate(CARS):
         memory.add(f"car {number}", metadata=car)

@@ -19,8 +19,6 @@ from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve import keys
 from treering.views import erase
 
-pytestmark = pytest.mark.both_engines
-
 PERSON = "ana-de-almeida-1984"
 TEXTS = [
     {"role": "user", "name": "Ana", "content": "I live in Porto with my cat Miu."},
@@ -49,6 +47,7 @@ def _lived_in(open_memory: Open, space: str, code: Path) -> Memory:
     return memory
 
 
+@pytest.mark.both_engines
 def test_a_removed_space_leaves_no_byte_of_itself_nor_of_its_name(
     open_memory: Open, path: Path, tmp_path: Path
 ) -> None:
@@ -79,6 +78,7 @@ def test_a_removed_space_leaves_no_byte_of_itself_nor_of_its_name(
     assert other.check() == []
 
 
+@pytest.mark.both_engines
 def test_a_space_of_a_removed_name_begins_anew_in_every_open_memory(open_memory: Open) -> None:
     one, two = open_memory(space="ana"), open_memory(space="ana")
     open_memory(space="ben").add("Ben likes trains.")
@@ -95,6 +95,7 @@ def test_a_space_of_a_removed_name_begins_anew_in_every_open_memory(open_memory:
     assert [entry.text for entry in two.entries()] == ["Ana has a boat."]
 
 
+@pytest.mark.both_engines
 def test_a_removal_that_a_reader_delays_is_ended_by_settle_of_any_space(
     open_memory: Open, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_removal_that_a_reader_delays_is_ended_by_settle_of_any_space(
     assert b"harbour" not in _bytes(path)
 
 
+@pytest.mark.both_engines
 def test_a_view_of_another_package_loses_its_rows_of_a_removed_space(
     open_memory: Open, path: Path
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_view_of_another_package_loses_its_rows_of_a_removed_space(
     assert b"ANA LIVES" not in _bytes(path)
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize(
     ("table", "rows"),
     [
@@ -149,6 +152,7 @@ def test_so_does_one_that_names_its_columns_and_types_otherwise(
         assert not file.execute("SELECT * FROM shout").fetchall()
 
 
+@pytest.mark.both_engines
 def test_no_copy_of_a_removed_space_stays_between_the_rows_of_others(
     open_memory: Open, path: Path
 ) -> None:
@@ -180,6 +184,7 @@ def test_a_space_that_is_not_there_cannot_be_removed(open_memory: Open) -> None:
     assert memory.stats().entries == 1
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("others", [(), ("ben",)])
 def test_a_space_that_only_a_key_opens_is_removed_with_its_keys(
     open_memory: Open, path: Path, others: tuple[str, ...]
@@ -233,6 +238,7 @@ def test_reading_a_space_that_is_not_there_is_an_error(
     assert typo.spaces() == ["home"]
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("read", READS[:5])
 def test_a_file_without_any_space_is_a_new_one_and_finds_nothing(
     memory: Memory, read: Callable[[Memory], object]
@@ -256,6 +262,7 @@ def test_a_space_may_be_made_at_opening_and_is_empty_then(open_memory: Open) -> 
     assert new.spaces() == ["home", "new"]
 
 
+@pytest.mark.both_engines
 def test_without_create_a_file_or_space_must_be_there(open_memory: Open, tmp_path: Path) -> None:
     absent = tmp_path / "neverwas.db"
     with pytest.raises(UnknownName, match="no memory at"):
@@ -271,6 +278,7 @@ def test_without_create_a_file_or_space_must_be_there(open_memory: Open, tmp_pat
     assert len(open_memory(space="home", create=False).search("Porto")) == 1
 
 
+@pytest.mark.both_engines
 def test_a_space_that_a_key_opens_is_there(open_memory: Open, path: Path) -> None:
     open_memory(space="home").add("I live in Porto.")
     with closing(open_database(path)) as database:
@@ -278,6 +286,7 @@ def test_a_space_that_a_key_opens_is_there(open_memory: Open, path: Path) -> Non
     assert open_memory(space="new").search("Porto") == []
 
 
+@pytest.mark.both_engines(operation=("ask", "chat", "judge"))
 @pytest.mark.parametrize("operation", ["ask", "chat", "judge", "memos", "tree", "settle"])
 def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
     open_memory: Open, operation: str

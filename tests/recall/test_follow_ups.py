@@ -7,8 +7,6 @@ import pytest
 from tests.recall.questions import TALK, assert_answered_as_each_alone, bonus, by_text
 from treering import Memory
 
-pytestmark = pytest.mark.both_engines
-
 TASK = "List three painters of the Renaissance and what each painted."
 TAKES_UP = "Amend your earlier answer: one sentence each."
 QUESTION = "painters of the Renaissance"
@@ -107,6 +105,7 @@ def test_it_makes_no_hit_surer(memory: Memory) -> None:
     assert hits[TAKES_UP].confidence == pytest.approx(plain[TAKES_UP].confidence)
 
 
+@pytest.mark.both_engines
 def test_a_filter_that_leaves_the_message_before_out_changes_nothing(memory: Memory) -> None:
     turns = [("ana", TASK), ("ben", TAKES_UP), *(("ana", text) for text in TALK)]
     memory.add([{"role": "user", "name": who, "content": text} for who, text in turns], source="t")
@@ -125,6 +124,7 @@ def test_documents_take_up_nothing(memory: Memory) -> None:
     assert all("follow-up" not in hit.why.terms for hit in hits)
 
 
+@pytest.mark.both_engines
 def test_questions_asked_together_find_what_each_finds_alone(memory: Memory) -> None:
     say(memory, ("user", TASK), ("user", TAKES_UP))
     assert_answered_as_each_alone(memory, [QUESTION, "rain all day", TASK])

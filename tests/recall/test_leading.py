@@ -11,8 +11,6 @@ from treering import Memory
 from treering.records import JSON
 from treering.search.leading import name_forms
 
-pytestmark = pytest.mark.both_engines
-
 ASKED = "what is the name of your sister?"
 REPLY = "Marta, after our aunt"
 QUESTION = "the name of the sister"
@@ -86,6 +84,7 @@ def test_a_question_that_names_a_source_asks_for_what_that_says(memory: Memory, 
     assert next(iter(hits)) == "Trackers were bought in autumn."
 
 
+@pytest.mark.both_engines
 def test_a_filter_leaves_room_for_a_named_source_among_what_meets_it(memory: Memory) -> None:
     talk = [f"trackers {number} of the talk" for number in range(100)]
     add_news(memory, talk, metadata={"a": 1})
@@ -93,6 +92,7 @@ def test_a_filter_leaves_room_for_a_named_source_among_what_meets_it(memory: Mem
     assert [hit.source for hit in hits] == [VERGE]
 
 
+@pytest.mark.both_engines
 def test_so_does_a_filter_that_only_the_database_can_tell(memory: Memory) -> None:
     add_news(memory)
     for number in range(100):
@@ -158,6 +158,7 @@ def test_beside_texts_the_terms_of_replies_add_up(memory: Memory) -> None:
     assert bonus(hits["Trackers were bought in autumn."], "source") > 0
 
 
+@pytest.mark.both_engines
 def test_several_questions_are_answered_as_each_alone(memory: Memory) -> None:
     say(memory, ("ana", ASKED), ("ben", REPLY))
     add_news(memory)

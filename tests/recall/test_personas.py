@@ -8,8 +8,6 @@ from tests.recall.questions import TALK, assert_answered_as_each_alone, bonus, b
 from treering import Memory
 from treering.search.personas import asks_of_persona
 
-pytestmark = pytest.mark.both_engines
-
 GIVEN = "Embody the persona of a captain of a whaler. What do you see?"
 QUESTION = "In the role you are playing, what do you think of the weather that was told of?"
 
@@ -102,6 +100,7 @@ def test_of_a_long_message_the_piece_that_gives_the_role_is_favoured(memory: Mem
     assert sum(hit.entry_id == favoured[0].entry_id for hit in hits) > 1
 
 
+@pytest.mark.both_engines
 def test_many_messages_with_such_a_verb_do_not_hide_it(memory: Memory) -> None:
     asked = "Do you think I should take {} of these in the role you are playing?"
     say(memory, *(asked.format(number) for number in range(80)))
@@ -116,6 +115,7 @@ def test_many_messages_with_such_a_verb_do_not_hide_it(memory: Memory) -> None:
         assert bonus(hits[text], "persona") == 3.0
 
 
+@pytest.mark.both_engines
 def test_a_filter_counts_for_the_messages_that_gave_a_role(memory: Memory) -> None:
     say(memory, GIVEN)
     memory.add(
@@ -136,6 +136,7 @@ def test_a_weight_of_nothing_leaves_it_out(memory: Memory) -> None:
     assert not bonus(by_text(memory, QUESTION, alpha={"persona": 0})[GIVEN], "persona")
 
 
+@pytest.mark.both_engines
 def test_questions_asked_together_find_what_each_finds_alone(memory: Memory) -> None:
     say(memory, GIVEN)
     assert_answered_as_each_alone(memory, [QUESTION, "rain all day"])

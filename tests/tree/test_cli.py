@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from treering.cli.main import app
 from treering.memory import Memory
 
+pytestmark = pytest.mark.usefixtures("bundled_model")
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:

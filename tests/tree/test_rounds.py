@@ -20,8 +20,6 @@ from treering.views.presets import PRESETS
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import Tree
 
-pytestmark = pytest.mark.both_engines
-
 TALK = (
     ("user", "Ana has a boat"),
     ("assistant", "Which boat"),
@@ -89,6 +87,7 @@ def unit(rows: Floats) -> Floats:
     return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
+@pytest.mark.both_engines
 def test_a_leaf_names_all_messages_of_its_round(memory: Memory) -> None:
     talk(memory, TALK[:2])
     asked, replied = (entry.id for entry in memory.entries())
@@ -119,6 +118,7 @@ def test_a_talk_that_grows_has_the_rounds_of_one_that_was_recorded(
     assert sorted(node.text for node in nodes(recorded)) == told
 
 
+@pytest.mark.both_engines
 def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory: Open) -> None:
     memory = open_memory(embedder=WordEmbedder(), llm=ScriptedLLM(echo))
     memory.configure("memtree-chat")
@@ -131,6 +131,7 @@ def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory
         assert summary.text.count(text) == 1
 
 
+@pytest.mark.both_engines
 def test_opened_again_the_same_tree_goes_on(
     memory: Memory, open_memory: Open, tmp_path: Path
 ) -> None:
@@ -146,6 +147,7 @@ def test_opened_again_the_same_tree_goes_on(
     assert again.tree.draw() == whole.tree.draw()
 
 
+@pytest.mark.both_engines
 def test_forgetting_a_reply_leaves_its_question_and_nothing_of_the_reply(memory: Memory) -> None:
     talk(memory)
     memory.tree.settle()
@@ -160,6 +162,7 @@ def test_forgetting_a_reply_leaves_its_question_and_nothing_of_the_reply(memory:
     assert memory.stats().pending == {}
 
 
+@pytest.mark.both_engines
 def test_a_reply_whose_question_is_forgotten_joins_the_round_before(memory: Memory) -> None:
     talk(memory)
     memory.tree.settle()
@@ -171,6 +174,7 @@ def test_a_reply_whose_question_is_forgotten_joins_the_round_before(memory: Memo
     )
 
 
+@pytest.mark.both_engines
 def test_equal_rounds_stay_apart_and_equal_messages_alone_share_a_leaf(memory: Memory) -> None:
     greeting = (("user", "Hello"), ("assistant", "Hello"))
     for source in ("one", "two"):
@@ -185,6 +189,7 @@ def test_equal_rounds_stay_apart_and_equal_messages_alone_share_a_leaf(memory: M
     assert leaf_texts(memory)[2:] == [spoken(rain), spoken(rain, ("assistant", "Snow"))]
 
 
+@pytest.mark.both_engines
 def test_k_counts_nodes_and_the_messages_of_a_round_follow_each_other(memory: Memory) -> None:
     talk(memory)
     memory.tree.settle()
@@ -196,6 +201,7 @@ def test_k_counts_nodes_and_the_messages_of_a_round_follow_each_other(memory: Me
     assert spoken(*TALK[6:]) in [node.text for node in found]
 
 
+@pytest.mark.both_engines
 def test_a_filter_shows_the_messages_that_meet_it_and_hides_a_summary_of_others(
     memory: Memory,
 ) -> None:
@@ -210,6 +216,7 @@ def test_a_filter_shows_the_messages_that_meet_it_and_hides_a_summary_of_others(
     assert all("leaks" not in hit.text for hit in hits)
 
 
+@pytest.mark.both_engines
 def test_a_context_of_mixed_altitudes_shows_a_round_whole(memory: Memory) -> None:
     talk(memory)
     memory.tree.settle()
@@ -230,6 +237,7 @@ def test_texts_and_messages_alone_stand_among_rounds(memory: Memory) -> None:
     }
 
 
+@pytest.mark.both_engines
 def test_a_tree_of_rounds_is_grown_anew_for_single_messages_and_back(memory: Memory) -> None:
     talk(memory)
     rounds = [spoken(*TALK[at : at + 2]) for at in range(0, 8, 2)]
@@ -278,6 +286,7 @@ def test_whatever_comes_and_goes_the_rounds_are_those_of_a_tree_grown_at_once(
     assert leaf_texts(memory) == by_and_by
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("preset", ["memtree-chat", None])
 def test_a_summary_stands_where_a_text_is_that_the_filter_allows(
     open_memory: Open, preset: str | None

@@ -21,12 +21,11 @@ from treering.journal.sqlite import SqliteDatabase
 from treering.llm.scripted import ScriptedLLM
 from treering.views import progress
 
-pytestmark = pytest.mark.both_engines
-
 NAMES = ["fragments", "tree", "memo", "facts", "code", "shouts"]
 SECRET = "zanzibar"
 
 
+@pytest.mark.both_engines
 def test_these_are_all_the_views_there_are(full: Memory) -> None:
     assert [each.name for each in views(full)] == NAMES
     with full._space.read() as reader:
@@ -38,6 +37,7 @@ def test_every_view_has_rows_of_what_was_added(full: Memory, name: str) -> None:
     assert all(rows(full, table) for table in view(full, name).tables)
 
 
+@pytest.mark.both_engines
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "memo"])
 def test_rebuilding_makes_what_following_step_by_step_has_made(full: Memory, name: str) -> None:
     before = picture(full, name)
@@ -47,6 +47,7 @@ def test_rebuilding_makes_what_following_step_by_step_has_made(full: Memory, nam
     assert full.stats().pending == {}
 
 
+@pytest.mark.both_engines
 def test_memos_stay_until_a_model_has_written_them_again(full: Memory, open_memory: Open) -> None:
     boat = place(full, "Boat", "The boat needs a sail.", 4, 7)
     full.memos.edit(boat.id, topic="A person's own words")
@@ -65,6 +66,7 @@ def test_memos_stay_until_a_model_has_written_them_again(full: Memory, open_memo
     assert memory.stats().outdated == ()
 
 
+@pytest.mark.both_engines
 def test_rebuilding_all_leaves_every_answer_as_it_was(full: Memory) -> None:
     queries = ["Porto", "who lives where", "parse retries", "sail"]
     before = [[(hit.text, hit.score) for hit in full.search(query)] for query in queries]
@@ -89,6 +91,7 @@ def test_erasing_leaves_no_row_and_no_byte(full: Memory, path: Path) -> None:
     assert SECRET.encode() not in path.read_bytes() + Path(f"{path}-wal").read_bytes()
 
 
+@pytest.mark.both_engines(name=("fragments", "code"))
 @pytest.mark.parametrize("name", ["fragments", "facts", "code", "shouts"])
 def test_an_entry_with_another_text_is_read_again_by_every_view(full: Memory, name: str) -> None:
     [old] = [entry for entry in full.entries() if "never retries" in entry.text]
@@ -105,6 +108,7 @@ class Killed(BaseException):
     """As Ctrl-C, or the end of a process: nothing catches it."""
 
 
+@pytest.mark.both_engines(batch=(2,), name=("fragments",))
 @pytest.mark.parametrize("name", ["fragments", "facts", "code", "shouts"])
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_rebuild_that_is_killed_goes_on_and_makes_the_same(
@@ -133,6 +137,7 @@ def test_a_rebuild_that_is_killed_goes_on_and_makes_the_same(
     assert again.stats().outdated == ()
 
 
+@pytest.mark.both_engines
 def test_searching_and_adding_go_on_while_a_rebuild_is_under_way(full: Memory) -> None:
     full.add([{"role": "user", "content": f"Number {n}."} for n in range(100)])
     counted: list[int] = []
@@ -169,6 +174,7 @@ def test_terms_that_another_stemmer_made_are_noticed_and_made_anew(
     assert caplog.text == ""
 
 
+@pytest.mark.both_engines
 def test_a_rebuild_keeps_vectors_that_are_sound_and_makes_the_others_anew(
     full: Memory, open_memory: Open
 ) -> None:
@@ -200,6 +206,7 @@ def test_an_unknown_view_is_an_error_that_names_those_there_are(full: Memory) ->
         full.rebuild("fragment")
 
 
+@pytest.mark.both_engines
 def test_a_view_that_fails_holds_up_no_other_and_is_pending(full: Memory) -> None:
     receipt = full.add("It RAISES.", source="odd")
     assert receipt.pending == 0
@@ -211,6 +218,7 @@ def test_a_view_that_fails_holds_up_no_other_and_is_pending(full: Memory) -> Non
     assert full.settle().pending == {}
 
 
+@pytest.mark.both_engines
 def test_a_view_that_is_new_to_a_long_journal_is_rebuilt_and_holds_up_no_add(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -277,6 +285,7 @@ def test_the_first_add_takes_one_transaction_more_to_decide_the_model(path: Path
         assert database.counts["write"] <= 4
 
 
+@pytest.mark.both_engines
 def test_no_view_reads_the_space_of_another(full: Memory, open_memory: Open) -> None:
     before = {name: picture(full, name) for name in NAMES}
     other = open_memory(space="ben")
@@ -295,6 +304,7 @@ def test_an_embedder_that_fails_leaves_other_views_up_to_date(open_memory: Open)
     assert [fact.value for fact in memory.facts.all()] == ["Berlin"]
 
 
+@pytest.mark.both_engines
 def test_a_file_of_which_no_version_is_known_is_compared(full: Memory, open_memory: Open) -> None:
     with full._space.write() as writer:
         writer.execute("UPDATE view SET version = ''")

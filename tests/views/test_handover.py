@@ -19,8 +19,6 @@ from treering.journal.writing import Stored
 from treering.records import Entry, Filter
 from treering.views.handover import MOST_ENTRIES, Handover
 
-pytestmark = pytest.mark.both_engines
-
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40
 ).filter(str.strip)
@@ -86,6 +84,7 @@ def test_what_is_handed_over_is_what_reading_it_gives(
     memory.settle()
 
 
+@pytest.mark.both_engines
 def test_views_make_the_same_of_what_was_handed_over_and_of_what_was_read(
     open_memory: Open, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -104,6 +103,7 @@ def test_views_make_the_same_of_what_was_handed_over_and_of_what_was_read(
             assert undated(content(handed, table)) == undated(content(read, table))
 
 
+@pytest.mark.both_engines
 def test_what_was_changed_before_it_was_read_is_read_anew(open_memory: Open) -> None:
     first, second = open_memory(), open_memory()
     take_in(first, "Ana keeps bees.")
@@ -116,6 +116,7 @@ def test_what_was_changed_before_it_was_read_is_read_anew(open_memory: Open) -> 
     assert all("bees" not in hit.text for hit in first.search("bees", k=5))
 
 
+@pytest.mark.both_engines
 def test_what_was_erased_before_it_was_read_stays_erased(open_memory: Open) -> None:
     first, second = open_memory(), open_memory()
     take_in(first, "Ana keeps bees.", "diary")

@@ -127,6 +127,7 @@ def test_an_entry_replaced_while_a_rebuild_derives_keeps_its_new_rows(
     assert [row[2] for row in rows(memory, "shout")] == ["GOODBYE"]
 
 
+@pytest.mark.both_engines(name=("fragments", "tree"))
 @pytest.mark.parametrize(
     ("name", "damage"),
     [
