@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections import defaultdict
@@ -64,6 +65,10 @@ def pytest_configure() -> None:
     # Each client of HTTP reads the system's certificates, which takes longer than the tests that
     # make one. None leaves this machine: here is a folder that has no certificate.
     os.environ.setdefault("SSL_CERT_DIR", str(Path(__file__).parent))
+    # A shell starts what runs in the background deaf to Ctrl-C, and programs inherit that: tests
+    # that interrupt one would wait for it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection() -> None:
