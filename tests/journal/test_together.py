@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from tests.journal.conftest import OpenDatabase
 from treering.errors import JournalBusy, JournalError, JournalFull
 from treering.journal.contract import Database, Writer
 from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite_transaction import SqliteTransaction
 from treering.journal.together import WAIT_S, OpenWriter, SharedWrites, _Batch, _Change
 
 TIMEOUT_S = 30.0
@@ -251,6 +253,40 @@ def test_who_is_interrupted_while_committing_leaves_others_their_own_result(
     for future in futures:
         with pytest.raises(JournalError, match="may be stored or not; look whether it is there"):
             future.result()
+
+
+def test_an_error_that_was_there_before_says_nothing_of_an_interrupted_commit(
+    tmp_path: Path,
+) -> None:
+    with closing(SqliteDatabase(tmp_path / "life.db")) as database:
+        try:
+            raise sqlite3.OperationalError("of another file")
+        except sqlite3.OperationalError:
+            with pytest.raises(KeyboardInterrupt), database.write() as writer:
+                assert isinstance(writer, SqliteTransaction)
+                writer._connection = Interrupted(writer._connection, "COMMIT")  # type: ignore[assignment]
+        assert writer.outcome == "stored"
+
+
+def test_nobody_is_told_of_success_where_the_file_had_gone_before_the_interruption(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "life.db"
+    with closing(SqliteDatabase(path)) as database:
+        gathering = Gathering(database)
+        write = gathering.write
+
+        @contextmanager
+        def moved() -> Iterator[Writer]:
+            with write() as writer:
+                yield writer
+                if path.exists():
+                    path.rename(tmp_path / "elsewhere.db")
+
+        gathering.write = moved  # type: ignore[method-assign]
+        for future in interrupted_while_committing(gathering):
+            with pytest.raises(JournalError, match="may be stored or not"):
+                future.result()
 
 
 def test_nobody_is_told_of_success_where_committing_failed_before_the_interruption(

@@ -32,7 +32,7 @@ RowKey = tuple[int | str, int]
 """The space of a row and its number. What waits to be taken in has the name of its space."""
 
 Outcome = Literal["undone", "stored", "unknown"]
-"""What becomes of a transaction that ends now: until it is told to commit nothing of it stays."""
+"""What becomes of a transaction that ends now. Until it is told to commit, nothing of it stays."""
 
 Patch = tuple[int, bytes]
 """Bytes of a value that are overwritten: where they begin in it, and what stands there then."""

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakSet
@@ -101,13 +101,21 @@ class SqliteDatabase:
                 self._ensure_locked("nothing of this change was stored; repeat it")
                 yield transaction
                 transaction.commit()
-            except BaseException as error:
-                transaction.roll_back(error)
+                self._confirm(transaction)
+            except BaseException:
+                transaction.roll_back()
+                if transaction.is_committed:
+                    with suppress(JournalError):  # what is raised already is told
+                        self._confirm(transaction)
                 raise
-            # Checked once more: a commit into a file that had gone, or without locks, is not
-            # durable and must not be acknowledged.
-            self._ensure_in_place()
-            self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
+
+    def _confirm(self, transaction: SqliteTransaction) -> None:
+        """Acknowledge what was committed, unless into a file that had gone, or without locks: that
+        is not durable. Raises JournalError.
+        """
+        self._ensure_in_place()
+        self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
+        transaction.outcome = "stored"
 
     def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:  # noqa: ARG002
         """See ``Database``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -36,6 +37,7 @@ class SqliteTransaction:
         self._connection = connection
         self._path = path
         self._blanked = 0  # bytes, which are noted once, at the end
+        self.is_committed = False
         self.outcome: Outcome = "undone"
         """See ``Writer``."""
 
@@ -133,20 +135,31 @@ class SqliteTransaction:
         self._blanked += scrub.blank(self, table, columns, ids)
 
     def commit(self) -> None:
-        """Store what was written, with a count of what was blanked."""
+        """Store what was written, with a count of what was blanked.
+
+        The outcome stays unknown until somebody has looked whether the file is still there.
+        """
         if self._blanked:
             storage.add_blanked(self, self._blanked)
         self.outcome = "unknown"
+        earlier = sys.exception()  # which this may be part of handling
         with translated(self._path):
-            self._connection.execute("COMMIT")
-        self.outcome = "stored"
+            try:
+                self._connection.execute("COMMIT")
+            except sqlite3.Error:
+                raise
+            except BaseException as interruption:
+                # It comes before SQLite begins, or once it has done or refused what it was told.
+                refusal = interruption.__context__
+                is_refused = isinstance(refusal, sqlite3.Error) and refusal is not earlier
+                self.is_committed = not (is_refused or self._connection.in_transaction)
+                raise
+        self.is_committed = True
 
-    def roll_back(self, error: BaseException) -> None:
-        """Undo what was written, unless what is raised came after it was stored."""
+    def roll_back(self) -> None:
+        """Undo what was written, unless it was committed."""
         if self._connection.in_transaction:
             self.outcome = "undone"
-        elif self.outcome == "unknown" and not _has_failed(error):
-            self.outcome = "stored"  # an interruption comes once SQLite has done what it was told
         with translated(self._path):
             self._connection.rollback()
 
@@ -194,12 +207,3 @@ class SqliteTransaction:
     def defer_references(self) -> None:
         """See ``Writer``."""
         self.execute("PRAGMA defer_foreign_keys = ON")
-
-
-def _has_failed(error: BaseException | None) -> bool:
-    """Whether SQLite has refused something before this was raised, and may have rolled back."""
-    while error is not None:
-        if isinstance(error, sqlite3.Error):
-            return True
-        error = error.__context__
-    return False
