@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
@@ -117,11 +117,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     A test says so where it runs statements, waits or locks that no other test runs on PostgreSQL,
     and one walk of every feature does. What is computed of the rows is the same Python on both.
     """
-    if metafunc.definition.get_closest_marker("both_engines") is None:
+    marker = metafunc.definition.get_closest_marker("both_engines")
+    if marker is None:
         return
+    _ensure_there(metafunc.definition, marker.kwargs)
     asked = signature(metafunc.function).parameters
     if "engine" in metafunc.fixturenames and not OF_FILES & asked.keys():
         metafunc.parametrize("engine", ["sqlite", "postgres"], indirect=True)
+
+
+def _ensure_there(item: pytest.Item, chosen: Mapping[str, Collection[object]]) -> None:
+    """Raise UsageError for a value that a test is not given: it would never run on PostgreSQL."""
+    given = {mark.args[0]: tuple(mark.args[1]) for mark in item.iter_markers("parametrize")}
+    for name, values in chosen.items():
+        if missing := set(values).difference(given.get(name, ())):
+            raise pytest.UsageError(f"{item.nodeid}: both_engines names {name}={missing}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

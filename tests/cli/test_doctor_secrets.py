@@ -19,3 +19,14 @@ def test_the_doctor_finds_what_an_old_memory_holds_without_showing_it(
     assert token not in done.stdout + done.stderr
     masked = treering("add", f"again {token}", "--text", "--mask")
     assert masked.stdout == "added 1 entry, 1 masked\n"
+
+
+def test_the_doctor_looks_for_secrets_in_every_space(treering: Treering) -> None:
+    token = TOKENS["Stripe Access Key"]
+    treering("add", f"pay with {token}", "--text", "--space", "ana")
+    treering("add", "nothing here", "--space", "ben")
+    done = treering("doctor", "--secrets")
+    assert done.exit_code == 6
+    assert "`treering forget --space ana " in done.stdout
+    assert "none in 1 entry of 'ben'" in done.stdout
+    assert treering("doctor", "--secrets", "--space", "ben").exit_code == 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import sys
 from contextlib import closing
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Treering, record, records
+from treering.cli import upkeep
 from treering.cli.failures import FOUND
+from treering.errors import InputError
 from treering.journal.damage import HELP
 from treering.views.facts.derive import Facts
 
@@ -70,6 +73,24 @@ def test_an_answer_that_is_piped_in_is_taken_and_nothing_else_is_one(
     assert ("--yes, or pipe in a y" in asked.stderr) == (code == 2)
     assert "Erase? [y/N]" in asked.stderr
     assert len(treering("list").stdout.splitlines()) == left
+
+
+def test_a_pipe_that_says_nothing_has_nobody_who_answers(
+    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "ANSWER_S", 0.05)
+    reading, writing = os.pipe()
+    with open(reading, encoding="utf-8") as silent, open(writing, "wb"):  # noqa: PTH123
+        for given in (silent, None):  # None: closed by whoever started it
+            monkeypatch.setattr(sys, "stdin", given)
+            with pytest.raises(InputError, match="nobody is there"):
+                upkeep.confirm()
+    assert len(treering("list").stdout.splitlines()) == 1
+
+
+def test_of_a_long_answer_only_the_beginning_is_read(treering: Treering, identity: str) -> None:
+    asked = treering("forget", identity, stdin="y" * 10_000)
+    assert (asked.exit_code, len(asked.stderr) < 500) == (2, True)
 
 
 @pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["unknown"]])

@@ -68,7 +68,7 @@ def test_a_file_of_any_length_is_taken_in_as_a_stream(open_memory: Open, tmp_pat
         line = "It was a dark and stormy night; the rain fell in torrents.\n"
         file.write_text(line * (size // len(line)), "utf-8")
         peaks.append(peak(partial(memory.add, file)))
-    assert peaks[1] - peaks[0] < 2 * MB
+    assert peaks[1] - peaks[0] < MB  # half of what the second one is longer by
     assert peaks[0] < 40 * MB
 
 

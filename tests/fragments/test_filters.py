@@ -148,11 +148,12 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
         assert snapshot is not None  # a file's fragments are always held
         ranking = searcher._rank(reader, snapshot, queries, vectors, "hybrid", plan, "messages")
         assert isinstance(ranking, Ranking)  # of messages
-        lazy = RowFilter.of(reader, ranking.snapshot, condition)
         allowed = allowed_rows(reader, ranking.snapshot, condition)
         for query, scores in enumerate(ranking.scores.T):
+            lazy = RowFilter.of(reader, ranking.snapshot, condition)
             first = lazy.first(ranking, query, k)
             assert first.tolist() == top_rows(scores, k, allowed).tolist()
+        lazy = RowFilter.of(reader, ranking.snapshot, condition)
         best = [lazy.best(ranking, query, k).tolist() for query in range(2)]
         assert best == [ranking.best(query, k, allowed).tolist() for query in range(2)]
 

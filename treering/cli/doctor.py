@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import sqlite3
 import stat
@@ -73,23 +74,25 @@ def doctor(
     """Check the file, the disk, pending work and the models; exit 6 if something is broken.
 
     All spaces of the file are looked at, or the one that --space names. A language model is called
-    once if one is configured, and an embedding model once. With --secrets the entries of the space
-    are read for what should not be in them; none is shown. A damaged index hides entries: --reindex
-    brings them back.
+    once if one is configured, and an embedding model once. With --secrets their entries are read
+    for what should not be in them; none is shown. A damaged index hides entries: --reindex brings
+    them back.
     """
     if run.is_served:
         raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
     if reindex:
         _reindex(run)
     findings: list[Checkup] = []
+    given: set[str] = set()
     checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
     for check in checks:
         for finding in _guarded(check, run):
             if not run.out.as_json:
-                text = finding.text({earlier.advice for earlier in findings})
+                text = finding.text(given)
                 style = _STYLES[finding.state]
                 run.out.emit(finding, (f"{finding.state:<5}", style), f"{finding.check:<9} {text}")
             findings.append(finding)
+            given.add(finding.advice)
     sound = all(finding.state != "fail" for finding in findings)
     if run.out.as_json:
         run.out.emit({"ok": sound, "checks": [finding.record for finding in findings]})
@@ -114,6 +117,12 @@ def _guarded(check: Callable[[Run], Iterator[Checkup]], run: Run) -> Iterator[Ch
 
 
 def _secrets(run: Run) -> Iterator[Checkup]:
+    for name in _names(run) or [run.space]:
+        whose = "" if name == run.space else f"--space {shlex.quote(name)} "
+        yield from _secrets_of(run.in_space(name), f"treering forget {whose}")
+
+
+def _secrets_of(run: Run, forget: str) -> Iterator[Checkup]:
     from treering.ingest.secrets import PRIVATE, secrets_in
 
     entries = 0
@@ -126,12 +135,22 @@ def _secrets(run: Run) -> Iterator[Checkup]:
             if kinds:
                 clean = False
                 what = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-                detail = f"{entry.id} of {entry.source}: {what}; `treering forget {entry.id}`"
+                detail = f"{entry.id} of {entry.source}: {what}; `{forget}{entry.id}`"
                 yield Checkup("secrets", "fail", detail)
     if clean:
         yield Checkup(
             "secrets", "ok", f"none in {counted(entries, 'entry', 'entries')} of {run.space!r}"
         )
+
+
+def _names(run: Run) -> list[str]:
+    """All spaces of the file; none where one is named, or where there is no file."""
+    from treering.journal.space import names
+
+    if run.named_space is not None or not run.is_there:
+        return []
+    with _database(run) as database, database.read() as reader:
+        return names(reader)
 
 
 def _versions(_: Run) -> Iterator[Checkup]:
@@ -173,8 +192,9 @@ def _with_advice(problem: str) -> tuple[str, str]:
     """A problem of the file, and what to do about it."""
     from treering.journal import damage, indexes
 
-    if problem.endswith(damage.HELP):
-        return problem.removesuffix(damage.HELP).rstrip(". "), damage.HELP
+    for advice in (damage.HELP, damage.ANEW):
+        if problem.endswith(advice):
+            return problem.removesuffix(advice).rstrip(". "), advice
     if " index " in problem:
         return problem, indexes.HELP
     return problem, "" if "restore a copy" in problem.lower() else RESTORE
@@ -195,14 +215,9 @@ def _disk(run: Run) -> Iterator[Checkup]:
 
 def _space(run: Run) -> Iterator[Checkup]:
     """The space that is named, else every space of the file."""
-    from treering.journal.space import names
-
     if not run.is_there:
         return
-    there: list[str] = []
-    if run.named_space is None:
-        with _database(run) as database, database.read() as reader:
-            there = names(reader)
+    there = _names(run)
     llm = _llm_meant(run)
     for name in there or [run.space]:
         try:

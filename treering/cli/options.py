@@ -313,13 +313,17 @@ def _value(text: str) -> JSON:
         # Taken as text, a condition with a slip of the pen would find nothing and say nothing.
         if text.lstrip().startswith(_LIKE_JSON):
             shown = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "it is too deep"
+            reason = "it is too deep" if isinstance(error, RecursionError) else _reason(error)
             raise InputError(
                 f"--meta: the value {shown!r} begins like JSON and is none: {reason}; mend it, or "
                 f"write a text that begins so as JSON: {json.dumps(shown, ensure_ascii=False)}"
             ) from error
         return text
     return value
+
+
+def _reason(error: ValueError) -> str:
+    return error.msg if isinstance(error, json.JSONDecodeError) else "a number is too long"
 
 
 def _number(text: str) -> float:

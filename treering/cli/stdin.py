@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Final
 
 from treering import files
 from treering.errors import InputError, TextEncodingError
 
 STDIN = "-"
+_STANDARD_INPUT: Final = "standard input"
+
+MOST_ANSWER_BYTES: Final = 64  # more than a yes or a no, and little to repeat in an error
 
 
 def is_piped() -> bool:
     """Whether standard input comes from a file or a program rather than from a keyboard."""
-    return not sys.stdin.isatty()
+    return sys.stdin is None or not sys.stdin.isatty()
 
 
 def argument(value: str) -> str:
@@ -25,7 +31,29 @@ def argument(value: str) -> str:
 
 def piped_lines() -> Iterator[str]:
     """The lines of standard input. Raises TextEncodingError while iterating."""
-    return _decoded(sys.stdin.buffer, "standard input")
+    return _decoded(BytesIO() if sys.stdin is None else sys.stdin.buffer, _STANDARD_INPUT)
+
+
+def answer(patience_s: float) -> str | None:
+    """The first line of standard input, or the beginning of a long one; None if none comes in time.
+
+    Raises TextEncodingError.
+    """
+    if sys.stdin is None or not _is_readable(patience_s):
+        return None
+    line = sys.stdin.buffer.readline(MOST_ANSWER_BYTES)
+    return next(_decoded([line], _STANDARD_INPUT)).strip() if line else None
+
+
+def _is_readable(patience_s: float) -> bool:
+    """Whether standard input has something, or its end, before some seconds are over.
+
+    A pipe may stay open with nobody who writes to it. Where the system cannot say, it is read.
+    """
+    try:
+        return os.name != "posix" or bool(select.select([sys.stdin], [], [], patience_s)[0])
+    except (OSError, ValueError):  # it is no file of the system
+        return True
 
 
 def lines_of(name: str) -> Iterator[str]:
@@ -46,8 +74,8 @@ def _file_lines(path: Path) -> Iterator[str]:
         yield from _decoded(stream, str(path))
 
 
-def _decoded(stream: BinaryIO, name: str) -> Iterator[str]:
-    for number, line in enumerate(stream, start=1):
+def _decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 EXCERPT_CHARS = 80
+ANSWER_S = 10.0  # a pipe that says nothing for so long has nobody who answers
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "": False}
 SHOWN = 5  # entries named before they are forgotten; the count tells the rest
 STILL_READ = (
@@ -288,10 +289,9 @@ def confirm() -> None:
 def _is_piped_yes() -> bool:
     sys.stderr.write("Erase? [y/N]: ")
     sys.stderr.flush()
-    line = next(stdin.piped_lines(), None)
-    answer = (line or "").strip()
-    note(printable(answer))
-    if line is None:
+    answer = stdin.answer(ANSWER_S)
+    note(printable(answer or ""))
+    if answer is None:
         raise InputError("nobody is there to confirm; give --yes, or pipe in a y")
     if answer.lower() not in _ANSWERS:
         raise InputError(f"{answer!r} is no answer: nothing was erased; give --yes, or pipe in a y")

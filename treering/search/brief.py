@@ -9,6 +9,7 @@ and else sentences are quoted that say of themselves what they are ("always …"
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -50,7 +51,7 @@ LAST_WORDS: Final = 6
 LABEL_CHARS: Final = 40
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\w)[^.!?\n]*)*[.!?]*")
-_LONG_WORD = re.compile(rf"([!-\u052f]{{{MAX_WORD_CHARS - 1}}})[!-\u052f]{{2,}}")
+_LONG_WORD = re.compile(rf"[!-\u052f]{{{MAX_WORD_CHARS + 1},}}")
 _HOLDS = re.compile(
     r"\b(?:always|never|prefers?|preferred|from now on|must(?: not|n't)?|we decided|i decided|"
     r"decided to|decision|agreed|agreement|let'?s (?:use|keep|go with|call|stick)|we (?:use|keep)|"
@@ -275,8 +276,19 @@ def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
 
 def _line(text: str) -> str:
     """A text on one line; what is remembered cannot begin a line of its own."""
-    line = _LONG_WORD.sub(r"\1…", " ".join(text[: 4 * MAX_LINE_CHARS].split()))
+    line = _LONG_WORD.sub(_cut, " ".join(text[: 4 * MAX_LINE_CHARS].split()))
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
+
+
+def _cut(found: re.Match[str]) -> str:
+    """A long word cut, unless it is an address or a path: of these a part is of no use."""
+    word = found[0]
+    if "/" in word or "\\" in word:
+        return word
+    stop = MAX_WORD_CHARS - 1
+    while stop > 1 and unicodedata.combining(word[stop]):
+        stop -= 1  # before a letter whose mark follows
+    return f"{word[:stop]}…"
 
 
 def _words(text: str) -> frozenset[int]:
