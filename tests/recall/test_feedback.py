@@ -53,9 +53,9 @@ def test_in_a_large_space_the_words_of_the_best_hits_count_less(
     # The turn is of another session than the best hits: their words alone lift it.
     whole = found(memory, LOFOTEN).why.terms["feedback"]
     fragments = memory.stats().fragments
-    monkeypatch.setattr(feedback, "MEASURED", fragments)
+    monkeypatch.setattr(feedback, "FULL_WEIGHT_FRAGMENTS", fragments)
     assert found(memory, LOFOTEN).why.terms["feedback"] == pytest.approx(whole)
-    monkeypatch.setattr(feedback, "MEASURED", fragments / 4)
+    monkeypatch.setattr(feedback, "FULL_WEIGHT_FRAGMENTS", fragments / 4)
     assert found(memory, LOFOTEN).why.terms["feedback"] == pytest.approx(whole / 2)
 
 

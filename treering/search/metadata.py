@@ -35,8 +35,8 @@ SHARE_READ = 6
 fraction of a search."""
 
 SHARE_MORE: Final = 4
-"""One more is read for 2⁴ that are there: of those a search need not look up any, and it takes as
-long as the one before."""
+"""For each 2⁴ rows whose values are read already, a search reads one row more: it has so much less
+to look up, and takes as long as the one before."""
 
 DENSE: Final = 4
 """Entries are dense where their numbers reach over at most so many times as many."""
