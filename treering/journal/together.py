@@ -94,7 +94,7 @@ class SharedWrites:
         is_its_turn = lambda: change.is_done or self._leader is None  # noqa: E731
         with self._lock:
             self._waiting.append(change)
-            # One that another thread has taken will be done: whoever asked must hear what became of it.
+            # One that another thread has taken will be done: what became of it is waited for.
             while not change.turn.wait_for(is_its_turn, WAIT_S):
                 if change in self._waiting:
                     raise JournalBusy(f"others kept writing for over {WAIT_S:.0f} s; try again")
