@@ -28,7 +28,7 @@
     │   ├── RequestUnderWay   the same request is being done: trying again later gets its reply
     │   └── ServerUnavailable down, stopping or overloaded: trying again later may help
     ├── CopyMismatch          a copy of a space is not what the space is now
-    ├── ViewError             a view of another package failed; what it has not read is pending
+    ├── ViewError             a view failed; what it has not read is pending
     ├── WorkersLost           processes that helped with a bulk ingest ended; the same call goes on
     └── MissingExtra          an optional dependency is not installed
 
@@ -160,7 +160,7 @@ class CopyMismatch(TreeringError):
 
 
 class ViewError(TreeringError):
-    """A view of another package failed."""
+    """A view failed in a way that nobody foresaw, mostly one of another package."""
 
 
 class WorkersLost(TreeringError):

@@ -14,6 +14,7 @@ from treering.cli import upkeep
 from treering.cli.failures import FOUND
 from treering.errors import InputError
 from treering.journal.damage import HELP
+from treering.views.facts import statement
 from treering.views.facts.derive import Facts
 
 ADVICE = "run `treering settle`, with --space NAME for each, or `treering rebuild` with its name"
@@ -304,6 +305,19 @@ def test_doctor_says_once_what_to_do_about_damaged_entries(
     assert told.count(HELP) == 1
     checks = record(treering("doctor", "--json"))["checks"]
     assert [HELP in check["detail"] for check in checks if check["state"] == "fail"] == [True, True]
+
+
+def test_doctor_says_why_a_view_could_not_read_an_entry(
+    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statement, "statements", lambda _: [][0])
+    [bad] = record(treering("add", "I live in Rome.", "--json"))["ids"]
+    told = " ".join(treering("doctor").stdout.split())
+    why = f"view 'facts' failed on entry {bad}: IndexError: list index out of range"
+    assert f"1 of facts; last error: {why}; run `treering settle`" in told
+    settled = treering("settle")
+    assert settled.exit_code
+    assert why in " ".join(settled.stderr.split())
 
 
 def test_doctor_makes_no_file(treering: Treering, tmp_path: Path) -> None:

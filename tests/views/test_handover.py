@@ -29,7 +29,11 @@ TIMES = st.none() | st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1)).map
     lambda moment: moment.replace(tzinfo=UTC)
 )
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=5,
 )

@@ -230,6 +230,7 @@ def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
     from treering.journal import work
     from treering.journal.space import Space
     from treering.memory import Memory
+    from treering.views.contract import rereading
 
     with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=llm) as memory:
         try:
@@ -238,7 +239,12 @@ def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
             yield Checkup("space", "warn", str(error))
             return
     with _database(run) as database, Space(database, run.space).read() as reader:
-        errors = {kind: work.last_error(reader, reader.id, kind) for kind in stats.pending}
+        # What a view queues is called by its own kinds; what it has to read again, by the view's.
+        errors = {
+            kind: work.last_error(reader, reader.id, kind)
+            or work.last_error(reader, reader.id, rereading(kind))
+            for kind in stats.pending
+        }
     entries = counted(stats.entries, "entry", "entries")
     fragments = counted(stats.fragments, "fragment", "fragments")
     yield Checkup("space", "ok", f"{stats.space!r}: {entries}, {fragments}")

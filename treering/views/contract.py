@@ -186,10 +186,10 @@ def is_foreign(view: View) -> bool:
 
 
 @contextmanager
-def attributed(view: View) -> Iterator[None]:
+def attributed(view: View, entry: Entry | None = None) -> Iterator[None]:
     """Name the view in what it raises, but for treering's own errors of its own views.
 
-    Raises ViewError.
+    The ``entry`` that it was reading is named as well, if there is one. Raises ViewError.
     """
     try:
         yield
@@ -197,7 +197,8 @@ def attributed(view: View) -> Iterator[None]:
         own = isinstance(error, TreeringError) and not is_foreign(view)
         if own or isinstance(error, ViewError):
             raise
+        place = f" on entry {entry.id}" if entry else ""
         step = "; mend or uninstall the package that brings it" if is_foreign(view) else ""
         raise ViewError(
-            f"view {view.name!r} failed: {type(error).__name__}: {error}{step}"
+            f"view {view.name!r} failed{place}: {type(error).__name__}: {error}{step}"
         ) from error

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from treering.errors import JournalCorrupt, JournalError, TreeringError
+from treering.errors import JournalCorrupt, JournalError, TreeringError, ViewError
 from treering.journal import entries, work
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.text import utf8_size
 from treering.views import progress as places
 from treering.views.contract import View, attributed, is_foreign
+from treering.views.deriving import Derivation, derived_by, warn_of
 from treering.views.handover import Handover
 from treering.views.progress import ViewState
 from treering.views.tables import prepared, tables_of, warn_of_unnamed
@@ -77,12 +78,17 @@ class _Batch:
 @dataclass(slots=True)
 class _Run:
     """One call of ``follow``: the size of its next batch, the views that failed in it, and the
-    damaged entries it met."""
+    entries it met that are damaged, or that a view ``refused``: could not read."""
 
     retry: bool
     size: int
     failures: dict[str, TreeringError] = field(default_factory=dict)
     damaged: dict[int, JournalCorrupt] = field(default_factory=dict)
+    refused: dict[str, dict[int, ViewError]] = field(default_factory=lambda: defaultdict(dict))
+
+    def unreadable(self, view: View) -> Set[int]:
+        """The entries that a view cannot read."""
+        return self.damaged.keys() | self.refused[view.name].keys()
 
 
 class Follower:
@@ -109,10 +115,11 @@ class Follower:
 
         A view that fails does not hold up the others, and goes on from there the next time. Its
         error is raised once they are done: as ViewError, if it comes from another package. An entry
-        that is damaged is passed over and stays queued. ``retry`` reads such entries again, and
-        raises JournalCorrupt if they are still damaged. What another process reads is waited for,
-        ``patience_s`` seconds altogether, and left to it then. After ``limit_s`` seconds no further
-        batch is begun.
+        that is damaged, or that one of treering's own views fails on, is passed over and stays
+        queued. ``retry`` reads such entries again, and raises JournalCorrupt or ViewError for the
+        first that still cannot be read. What another process reads is waited for, ``patience_s``
+        seconds altogether, and left to it then. After ``limit_s`` seconds no further batch is
+        begun.
         """
         run = _Run(retry, self._size)
         try:
@@ -125,6 +132,9 @@ class Follower:
         if retry:
             for corrupt in run.damaged.values():
                 raise corrupt
+            for refused in run.refused.values():
+                for refusal in refused.values():
+                    raise refusal
 
     def _run(
         self, run: _Run, progress: Progress | None, patience_s: float, limit_s: float | None
@@ -219,10 +229,11 @@ class Follower:
         return _Batch(sound, digests, damaged, last, again, states, len(seqs) < len(due))
 
     def _queued(self, reader: SpaceReader, view: View, run: _Run) -> frozenset[int]:
-        """Entries that a view is to read again; the damaged ones once in a run that retries."""
-        limit = run.size + len(run.damaged)
+        """Entries that a view is to read again; those it cannot, once in a run that retries."""
+        unreadable = run.unreadable(view)
+        limit = run.size + len(unreadable)
         queued = work.queued(reader, reader.id, view.rereading, limit, untried=not run.retry)
-        return frozenset(seq for seq in queued if seq not in run.damaged)
+        return frozenset(queued) - unreadable
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
         """Where every view stands, also those of which nothing is stored."""
@@ -250,15 +261,17 @@ class Follower:
             )
         return states
 
-    def _derived(self, batch: _Batch, run: _Run) -> dict[str, Mapping[int, Any]]:
+    def _derived(self, batch: _Batch, run: _Run) -> dict[str, Derivation]:
         """What every view derives from its part of a batch, by the view's name."""
-        derived: dict[str, Mapping[int, Any]] = {}
+        derived: dict[str, Derivation] = {}
         for view in self._views:
             if view.name in run.failures:
                 continue
             try:
-                with attributed(view):
-                    derived[view.name] = view.derive(batch.of(view))
+                derived[view.name] = derived_by(view, view.derive, batch.of(view))
+                run.refused[view.name].update(derived[view.name].refused)
+                if not run.retry:  # who retries is told by the error
+                    warn_of(derived[view.name])
             except JournalError:
                 raise
             except TreeringError as error:
@@ -269,7 +282,7 @@ class Follower:
         self,
         views: Sequence[View],
         batch: _Batch,
-        derived: Mapping[str, Mapping[int, Any]],
+        derived: Mapping[str, Derivation],
         run: _Run,
     ) -> None:
         """Store for all views in one transaction; if a view fails, in one transaction per view."""
@@ -319,7 +332,7 @@ def _store_of(
     view: View,
     state: ViewState,
     batch: _Batch,
-    derived: Mapping[int, Any],
+    derived: Derivation,
     as_read: Set[int],
 ) -> None:
     """Store what a view derived from a batch.
@@ -331,21 +344,22 @@ def _store_of(
     # An entry may be both: given another text before it was read at all. It is stored once.
     again = work.claim(writer, writer.id, view.rereading, (queued & as_read) | fresh)
     ours = fresh | (again & queued)
-    view.store(writer, {seq: rows for seq, rows in derived.items() if seq in ours})
+    view.store(writer, {seq: rows for seq, rows in derived.rows.items() if seq in ours})
     gone = queued - batch.entries.keys() - batch.damaged.keys()
     work.claim(writer, writer.id, view.rereading, gone)
-    due = {s: e for s, e in batch.damaged.items() if s > state.read or s in queued}
-    queue_damaged(writer, view, due)
+    damaged = {s: e for s, e in batch.damaged.items() if s > state.read or s in queued}
+    queue_unread(writer, view, damaged)
+    queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in ours})
     read = max(state.read, batch.last)
     tables = tables_of(view, state)
     places.save(writer, writer.id, view.name, replace(state, read=read, tables=tables))
 
 
-def queue_damaged(writer: SpaceWriter, view: View, damaged: Mapping[int, JournalCorrupt]) -> None:
-    """Have a view read entries once more that are damaged now, and note why it could not."""
+def queue_unread(writer: SpaceWriter, view: View, errors: Mapping[int, TreeringError]) -> None:
+    """Have a view read entries once more that it cannot read now, and note why it could not."""
     if not view.reads:
         return
-    for seq, error in damaged.items():
+    for seq, error in errors.items():
         work.enqueue(writer, writer.id, view.rereading, [seq])
         work.failed(writer, writer.id, view.rereading, [seq], str(error))
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from treering.errors import JournalCorrupt, TreeringError
 from treering.journal.space import Space, SpaceReader
 from treering.views import progress as places
-from treering.views.contract import View
+from treering.views.contract import View, attributed
 
 log = logging.getLogger("treering")
 
@@ -62,6 +62,7 @@ def recognise(views: Sequence[View], space: Space) -> None:
 
 def _is_current(view: View, reader: SpaceReader) -> bool:
     try:
-        return view.is_current(reader)
+        with attributed(view):
+            return view.is_current(reader)
     except TreeringError:  # damaged rows: a rebuild is what makes them sound
         return False

@@ -13,7 +13,8 @@ from treering.journal.space import Space
 from treering.records import Progress
 from treering.views import progress as places
 from treering.views.contract import View
-from treering.views.follow import BATCH_ENTRIES, queue_damaged, read_sound
+from treering.views.deriving import derived_by, warn_of
+from treering.views.follow import BATCH_ENTRIES, queue_unread, read_sound
 from treering.views.progress import ViewState
 from treering.views.tables import prepared, tables_of
 
@@ -57,7 +58,8 @@ def _renew_batch(space: Space, view: View) -> int | None:
     """Renew the rows of the next entries. Returns how many are done, or None after the last.
 
     An entry that was erased or changed meanwhile is skipped: that change renewed its rows. One
-    that is damaged keeps the rows it has, and is queued.
+    that is damaged keeps the rows it has, and is queued. One that the view fails on is queued, too,
+    and has no rows until the view can read it, as if it were new.
     """
     with space.read() as reader:
         state = places.states(reader, reader.id)[view.name]
@@ -66,14 +68,17 @@ def _renew_batch(space: Space, view: View) -> int | None:
         batch, damaged = read_sound(reader, due)
     if not due:
         return None
-    derived = view.rederive(batch)
+    derived = derived_by(view, view.rederive, batch)
+    warn_of(derived)
     with space.write() as writer:
         current, _ = read_sound(writer, list(batch))
         as_read = [seq for seq in batch if current.get(seq) == batch[seq]]
         # What was queued for its new text is read here; stored once more it would stand twice.
         work.claim(writer, writer.id, view.rereading, as_read)
-        queue_damaged(writer, view, damaged)
-        view.renew(writer, {s: derived[s] for s in as_read if s in derived}, as_read)
+        queue_unread(writer, view, damaged)
+        queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in as_read})
+        rows = {s: derived.rows[s] for s in as_read if s in derived.rows}
+        view.renew(writer, rows, as_read)
         state = places.states(writer, writer.id)[view.name]
         last = max(due)
         places.save(writer, writer.id, view.name, replace(state, rebuilt=last))

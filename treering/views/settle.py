@@ -98,9 +98,9 @@ class Settler:
         """Make the rows of the named views again from the journal; of all views, if none is named.
 
         Raises UnknownName; and, when all other work is done, the first of LLMError, EmbeddingError,
-        JournalCorrupt for entries that are damaged and keep the rows they have, and
-        LLMNotConfigured for a named view. Unnamed views that need a language model stay as they are
-        without one.
+        JournalCorrupt for entries that are damaged and keep the rows they have, ViewError for
+        entries that a view fails on, and LLMNotConfigured for a named view. Unnamed views that
+        need a language model stay as they are without one.
         """
         by_name = {view.name: view for view in self._views}
         for name in names:

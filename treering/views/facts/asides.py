@@ -36,7 +36,7 @@ _PASSING_BY: Final = word_set("may when before until remember novel character ba
 _PASSING_STEMS: Final = (*_STEMS, "temporar", "19", "20")
 """Matches of ``_ASIDE`` may have one of these instead."""
 
-_FOR: Final = word_set("for this")
+_BEFORE_WHILE: Final = word_set("for this")
 _A_WHILE: Final = (
     *("now", "week", "month", "summer", "winter", "spring", "autumn", "fall", "semester"),
     *("holiday", "moment", "time"),
@@ -68,7 +68,9 @@ def is_aside(sentence: str, spoken: Collection[str] | None = None) -> bool:
     """
     spoken = words(sentence) if spoken is None else spoken
     may_be = not _PASSING_BY.isdisjoint(spoken) or _may_be_told(sentence, spoken, _PASSING_STEMS)
-    may_be = may_be or (not _FOR.isdisjoint(spoken) and has_any(sentence.lower(), _A_WHILE))
+    may_be = may_be or (
+        not _BEFORE_WHILE.isdisjoint(spoken) and has_any(sentence.lower(), _A_WHILE)
+    )
     return may_be and _ASIDE.search(sentence) is not None
 
 

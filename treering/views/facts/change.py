@@ -41,6 +41,7 @@ OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
 
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_YEARS = re.compile(r"\d{1,9}")
 _TITLE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Miss|Prof|Professor)\b\.? (?=\w)")
 """What two names may share though they are two people's."""
 
@@ -116,11 +117,17 @@ def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
     if _share(newer, older):
         return False
     statement, before = newer.dated.statement, older.dated.statement
-    if statement.slot == "age" and int(statement.value) < int(before.value):
+    if statement.slot == "age" and _is_younger(statement.value, before.value):
         return False  # nobody gets younger: it is somebody else's, or told of the past
     alone = statement.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
     plain = statement.slot in PLAIN or statement.slot.rpartition(" ")[2] in SINGLE
     return statement.sense == "begins" or (plain and alone)
+
+
+def _is_younger(age: str, before: str) -> bool:
+    """Whether one age is below another; false where one is not told in digits: "Forty"."""
+    years, years_before = _YEARS.match(age), _YEARS.match(before)
+    return years is not None and years_before is not None and int(years[0]) < int(years_before[0])
 
 
 def _agrees(newer: _ComparedStatement, older: _ComparedStatement) -> bool:

@@ -371,7 +371,8 @@ def _of_thing(tokens: Sequence[str]) -> tuple[str, Sequence[str]] | None:
             if tokens[place - 1] == "I" and tokens[0].lower() in ("my", "our"):
                 return SELF, tokens[place:]
             named = tokens[: place - 1] if tokens[place - 1].lower() == "now" else tokens[:place]
-            return unnamed(named), tokens[place:]
+            # "All now is well": what is now is not named.
+            return (unnamed(named), tokens[place:]) if named else None
         if word == "i" and place > 1 and tokens[place - 1].lower() == "and":
             return SELF, tokens[place + 1 :]
         if place and word.endswith("'s") and _is_of_verb(tokens[place + 1 :]):

@@ -38,8 +38,7 @@ def is_of_others(statement: Statement, sentence: str) -> bool:
     owners = (word[:-2] for word in f"{owned} {statement.slot}".split() if word.endswith("'s"))
     if not _OTHERS.isdisjoint(owners):
         return True
-    if owned:
-        words = owned.split()
+    if words := owned.split():
         is_former = words[0] == "old" and words[-1] in _LEFT_BEHIND
         done = statement.value.removeprefix("has ").removeprefix("have ").removeprefix("been ")
         has_changed = done.partition(" ")[0] in _CHANGED

@@ -74,9 +74,9 @@ _UNCERTAIN_SIGNS: Final = ("tempor", " 19", " 20")
 
 def _is_uncertain(clause: str) -> bool:
     """Whether a clause is one of the past, of a while, or not quite meant."""
-    words = clause.lower().split()
-    may_be = not _UNCERTAIN_WORDS.isdisjoint(words) or not clause.isascii()
-    may_be = may_be or has_any(clause, _UNCERTAIN_SIGNS)
+    small = clause.lower()
+    may_be = not _UNCERTAIN_WORDS.isdisjoint(small.split()) or not clause.isascii()
+    may_be = may_be or has_any(small, _UNCERTAIN_SIGNS)
     return may_be and _UNCERTAIN.search(clause) is not None
 
 

@@ -336,7 +336,7 @@ def _of_self(text: str) -> Iterator[Assertion]:
     elif verb == "moved" and acts["value"].startswith("moved to "):
         return  # to a place, as the forms know, or to a tool
     elif verb == "do":
-        if acts["value"].split()[1].lower() in ARTICLES and "same" not in text:
+        if "".join(acts["value"].split()[1:2]).lower() in ARTICLES and "same" not in text:
             yield from _stated(acts["value"])
     elif verb in _PAST_OF_CHANGE or not (verb.endswith("ed") or verb in _NO_DEEDS):
         yield from _stated(acts["value"])

@@ -152,7 +152,7 @@ def _being(phrase: Sequence[str]) -> Iterator[Assertion]:
     if first == "back" and len(phrase) > 1:
         if phrase[1].lower() in _PLACING or phrase[1].endswith("ing"):
             yield from _being(phrase[1:])
-    elif first == "going" and phrase[1:2] == ("to",) and phrase[2].lower() in ARTICLES:
+    elif first == "going" and phrase[1:2] == ("to",) and _is_at_article(phrase[2:]):
         yield from _habit(phrase)
     elif first in ("done", "through", "finished") and phrase[1:2] == ("with",):
         yield from _stopped("quit", phrase[2:])
@@ -166,6 +166,10 @@ def _being(phrase: Sequence[str]) -> Iterator[Assertion]:
         yield from _habit(phrase)
     elif not first.endswith("ed") or "-" in first:  # "excited" passes, "left-handed" stays
         yield from _be(phrase)
+
+
+def _is_at_article(words: Sequence[str]) -> bool:
+    return bool(words) and words[0].lower() in ARTICLES
 
 
 def _be(phrase: Sequence[str]) -> Iterator[Assertion]:
@@ -276,13 +280,15 @@ def switched(it: Predicate) -> Iterator[Assertion]:
     if at is None:
         return
     new = noun_phrase(rest[at + 1 :])
+    if not new:  # "we went to…"
+        return
     turned = {"from", "over", "across", "back", *(("up", "down") if new[:1].isdigit() else ())}
     is_trip = it.verb.lower() in GOING and not turned & {*rest[:at]}
     is_trip |= it.verb.lower() in ("went", "gone") and _is_travel(rest[at + 1 :])
     old = noun_phrase(rest[rest.index("from") + 1 : at]) if "from" in rest[:at] else ""
     is_trip |= "from" in rest[:at] and rest[at + 1 : at + 2] == ("my",)  # one has both
     is_trip |= old.lower() == new.lower() or not PASSING.isdisjoint(old.lower().split())
-    if not new or is_trip:
+    if is_trip:
         return
     is_thing = rest[0].lower() in ("my", "our") or rest[:2] == ("the", "rent")
     kinds = [KINDS[word.lower()] for word in rest[:at] if word.lower() in KINDS]

@@ -68,6 +68,8 @@ def of_it(it: Predicate, topic: str | None) -> Iterator[Assertion]:
         return
     if it.verb.lower() in ("become", "became"):
         phrase = it.rest
+    if not phrase:  # "it's become…"
+        return
     value = noun_phrase(phrase[1:] if phrase[0].lower() in ("on", "in", "at") else phrase)
     if not value or value.lower() in NO_VALUES:
         return
@@ -224,7 +226,8 @@ def _is(noun: str, it: Predicate) -> Iterator[Assertion]:
     is_moving = TAKES.search(" ".join(phrase)) is None and (
         noun.split()[-1] in RIDES or (noun in PETS and not is_telling(phrase[1:4]))
     )
-    if is_moving and words[0] in {"in", "on", "at", "out"} and not phrase[1][:1].isdigit():
+    is_counted = any(word[:1].isdigit() for word in phrase[1:2])
+    if is_moving and words[0] in {"in", "on", "at", "out"} and not is_counted:
         return  # "my train is at platform 4", "my cat is now on the roof"
     if words[0] in {"in", "on", "at", "with", "for", "to"} and is_placed:
         value = noun_phrase(phrase[1:])

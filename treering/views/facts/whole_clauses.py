@@ -305,7 +305,7 @@ def _of_clause(text: str, change: re.Match[str] | None, *, has_parted: bool) -> 
 
 def _value(verb: str, rest: str, *, has_parted: bool) -> str:
     """What holds after a change, from its verb on; empty where it lasts for a moment only."""
-    first = rest.split()[0].lower()
+    first = "".join(rest.split()[:1]).lower()  # empty where no more than odd blanks follow
     if verb in _UP:
         is_change = first == _UP[verb] and " " in rest
     elif verb in _INTO:
