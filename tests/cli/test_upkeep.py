@@ -265,6 +265,38 @@ def test_doctor_tells_of_a_file_that_everybody_may_open(
     assert "chmod 600" in result.stdout
 
 
+def test_doctor_refuses_a_space_that_is_not_there_as_other_commands_do(
+    treering: Treering, identity: str
+) -> None:
+    for arguments in (("doctor",), ("doctor", "--secrets"), ("stats",)):
+        refused = treering(*arguments, "--space", "defualt")
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "there is no space 'defualt'" in refused.stderr
+        assert "but there is 'default'; `treering spaces` lists all" in refused.stderr
+
+
+def test_doctor_of_a_named_space_tells_of_damage_all_the_same(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    (tmp_path / "life.db").write_bytes(b"no database at all " * 500)
+    assert treering("doctor", "--space", "default").exit_code == 6
+
+
+def test_errors_tell_commands_and_options(treering: Treering, identity: str) -> None:
+    for arguments, told in (
+        (("search", "x", "--embedder", "openai:x@http://localhost:1/v1"), "leave --embedder"),
+        (("chat", "--llm", "none"), "--llm none is no language model"),
+        (("settle", "--upgrade", "--llm", "none"), ""),
+    ):
+        refused = treering(*arguments)
+        assert told in refused.stderr
+        assert "embedder=" not in refused.stderr
+        assert "llm=" not in refused.stderr
+        assert "()" not in refused.stderr
+    other = treering("search", "x", "--embedder", "openai:x@http://localhost:1/v1").stderr
+    assert "`treering reembed openai:x@http://localhost:1/v1`" in other
+
+
 def test_doctor_tells_of_each_space_once_and_gives_each_advice_once(
     treering: Treering, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from starlette.testclient import TestClient
 
+from tests.embedders import HashingEmbedder
+from treering.errors import ModelMismatch
+from treering.journal.space import NOWHERE, EmbeddingModel, SpaceState
 from treering.serve.mistakes import mistakes
-from treering.serve.wording import _STEPS
+from treering.serve.wording import _STEPS, Interface, spoken
+from treering.views.fragments.model import ensure_same_model
 
 PACKAGE = Path(__file__).parents[2] / "treering"
 
@@ -19,6 +24,24 @@ def test_every_step_that_is_put_otherwise_is_one_that_the_package_tells() -> Non
     )
     joined = package.replace('"\n            "', "")  # of texts over two lines
     assert [step for step in _STEPS if step not in joined] == []
+
+
+def test_a_step_that_names_a_model_is_put_otherwise() -> None:
+    state = SpaceState(NOWHERE, model=EmbeddingModel(1, "minilm", 2))
+    with pytest.raises(ModelMismatch) as refused:
+        ensure_same_model(state, HashingEmbedder("other"), "default")
+    for interface in get_args(Interface):
+        told = spoken(str(refused.value), interface)
+        assert "`treering reembed other`" in told
+        assert "embedder=" not in told
+
+
+def test_a_space_that_is_not_there_is_told_by_route(client: TestClient) -> None:
+    client.post("/v1/entries", json={"text": "A boat."})
+    missing = client.get("/v1/entries", headers={"X-Treering-Space": "nobody"})
+    assert missing.status_code == 404
+    assert "`GET /v1/spaces` lists all" in missing.json()["detail"]
+    assert "()" not in missing.json()["detail"]
 
 
 @pytest.mark.parametrize(
