@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Treering, record, records
+from treering import Memory
 from treering.cli import upkeep
 from treering.cli.failures import FOUND
 from treering.errors import InputError
 from treering.journal.damage import HELP
+from treering.records import Stats
 from treering.views.facts.derive import Facts
+from treering.views.tree import store
 
 ADVICE = "run `treering settle`, with --space NAME for each, or `treering rebuild` with its name"
 
@@ -295,6 +298,20 @@ def test_errors_tell_commands_and_options(treering: Treering, identity: str) -> 
         assert "()" not in refused.stderr
     other = treering("search", "x", "--embedder", "openai:x@http://localhost:1/v1").stderr
     assert "`treering reembed openai:x@http://localhost:1/v1`" in other
+
+
+def test_pending_work_is_told_in_words(
+    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stats = record(treering("stats", "--json"))
+    queued = {"tree": 2, store.ERASED: 1, store.LOOSE: 3}
+    monkeypatch.setattr(Memory, "stats", lambda _: Stats(**stats | {"pending": queued}))
+    for command in ("stats", "doctor"):
+        told = treering(command).stdout
+        assert "1 erased text to be taken out of the tree of summaries" in told
+        assert "3 texts to be put into the tree of summaries again" in told
+        assert "tree:" not in told
+    assert record(treering("stats", "--json"))["pending"] == queued
 
 
 def test_doctor_tells_of_each_space_once_and_gives_each_advice_once(

@@ -21,7 +21,7 @@ import typer
 import treering
 from treering.cli.failures import FOUND, told
 from treering.cli.options import command
-from treering.cli.output import counted, note
+from treering.cli.output import counted, note, waiting
 from treering.cli.run import Run
 from treering.errors import InputError, JournalError, TreeringError
 
@@ -264,7 +264,12 @@ def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
         yield Checkup("view", "warn", f"{whose}{view} {what}", advice)
     for kind, count in stats.pending.items():
         last = f"; last error: {errors[kind]}" if errors[kind] else ""
-        yield Checkup("pending", "warn", f"{whose}{count:,} of {kind}{last}", f"run {settle}")
+        yield Checkup(
+            "pending",
+            "warn",
+            f"{whose}{waiting(kind, count) or f'{count:,} of {kind}'}{last}",
+            f"run {settle}",
+        )
 
 
 def _llm_meant(run: Run) -> str | None:
