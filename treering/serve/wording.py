@@ -54,6 +54,12 @@ _STEPS: Final[dict[str, dict[Interface, str]]] = {
         "rest": "the server was started with --llm none, so that it has no language model",
         "mcp": "treering was started with --llm none, so that it has no language model",
     },
+    "give the root of one:": {
+        "cli": "be in the folder of one or name it with --root, or drop one with `treering code "
+        "forget --root FOLDER`:",
+        "rest": "give the `root` of one:",
+        "mcp": "give the `root` of one:",
+    },
     "call settle() again": {
         "cli": "run `treering settle` again",
         "rest": "call `POST /v1/settle` again",
