@@ -78,6 +78,20 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(
     assert (done["unchanged"], done["texts"], done["pending"]) == (2, 2, 0)
 
 
+def test_ctrl_c_of_what_only_reads_says_nothing_of_what_was_added(
+    process: Process, notes: Path
+) -> None:
+    for command in (("ingest", notes, "--workers", "1"), ("search", "x")):
+        with process(*command, "--embedder", "waiting") as waits:
+            stream = waits.stderr if command[0] == "ingest" else waits.stdout
+            assert stream is not None
+            assert stream.readline() == "embedding\n"
+            waits.send_signal(signal.SIGINT)
+            stderr = waits.communicate(timeout=TIMEOUT_S)[1]
+        assert waits.returncode == 130
+    assert stderr == "interrupted\n"
+
+
 def test_progress_is_a_line_now_and_then() -> None:
     reading = IngestProgress("reading", 12, 0, 3456, 0, 0, 2.0)
     embedding = IngestProgress("embedding", 250, 1000, 1000, 5_000, 2_000_000, 10.0)

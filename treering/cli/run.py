@@ -150,7 +150,10 @@ class Run:
             try:
                 yield memory
             except KeyboardInterrupt:
-                _say_what_is_durable(memory, talks)
+                if create:
+                    _say_what_is_durable(memory, talks)
+                else:
+                    note("interrupted")
                 raise
 
     @contextmanager
