@@ -289,7 +289,8 @@ def test_errors_tell_commands_and_options(treering: Treering, identity: str) -> 
     for arguments, told in (
         (("search", "x", "--embedder", "openai:x@http://localhost:1/v1"), "leave --embedder"),
         (("chat", "--llm", "none"), "--llm none is no language model"),
-        (("settle", "--upgrade", "--llm", "none"), ""),
+        (("search", "x" * 200_001), "add a document with `treering add`"),
+        (("memo", "edit", "memo-boat"), "give --topic or --summary"),
     ):
         refused = treering(*arguments)
         assert told in refused.stderr

@@ -12,7 +12,7 @@ from tests.embedders import HashingEmbedder
 from treering.errors import ModelMismatch
 from treering.journal.space import NOWHERE, EmbeddingModel, SpaceState
 from treering.serve.mistakes import mistakes
-from treering.serve.wording import _STEPS, Interface, spoken
+from treering.serve.wording import _STEPS, _STEPS_WITH_NAMES, Interface, spoken
 from treering.views.fragments.model import ensure_same_model
 
 PACKAGE = Path(__file__).parents[2] / "treering"
@@ -34,6 +34,14 @@ def test_a_step_that_names_a_model_is_put_otherwise() -> None:
         told = spoken(str(refused.value), interface)
         assert "`treering reembed other`" in told
         assert "embedder=" not in told
+
+
+def test_a_model_that_another_process_changed_is_told_of_in_other_words_too() -> None:
+    told = "open it with 'new', or call reembed('old') to change to that"
+    assert any(pattern.fullmatch(told) for pattern in _STEPS_WITH_NAMES)
+    for interface in get_args(Interface):
+        assert "`treering reembed old`" in spoken(told, interface)
+        assert "call" not in spoken(told, interface)
 
 
 def test_a_space_that_is_not_there_is_told_by_route(client: TestClient) -> None:

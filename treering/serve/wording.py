@@ -60,6 +60,38 @@ _STEPS: Final[dict[str, dict[Interface, str]]] = {
         "rest": "give the `root` of one:",
         "mcp": "give the `root` of one:",
     },
+    "add a document with add()": {
+        "cli": "add a document with `treering add`",
+        "rest": "add a document with `POST /v1/entries`",
+        "mcp": "add a document with the tool `remember`",
+    },
+    "or add() the text and ask about it": {
+        "cli": "or add the text with `treering add` and ask about it",
+        "rest": "or add the text with `POST /v1/entries` and ask about it",
+        "mcp": "or add the text with the tool `remember` and ask about it",
+    },
+    "edit() needs a topic or a summary": {
+        "cli": "give --topic or --summary",
+        "rest": "give `topic` or `summary`",
+        "mcp": "give `topic` or `summary`",
+    },
+    "merge() needs the ids of": {
+        "cli": "give the ids of",
+        "rest": "give the ids of",
+        "mcp": "give the ids of",
+    },
+    "(llm='model.gguf'), or compress with compressor='words'": {
+        "cli": "(--llm model.gguf), or compress with --compressor words",
+        "rest": "(`treering serve --llm model.gguf`), or compress with the `compressor` words",
+        "mcp": "(--llm model.gguf), or compress with the `compressor` words",
+    },
+    "give the changed model another name and call reembed()": {
+        "cli": "give the changed model another name and run `treering reembed NAME`",
+        "rest": "who runs the server gives the changed model another name and runs "
+        "`treering reembed NAME`",
+        "mcp": "ask your user to give the changed model another name and to run "
+        "`treering reembed NAME`",
+    },
     "call settle() again": {
         "cli": "run `treering settle` again",
         "rest": "call `POST /v1/settle` again",
@@ -81,6 +113,13 @@ _STEPS_WITH_NAMES: Final[dict[re.Pattern[str], dict[Interface, str]]] = {
         r"`treering reembed \1`",
         "mcp": "ask your user to start treering without --embedder, or to change the model with "
         r"`treering reembed \1`",
+    },
+    re.compile(r"open it with '([^']*)', or call reembed\('([^']*)'\) to change to that"): {
+        "cli": r"open it with --embedder \1, or change to that with `treering reembed \2`",
+        "rest": r"who runs the server starts it with --embedder \1, or changes to that with "
+        r"`treering reembed \2`",
+        "mcp": r"ask your user to start treering with --embedder \1, or to change to that with "
+        r"`treering reembed \2`",
     },
 }
 """The same of steps that name something, which may have to be named again."""
