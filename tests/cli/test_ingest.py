@@ -12,6 +12,7 @@ from tests.postgres_server import new_schema
 from treering.bulk.ingest import IngestProgress
 from treering.cli.ingest import line_of, progress_lines
 from treering.cli.output import EVERY_S, FIRST_LINE_S
+from treering.cli.run import Run
 
 TIMEOUT_S = 60
 
@@ -90,6 +91,19 @@ def test_ctrl_c_of_what_only_reads_says_nothing_of_what_was_added(
             stderr = waits.communicate(timeout=TIMEOUT_S)[1]
         assert waits.returncode == 130
     assert stderr == "interrupted\n"
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_ctrl_c_with_two_memories_open_is_told_once(
+    treering: Treering, tmp_path: Path, capsys: pytest.CaptureFixture[str], create: bool
+) -> None:
+    for name in ("a.db", "b.db"):
+        treering("add", "A boat.", "-m", name)
+    source, target = (Run.of(str(tmp_path / name)) for name in ("a.db", "b.db"))
+    with pytest.raises(KeyboardInterrupt), source.memory(), target.memory(create=create):
+        raise KeyboardInterrupt
+    [line] = capsys.readouterr().err.splitlines()
+    assert ("all durable" in line) == create
 
 
 def test_progress_is_a_line_now_and_then() -> None:
