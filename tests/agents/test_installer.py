@@ -328,6 +328,9 @@ def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
 def test_what_was_never_installed_is_not_taken_out(home: Path) -> None:
     with pytest.raises(InputError, match="was not installed in Cursor"):
         installer.uninstall(client_of("cursor"))
+    for typed, meant in (("claude", "claude-code"), ("Codx", "codex"), ("VSCode", "vscode")):
+        with pytest.raises(UnknownName, match=f"but there is '{meant}'; there are"):
+            client_of(typed)
     with pytest.raises(UnknownName, match="there are claude-code, codex"):
         client_of("emacs")
 

@@ -12,6 +12,7 @@ from tests.postgres_server import new_schema
 from treering.bulk.ingest import IngestProgress
 from treering.cli.ingest import line_of, progress_lines
 from treering.cli.output import EVERY_S, FIRST_LINE_S
+from treering.cli.run import Run
 
 TIMEOUT_S = 60
 
@@ -76,6 +77,33 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(
     assert "Traceback" not in stderr
     done = record(treering("ingest", notes, "--workers", "1", "--json"))
     assert (done["unchanged"], done["texts"], done["pending"]) == (2, 2, 0)
+
+
+def test_ctrl_c_of_what_only_reads_says_nothing_of_what_was_added(
+    process: Process, notes: Path
+) -> None:
+    for command in (("ingest", notes, "--workers", "1"), ("search", "x")):
+        with process(*command, "--embedder", "waiting") as waits:
+            stream = waits.stderr if command[0] == "ingest" else waits.stdout
+            assert stream is not None
+            assert stream.readline() == "embedding\n"
+            waits.send_signal(signal.SIGINT)
+            stderr = waits.communicate(timeout=TIMEOUT_S)[1]
+        assert waits.returncode == 130
+    assert stderr == "interrupted\n"
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_ctrl_c_with_two_memories_open_is_told_once(
+    treering: Treering, tmp_path: Path, capsys: pytest.CaptureFixture[str], create: bool
+) -> None:
+    for name in ("a.db", "b.db"):
+        treering("add", "A boat.", "-m", name)
+    source, target = (Run.of(str(tmp_path / name)) for name in ("a.db", "b.db"))
+    with pytest.raises(KeyboardInterrupt), source.memory(), target.memory(create=create):
+        raise KeyboardInterrupt
+    [line] = capsys.readouterr().err.splitlines()
+    assert ("all durable" in line) == create
 
 
 def test_progress_is_a_line_now_and_then() -> None:

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Treering, record, records
+from treering import Memory
 from treering.cli import upkeep
 from treering.cli.failures import FOUND
 from treering.errors import InputError
 from treering.journal.damage import HELP
+from treering.records import Stats
 from treering.views.facts import statement
 from treering.views.facts.derive import Facts
+from treering.views.tree import store
 
 ADVICE = "run `treering settle`, with --space NAME for each, or `treering rebuild` with its name"
 
@@ -264,6 +267,53 @@ def test_doctor_tells_of_a_file_that_everybody_may_open(
     assert "'default': 1 entry, 1 fragment\n" in result.stdout
     assert "every user of this machine may open" in result.stdout
     assert "chmod 600" in result.stdout
+
+
+def test_doctor_refuses_a_space_that_is_not_there_as_other_commands_do(
+    treering: Treering, identity: str
+) -> None:
+    for arguments in (("doctor",), ("doctor", "--secrets"), ("stats",)):
+        refused = treering(*arguments, "--space", "defualt")
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "there is no space 'defualt'" in refused.stderr
+        assert "but there is 'default'; `treering spaces` lists all" in refused.stderr
+
+
+def test_doctor_of_a_named_space_tells_of_damage_all_the_same(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    (tmp_path / "life.db").write_bytes(b"no database at all " * 500)
+    assert treering("doctor", "--space", "default").exit_code == 6
+
+
+def test_errors_tell_commands_and_options(treering: Treering, identity: str) -> None:
+    for arguments, told in (
+        (("search", "x", "--embedder", "openai:x@http://localhost:1/v1"), "leave --embedder"),
+        (("chat", "--llm", "none"), "--llm none is no language model"),
+        (("search", "x" * 200_001), "add a document with `treering add`"),
+        (("memo", "edit", "memo-boat"), "give --topic or --summary"),
+    ):
+        refused = treering(*arguments)
+        assert told in refused.stderr
+        assert "embedder=" not in refused.stderr
+        assert "llm=" not in refused.stderr
+        assert "()" not in refused.stderr
+    other = treering("search", "x", "--embedder", "openai:x@http://localhost:1/v1").stderr
+    assert "`treering reembed openai:x@http://localhost:1/v1`" in other
+
+
+def test_pending_work_is_told_in_words(
+    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stats = record(treering("stats", "--json"))
+    queued = {"tree": 2, store.ERASED: 1, store.LOOSE: 3}
+    monkeypatch.setattr(Memory, "stats", lambda _: Stats(**stats | {"pending": queued}))
+    for command in ("stats", "doctor"):
+        told = treering(command).stdout
+        assert "1 erased text to be taken out of the tree of summaries" in told
+        assert "3 texts to be put into the tree of summaries again" in told
+        assert "tree:" not in told
+    assert record(treering("stats", "--json"))["pending"] == queued
 
 
 def test_doctor_tells_of_each_space_once_and_gives_each_advice_once(

@@ -101,11 +101,38 @@ def test_a_map_of_nothing_is_told_from_one_that_has_no_room(root: Path, tmp_path
     run("index", str(root))
     small = CliRunner().invoke(app, ["code", "map", "--budget", "1"])
     assert "no definition fits into 1 token\n" in small.stderr
+    assert small.stdout == ""
     (tmp_path / "plain").mkdir()
     (tmp_path / "plain" / "notes.txt").write_text("Words.\n")
     run("index", str(tmp_path / "plain"))
     empty = CliRunner().invoke(app, ["code", "map", "--root", str(tmp_path / "plain")])
     assert "there are no definitions" in empty.stderr
+
+
+def test_of_several_repositories_that_of_the_current_folder_is_meant(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = root / "vendored"
+    for folder, text in ((inner, "def inner_half(): ...\n"), (tmp_path / "more", HALF)):
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "m.py").write_text(text)
+        run("index", str(folder))
+    run("index", str(root))
+    for folder, definition in ((tmp_path / "more" / "deep", "half"), (inner, "inner_half")):
+        monkeypatch.chdir(folder)
+        assert definition in run("search", "half", "-k", "1")
+        assert definition in run("map")
+    monkeypatch.chdir(tmp_path)
+    lost = CliRunner().invoke(app, ["code", "search", "half"])
+    assert lost.exit_code == 2
+    assert "name it with --root" in lost.stderr
+    assert "`treering code forget --root FOLDER`" in lost.stderr
+    assert str(inner) in lost.stderr
+    assert "half" in run("search", "half", "--root", str(tmp_path / "more"))
+
+
+def test_the_help_of_code_offers_no_completion(root: Path) -> None:
+    assert "completion" not in run("--help")
 
 
 def test_recording_what_is_committed_already_is_no_success(root: Path, tmp_path: Path) -> None:

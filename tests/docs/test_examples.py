@@ -136,6 +136,7 @@ def test_the_page_on_what_goes_into_a_prompt_runs(reader: Reader) -> None:
 def test_the_page_on_keeping_a_memory_runs(reader: Reader) -> None:
     reader.only = {"python"}
     assert reader.read(DOCS / "how-to" / "keeping.md")
+    assert reader.read(DOCS / "how-to" / "keeping.md"), "and again in the same folder"
 
 
 def test_the_page_on_the_server_runs(reader: Reader) -> None:

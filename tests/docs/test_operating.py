@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import configparser
+import json
 import re
 import shlex
+from dataclasses import fields
 from datetime import datetime
 from typing import get_type_hints
 
@@ -15,6 +17,7 @@ from tests.docs.pages import DOCS, ROOT, blocks
 from treering import Memory, errors
 from treering.cli.main import app
 from treering.ingest.where import Where
+from treering.records import Receipt
 
 SERVE = DOCS / "how-to" / "serve.md"
 REFERENCE = (DOCS / "reference" / "python.md").read_text("utf-8")
@@ -93,3 +96,17 @@ def test_a_time_may_be_what_the_reference_says(memory: Memory, given: str | int)
     [entry] = memory.entries()
     assert isinstance(entry.at, datetime)
     assert entry.at.year == 2026
+
+
+def test_the_answer_of_the_first_request_has_all_its_fields() -> None:
+    page = (ROOT / "docs" / "how-to" / "serve.md").read_text("utf-8")
+    found = re.search(r'^\{"ids":.*?\}$', page, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    assert list(json.loads(found[0])) == [field.name for field in fields(Receipt)]
+
+
+def test_the_page_and_the_help_name_the_same_commands_for_what_was_found() -> None:
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
+    [row] = re.findall(r"^\| 6 \| (.*) \|$", page, re.MULTILINE)
+    [told] = re.findall(r"6 a check found something \((.*?)\)", str(app.info.epilog))
+    assert set(re.findall("`(.*?)`", row)) == set(told.split(", "))

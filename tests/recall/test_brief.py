@@ -182,6 +182,19 @@ def test_a_memory_is_briefed_from_facts_decisions_what_is_open_and_what_changed(
     }
 
 
+def test_a_source_is_nobody_to_tell_of(memory: Memory) -> None:
+    memory.add("My locker code is 4471.")
+    memory.add("My dentist is called Dr. Moe.")
+    assert section(memory.brief(), "about") == []
+    assert "My locker code is 4471." in section(memory.brief(), "lately")
+    memory.add("My locker code is 4471.", speaker="notes")
+    memory.add("I live in Porto.", source="Ana", speaker="Ana", kind="chat")
+    assert section(memory.brief(), "about") == [
+        "ana: I live in Porto.",
+        "notes: My locker code is 4471.",
+    ]
+
+
 def test_memos_are_topics_and_pinned_ones_hold(memory: Memory) -> None:
     memory.add(messages(6))
     place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,17 @@ def client_of(name: str) -> Client:
     for client in CLIENTS:
         if client.name == name:
             return client
-    raise UnknownName(
-        f"there is no client {name!r}; there are {', '.join(client.name for client in CLIENTS)}"
+    names = [client.name for client in CLIENTS]
+    meant = next(iter(_near(name, names)), None)
+    hint = f", but there is {meant!r}" if meant else ""
+    raise UnknownName(f"there is no client {name!r}{hint}; there are {', '.join(names)}")
+
+
+def _near(name: str, names: Sequence[str]) -> list[str]:
+    """The names that ``name`` begins or is spelled like, the likeliest first."""
+    typed = name.casefold()
+    return [other for other in names if typed and other.startswith(typed)] + get_close_matches(
+        typed, names, 1
     )
 
 

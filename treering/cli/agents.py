@@ -29,7 +29,7 @@ def install(
     run: Run,
     client: Annotated[
         str | None,
-        typer.Argument(help="The agent; without one, those that are here are listed."),
+        typer.Argument(help="The agent; without one, all are listed, with whether they are here."),
     ] = None,
     dry_run: DryRun = False,
     personal: Annotated[
@@ -120,7 +120,7 @@ def _list(run: Run) -> None:
 
     for client in CLIENTS:
         installed, found = installer.is_installed(client), client.is_here
-        state = "installed" if installed else "found" if found else "-"
+        state = "installed" if installed else "found" if found else "not found"
         record = {
             "client": client.name,
             "found": found,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,14 +28,21 @@ from treering.views.code.rounds.rounds import story_of
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 
+if TYPE_CHECKING:
+    from treering.memory import Memory
+
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
 Root = Annotated[
     Path | None,
-    typer.Option("--root", metavar="FOLDER", help="Which repository, where several are indexed."),
+    typer.Option(
+        "--root",
+        metavar="FOLDER",
+        help="Which repository, where several are indexed. Default: that of the current folder.",
+    ),
 ]
 
 
@@ -102,7 +109,7 @@ def search(
             mode=mode,
             alpha=alpha,
             paths=path or None,
-            root=root,
+            root=_root(memory, root),
         )
     for hit in hits:
         run.out.emit(hit, *_hit(hit, explain))
@@ -124,15 +131,28 @@ def map_(
 ) -> None:
     """Print the most central definitions of a repository within a token budget."""
     with run.memory() as memory:
+        root = _root(memory, root)
         text = memory.code.map(
             budget=budget, root=root, focus=dict.fromkeys(focus, 1.0) if focus else None
         )
         is_empty = not text and not memory.code.map(budget=sys.maxsize, root=root)
-    run.out.emit({"map": text}, text)
+    if text or run.out.as_json:
+        run.out.emit({"map": text}, text)
     if is_empty:
         note("there are no definitions: no indexed file has any in a language that is parsed")
     elif not text:
         note(f"no definition fits into {counted(budget, 'token', 'tokens')}")
+
+
+def _root(memory: Memory, root: Path | None) -> Path | None:
+    """The repository to look at: the one named, else of several that of the current folder."""
+    if root is not None:
+        return root
+    roots = [Path(indexed) for indexed in memory.code.repositories()]
+    here = Path.cwd().resolve()  # without symbolic links, as roots are
+    holding = [indexed for indexed in roots if here.is_relative_to(indexed)]
+    innermost = max(holding, key=lambda indexed: len(indexed.parts), default=None)
+    return innermost if len(roots) > 1 else None
 
 
 Tree = Annotated[Path, typer.Option("--root", metavar="FOLDER", help="A git working tree.")]
@@ -284,7 +304,7 @@ def generate(
         result = memory.code.generate(
             stdin.argument(instruction),
             definition=definition,
-            root=root,
+            root=_root(memory, root),
             judge=judge,
             detector=detector,
             context=context,
@@ -339,7 +359,10 @@ def forget(
     definition: Annotated[
         str | None, typer.Argument(help="PATH::NAME, Class.method or a name.")
     ] = None,
-    root: Root = None,
+    root: Annotated[
+        Path | None,
+        typer.Option("--root", metavar="FOLDER", help="The repository whose index is erased."),
+    ] = None,
     yes: Yes = False,
 ) -> None:
     """Erase the recorded rounds of a definition, or with --root the index of a repository.

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import treering
-from treering.cli.failures import FOUND
+from treering.cli.failures import FOUND, told
 from treering.cli.options import command
-from treering.cli.output import counted, note
+from treering.cli.output import counted, note, waiting
 from treering.cli.run import Run
-from treering.errors import InputError, JournalError, TreeringError, UnknownName
+from treering.errors import InputError, JournalError, TreeringError
 
 if TYPE_CHECKING:
     from treering.journal.contract import Database
@@ -82,6 +82,7 @@ def doctor(
         raise InputError(f"doctor looks at a file; run it where the file of {run.url} is")
     if reindex:
         _reindex(run)
+    _ensure_space(run)
     findings: list[Checkup] = []
     given: set[str] = set()
     checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
@@ -108,12 +109,27 @@ def _reindex(run: Run) -> None:
         database.reindex()
 
 
+def _ensure_space(run: Run) -> None:
+    """Raise UnknownName if a space is named that the file does not have."""
+    from treering.journal.space import Space
+
+    if run.named_space is None or not run.is_there:
+        return
+    # A damaged file is what the checks are there to tell of.
+    with (
+        suppress(JournalError),
+        _database(run) as database,
+        Space(database, run.space).read() as reader,
+    ):
+        reader.ensure_there()
+
+
 def _guarded(check: Callable[[Run], Iterator[Checkup]], run: Run) -> Iterator[Checkup]:
     """The findings of one check; an error that it raises counts as a finding, too."""
     try:
         yield from check(run)
     except TreeringError as error:
-        yield Checkup(check.__name__.strip("_"), "fail", str(error))
+        yield Checkup(check.__name__.strip("_"), "fail", told(error))
 
 
 def _secrets(run: Run) -> Iterator[Checkup]:
@@ -223,7 +239,7 @@ def _space(run: Run) -> Iterator[Checkup]:
         try:
             yield from _checked(run.in_space(name), llm, of_many=len(there) > 1)
         except TreeringError as error:
-            yield Checkup("space", "fail", *_with_advice(f"{name!r}: {error}"))
+            yield Checkup("space", "fail", *_with_advice(f"{name!r}: {told(error)}"))
 
 
 def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
@@ -233,11 +249,7 @@ def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
     from treering.views.contract import rereading
 
     with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=llm) as memory:
-        try:
-            stats = memory.stats()
-        except UnknownName as error:
-            yield Checkup("space", "warn", str(error))
-            return
+        stats = memory.stats()
     with _database(run) as database, Space(database, run.space).read() as reader:
         # What a view queues is called by its own kinds; what it has to read again, by the view's.
         errors = {
@@ -258,7 +270,12 @@ def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
         yield Checkup("view", "warn", f"{whose}{view} {what}", advice)
     for kind, count in stats.pending.items():
         last = f"; last error: {errors[kind]}" if errors[kind] else ""
-        yield Checkup("pending", "warn", f"{whose}{count:,} of {kind}{last}", f"run {settle}")
+        yield Checkup(
+            "pending",
+            "warn",
+            f"{whose}{waiting(kind, count) or f'{count:,} of {kind}'}{last}",
+            f"run {settle}",
+        )
 
 
 def _llm_meant(run: Run) -> str | None:

@@ -18,6 +18,7 @@ from treering.errors import (
     LLMError,
     TreeringError,
 )
+from treering.serve.wording import spoken
 
 OTHER = 1
 INPUT = 2  # also what typer exits with when an option cannot be read
@@ -44,6 +45,11 @@ def exit_code(error: TreeringError) -> int:
     return next((code for kind, code in _CODES if isinstance(error, kind)), OTHER)
 
 
+def told(error: TreeringError) -> str:
+    """The message of an error in the words of the command line: commands and options."""
+    return spoken(str(error), "cli")
+
+
 @contextmanager
 def reported() -> Iterator[None]:
     """End the process with a message and its exit code; only a bug shows a traceback."""
@@ -51,7 +57,7 @@ def reported() -> Iterator[None]:
         yield
         sys.stdout.flush()  # here, where a closed pipe can still be told from a failure
     except TreeringError as error:
-        note(f"treering: {error}")
+        note(f"treering: {told(error)}")
         raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
         _discard_stdout()

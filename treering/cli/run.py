@@ -149,8 +149,13 @@ class Run:
                 self._say_if_git_takes_it()
             try:
                 yield memory
-            except KeyboardInterrupt:
-                _say_what_is_durable(memory, talks)
+            except KeyboardInterrupt as interrupt:
+                if not hasattr(interrupt, "__notes__"):  # of two open memories one tells it
+                    interrupt.add_note("The user has been told.")
+                    if create:
+                        _say_what_is_durable(memory, talks)
+                    else:
+                        note("interrupted")
                 raise
 
     @contextmanager

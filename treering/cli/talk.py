@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from treering.chat import PolicyName
 from treering.chat.stream import ChatStream
+from treering.cli.failures import told
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.errors import (
@@ -56,9 +57,9 @@ class Talk:
             try:
                 self.answer(line)
             except (LLMUnavailable, LLMReplyError, ReplyDiscarded) as error:
-                note(f"{error}\nWhat you said was kept; say it again to have it answered.")
+                note(f"{told(error)}\nWhat you said was kept; say it again to have it answered.")
             except InputError as error:
-                note(str(error))
+                note(told(error))
 
     def answer(self, line: str) -> None:
         """One round, its reply printed as it is written. An empty line is none."""
@@ -99,7 +100,7 @@ class Talk:
         try:
             commands[name](rest)
         except TreeringError as error:
-            note(str(error))
+            note(told(error))
 
     def _context(self, message: str) -> None:
         if message:

@@ -12,7 +12,7 @@ import typer
 from treering.cli import stdin
 from treering.cli.global_options import Globals, run_of_group
 from treering.cli.options import command, spelled_out
-from treering.cli.output import Part, note, to_json
+from treering.cli.output import Part, counted, note, to_json
 from treering.cli.run import Run
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
@@ -105,7 +105,7 @@ def stats(
         f"{level.depth:>5}  {level.leaves:>7}  {level.summaries:>9}  {level.tokens:>6.0f}"
         for level in shape.levels
     ]
-    rows.append(f"{shape.nodes} nodes, {shape.topics} topics, {figures.pending} summaries pending")
+    rows.append(f"{shape.nodes} nodes, {shape.topics} topics, {_pending(figures.pending)}")
     rows.append(
         f"{shape.branching:.2f} children a summary, {figures.calls_per_leaf:.2f} calls a text"
     )
@@ -181,7 +181,12 @@ def replant(
             gap_hours=gap_hours,
         )
         pending = memory.tree.stats().pending
-    run.out.emit(settings, f"{pending} summaries are pending; `treering settle` makes them")
+    which = "it" if pending == 1 else "them"
+    run.out.emit(settings, f"{_pending(pending)}; `treering settle` makes {which}")
+
+
+def _pending(count: int) -> str:
+    return f"{counted(count, 'summary', 'summaries')} pending"
 
 
 def _share_of(part: float, whole: float) -> str:

@@ -16,7 +16,7 @@ import typer
 from treering import files
 from treering.cli import stdin
 from treering.cli.options import Filters, command
-from treering.cli.output import Part, counted, note, printable, short_path
+from treering.cli.output import Part, counted, note, printable, short_path, waiting
 from treering.cli.run import Run
 from treering.cli.whole_file import export_all
 from treering.errors import InputError, JournalCorrupt, UnknownName
@@ -341,13 +341,15 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
 
 def _stats(stats: Stats) -> Sequence[Part]:
     model = f"{stats.model}, {stats.dimension} dimensions" if stats.model else "none yet"
-    pending = ", ".join(f"{count:,} {view}" for view, count in stats.pending.items()) or "none"
+    pending = ", ".join(
+        waiting(*some) or f"{some[1]:,} {some[0]}" for some in stats.pending.items()
+    )
     rows = {
         "space": stats.space,
         "entries": f"{stats.entries:,} from {counted(stats.sources, 'source', 'sources')}",
         "fragments": f"{stats.fragments:,}, {stats.embedded:,} embedded",
         "model": model,
-        "pending": pending,
+        "pending": pending or "none",
         "file": f"{stats.bytes / 1e6:,.1f} MB, all spaces together",
     }
     for cost in stats.spent:

@@ -35,6 +35,7 @@ _LIMITS: Final = {
     "string_unicode": "has a character that is no valid Unicode, such as half of a pair",
     "literal_error": "must be {expected}",
     "enum": "must be {expected}",
+    "json_type": "must be JSON",
 }
 
 
@@ -85,7 +86,7 @@ def _branch(error: Mapping[str, Any]) -> str:
 
 def _place(error: Mapping[str, Any]) -> str:
     """The field, as one would write it: ``messages[0].content``."""
-    if error["type"] == "json_invalid":  # its place is a number of characters, not of a field
+    if _is_unread(error):  # the place is a number of characters, not of a field
         return "the body"
     place = ""
     for step in error["loc"][1:]:  # the first one is body, query, path or header
@@ -94,6 +95,11 @@ def _place(error: Mapping[str, Any]) -> str:
         elif not _BRANCH.fullmatch(step) and not _TYPE.fullmatch(step):
             place += f".{step}" if place else step
     return place or "the body"
+
+
+def _is_unread(error: Mapping[str, Any]) -> bool:
+    """Whether the whole body is no JSON, and not the value of a parameter."""
+    return bool(error["type"] == "json_invalid" and error["loc"][0] == "body")
 
 
 def _is_missing(places: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
@@ -106,8 +112,10 @@ def _what(errors: Sequence[Mapping[str, Any]]) -> str:
         return f"must be {' or '.join(dict.fromkeys(nouns))}"
     error = errors[0]
     context = error.get("ctx", {})
-    if error["type"] == "json_invalid":
+    if _is_unread(error):
         return f"is not valid JSON at character {error['loc'][-1]}: {context['error']}"
+    if error["type"] == "json_invalid":  # a field of its own: the reason tells the place in it
+        return f"is not valid JSON: {context['error']}"
     limit = _LIMITS.get(error["type"])
     return limit.format(**context) if limit else str(error["msg"])
 

@@ -47,7 +47,7 @@ def material(
     topics = _topics(listed) or (_tree_topics(tree) if size <= TREE_ENTRIES else ())
     stated = facts.all()
     return BriefMaterial(
-        about=(*_facts(stated), *topics),
+        about=(*_facts(_of_somebody(space, stated)), *topics),
         pinned=tuple(
             Saying(entry.text, (entry.id,), entry.source, entry.at) for entry in pinned.values()
         ),
@@ -55,6 +55,28 @@ def material(
         changed=_changes(stated),
         newest=tuple(holding),
     )
+
+
+def _of_somebody(space: Space, stated: Sequence[Fact]) -> list[Fact]:
+    """Statements of a person or a thing.
+
+    Where nobody is said to speak, the source stands for the speaker: "notes" has no locker.
+    """
+    doubtful = {fact.entry_id for fact in stated if _is_called_as_its_source(fact)}
+    with space.read() as reader:
+        seqs = entries.seqs_of(reader, reader.id, doubtful) if doubtful else []
+        said = entries.by_seq(reader, seqs).values()
+    nobodys = {entry.id for entry in said if not (entry.speaker or entry.role)}
+    return [
+        fact
+        for fact in stated
+        if fact.entry_id not in nobodys or not _is_called_as_its_source(fact)
+    ]
+
+
+def _is_called_as_its_source(fact: Fact) -> bool:
+    source = fact.source.casefold()
+    return fact.subject == source or fact.subject.startswith(f"{source}'s ")
 
 
 def _facts(stated: Sequence[Fact]) -> tuple[Saying, ...]:
