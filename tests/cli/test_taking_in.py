@@ -267,6 +267,61 @@ def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering, li
     assert treering("list").stdout.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "options",
+    [["--since", "2030"], ["--origin", "codex"], ["--origin", "x"], ["--project", "."], ["--mask"]],
+)
+def test_an_export_refuses_options_that_are_for_conversations(
+    treering: Treering, tmp_path: Path, options: list[str]
+) -> None:
+    treering("add", "Words.")
+    file, copy = tmp_path / "export.jsonl", tmp_path / "copy.db"
+    treering("export", file)
+    for name, piped in ((str(file), None), ("-", file.read_text("utf-8"))):
+        refused = treering("import", name, *options, "-m", copy, stdin=piped)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert f"{options[0]} is for conversations" in refused.stderr
+        assert not copy.exists()
+    assert treering("import", file, "--no-mask", "-m", copy).stdout == "added 1 entry\n"
+
+
+@pytest.mark.parametrize("content", ["cut", "broken", "empty", "text", "folder", "memory"])
+def test_an_import_that_fails_makes_no_memory(
+    treering: Treering, tmp_path: Path, content: str
+) -> None:
+    for text in ("Words.", "Others."):
+        treering("add", text, "--space", "ana")
+    export = treering("export", "--all-spaces").stdout
+    file, new = tmp_path / "given", tmp_path / "new" / "made.db"
+    new.parent.mkdir()
+    if content == "folder":
+        file.mkdir()
+        (file / "note.md").write_text("x")
+    elif content == "memory":
+        file.write_bytes((tmp_path / "life.db").read_bytes())
+    else:
+        broken = export.replace('"text": "Others."', '"text": 7')
+        texts = {"cut": export[:-9], "broken": broken, "empty": "", "text": "Words."}
+        file.write_text(texts[content])
+    given: list[tuple[Path, str | None]] = [(file, None)]
+    if content not in ("folder", "memory"):
+        given.append((Path("-"), file.read_text()))
+    for place, piped in given:
+        refused = treering("import", place, "-m", new, stdin=piped)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert list(new.parent.iterdir()) == []
+        if content in ("cut", "broken"):
+            assert "line 3" in refused.stderr
+    assert treering("import", "-", "-m", new, stdin=export).stdout == "added 2 entries\n"
+
+
+def test_an_import_of_a_memory_names_the_command_that_copies_one(treering: Treering) -> None:
+    treering("add", "Words.")
+    refused = treering("import", "life.db", "-m", "other.db")
+    assert "`treering copy life.db TO`" in refused.stderr
+    assert not Path("other.db").exists()
+
+
 def test_an_export_counts_entries_and_not_the_digests_of_files(
     treering: Treering, tmp_path: Path
 ) -> None:
