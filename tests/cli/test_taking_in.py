@@ -212,6 +212,36 @@ def test_a_value_that_begins_like_json_and_is_none_is_refused_and_named(
         assert treering("search", "words", "--meta", f"a{sign}{value}").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("pairs", "reason"),
+    [
+        (["a>=3"], "'a>=3' is a condition"),
+        (["a<=3"], "is a condition"),
+        (["a!=3"], "is a condition"),
+        (['a={"$in": [1]}'], "is a condition"),
+        (['a={"$near": 1}'], "is a condition"),
+        (["a=1", "b=1", "a=2"], "gives 'a' twice"),
+        (["a=1", "a=1"], "gives 'a' twice"),
+    ],
+)
+def test_metadata_that_is_a_condition_or_given_twice_is_not_stored(
+    treering: Treering, tmp_path: Path, pairs: list[str], reason: str
+) -> None:
+    (tmp_path / "note.txt").write_text("Words.")
+    options = [part for pair in pairs for part in ("--meta", pair)]
+    for command in (("add", "words"), ("ingest", "note.txt")):
+        refused = treering(*command, *options)
+        assert refused.exit_code == 2
+        assert reason in refused.stderr
+        assert not (tmp_path / "life.db").exists()
+
+
+def test_metadata_may_be_an_object_and_a_key_may_hold_a_sign(treering: Treering) -> None:
+    treering("add", "words", "--meta", 'a={"in": [1]}', "--meta", "b=x>=3", "--meta", "c>d=1")
+    [entry] = records(treering("list", "--json"))
+    assert entry["metadata"] == {"a": {"in": [1]}, "b": "x>=3", "c>d": 1}
+
+
 @pytest.mark.parametrize("value", ["draft [x]", "7 o'clock", "-", "", "nul", "(a) {b}"])
 def test_a_value_that_does_not_begin_like_json_is_text(treering: Treering, value: str) -> None:
     treering("add", "words", "--meta", f"a={value}")

@@ -223,8 +223,9 @@ class EntryOptions:
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Metadata; may be repeated. A value is read as JSON if it is valid JSON; one that "
-            'begins with {, [ or " must be. Else it is text.',
+            help="Metadata; may be repeated, each key once, which ends in none of <, > and !. A "
+            'value is read as JSON if it is valid JSON; one that begins with {, [ or " must be. '
+            "Else it is text.",
         ),
     ] = None
     mask: Annotated[
@@ -238,7 +239,7 @@ class EntryOptions:
             "at": moment(self.at),
             "speaker": self.speaker,
             "session": self.session,
-            "metadata": metadata(self.meta),
+            "metadata": stored_metadata(self.meta),
             "mask": self.mask,
         }
 
@@ -250,6 +251,29 @@ def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
     return {key: _value(value) for key, value in parsed}
+
+
+def stored_metadata(pairs: list[str] | None) -> dict[str, JSON]:
+    """Metadata to store, from ``KEY=VALUE``.
+
+    Raises InputError for what is a condition when searching, and for a key that is given twice.
+    """
+    stored: dict[str, JSON] = {}
+    for pair in pairs or ():
+        [(key, value)] = metadata([pair]).items()
+        if key.endswith(_SIGN_ENDS) or _is_condition(value):
+            raise InputError(
+                f"--meta {_cut(pair)!r} is a condition, which is for searching; give KEY=VALUE, "
+                "with a key that ends in none of <, > and !"
+            )
+        if key in stored:
+            raise InputError(f"--meta gives {key!r} twice; give it once, such as {key}='[1, 2]'")
+        stored[key] = value
+    return stored
+
+
+def _is_condition(value: JSON) -> bool:
+    return isinstance(value, dict) and any(name.startswith("$") for name in value)
 
 
 def _typed_path(source: str) -> str | None:
@@ -282,6 +306,7 @@ def is_there(path: str | Path) -> bool:
 _CONDITION = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)
 SHOWN_CHARS = 80
 _LIKE_JSON = ("{", "[", '"')
+_SIGN_ENDS = ("<", ">", "!")  # of a key that is read up to the "=" of a sign
 _SIGNS = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 
 
@@ -312,7 +337,7 @@ def _value(text: str) -> JSON:
     except (ValueError, RecursionError) as error:
         # Taken as text, a condition with a slip of the pen would find nothing and say nothing.
         if text.lstrip().startswith(_LIKE_JSON):
-            shown = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+            shown = _cut(text)
             reason = "it is too deep" if isinstance(error, RecursionError) else _reason(error)
             raise InputError(
                 f"--meta: the value {shown!r} begins like JSON and is none: {reason}; mend it, or "
@@ -320,6 +345,10 @@ def _value(text: str) -> JSON:
             ) from error
         return text
     return value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
 def _reason(error: ValueError) -> str:
