@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treering.cli import stdin
-from treering.cli.moments import FORMS, moment
+from treering.cli.moments import FORMS, FORMS_TO_COME, moment, moment_to_come
 from treering.cli.options import EntryOptions, command, is_there
 from treering.cli.output import counted, note, note_some, on_one_line
 from treering.cli.run import Run
@@ -50,7 +50,7 @@ def add(
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Keep it until then (ISO 8601), then erase it."),
+        typer.Option(metavar="TIME", help=f"Keep it until then, then erase it: {FORMS_TO_COME}."),
     ] = None,
     pin: Annotated[
         bool, typer.Option("--pin", help="Put it before all else in contexts and briefs.")
@@ -76,7 +76,7 @@ def add(
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
     arguments = content or [_piped()]
     contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
-    described = about.chosen()
+    described = about.chosen() | {"expires": moment_to_come(expires, "--expires")}
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,
@@ -89,7 +89,6 @@ def add(
                 receipt = memory.add(
                     _from_stdin() if item == stdin.STDIN else item,
                     source=source,
-                    expires=expires,
                     pin=pin,
                     sync=sync,
                     progress=progress,
