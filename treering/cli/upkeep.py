@@ -316,11 +316,7 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
     """
     from treering.ingest.exchange import is_entry
 
-    if path.exists() and not force:
-        raise InputError(f"{path} is there already; give another name or --force")
-    if not path.parent.is_dir():
-        raise InputError(f"{path.parent} is not a folder; make it, or write elsewhere")
-    files.refuse_memory(path)
+    refuse_target(path, force)
     part = path.with_name(f"{path.name}.part")
     count = 0
     try:
@@ -337,6 +333,15 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
     finally:
         part.unlink(missing_ok=True)
     return count
+
+
+def refuse_target(path: Path, force: bool) -> None:
+    """Raise InputError for a file that is not to be written: one that is there, or a memory."""
+    if path.exists() and not force:
+        raise InputError(f"{path} is there already; give another name or --force")
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} is not a folder; make it, or write elsewhere")
+    files.refuse_memory(path)
 
 
 def _stats(stats: Stats) -> Sequence[Part]:
