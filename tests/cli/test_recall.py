@@ -105,6 +105,30 @@ def test_choices_that_cannot_be_meant_are_refused(filled: Treering, options: lis
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize("least", ["nan", "-0.1", "1.5", "inf"])
+def test_a_confidence_that_is_none_is_refused_with_what_is_one(
+    filled: Treering, least: str
+) -> None:
+    for command in ("search", "context"):
+        refused = filled(command, "otter", "--min-confidence", least)
+        assert refused.exit_code == 2
+        assert f"--min-confidence {least}; give a number from 0 to 1" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--alpha", "foo=1"], "alpha for foo weighs none of the relations here, which are "),
+        (["-m", "htp://x"], "cannot open htp://…; give a path, sqlite:///PATH, postgresql://… or"),
+        (["-m", "htp://x"], "of a treering server, http://… or https://…"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_in_a_sentence_what_can(
+    filled: Treering, options: list[str], reason: str
+) -> None:
+    assert reason in filled("search", "otter", *options).stderr
+
+
 def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
     result = filled("search", "otter sleeps", "--explain", "-k", "1")
     lines = [line.split() for line in result.stdout.splitlines() if line.startswith("    ")][1:]

@@ -172,8 +172,6 @@ class RankingOptions:
     min_confidence: Annotated[
         float,
         typer.Option(
-            min=0.0,
-            max=1.0,
             metavar="0..1",
             help="Nothing that is less sure to answer; 0.05 leaves out most that does not.",
             rich_help_panel=_RANKING,
@@ -186,8 +184,13 @@ class RankingOptions:
             "mode": self.mode,
             "relations": self._relations(),
             "alpha": self._alpha(),
-            "min_confidence": self.min_confidence,
+            "min_confidence": self._confidence(),
         }
+
+    def _confidence(self) -> float:
+        if not 0.0 <= self.min_confidence <= 1.0:  # nor is "nan", which no range of an option sees
+            raise InputError(f"--min-confidence {self.min_confidence:g}; give a number from 0 to 1")
+        return self.min_confidence
 
     def _relations(self) -> tuple[str, ...] | None:
         if not self.relation:
