@@ -171,10 +171,12 @@ class Memory:
 
             return cast(Self, open_remote(url, name, api_key, create))
         ensure_meaningful(llm)
+        # Before the database, so that no file is made for a model that is not there.
+        chosen = None if embedder is None else open_embedder(embedder)
         database = open_database(url, create=create is not False)
         try:
             begin(Space(database, name), create)
-            model = space_embedder(Space(database, name), embedder)
+            model = space_embedder(Space(database, name), chosen)
             memory = cls(database, name, model, llm, exact)
             retry(database)  # a process that was killed may have left erased text in the file
         except BaseException:

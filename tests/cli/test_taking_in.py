@@ -345,6 +345,15 @@ def test_an_import_that_fails_makes_no_memory(
     assert treering("import", "-", "-m", new, stdin=export).stdout == "added 2 entries\n"
 
 
+def test_a_model_that_is_not_there_makes_no_memory(treering: Treering, tmp_path: Path) -> None:
+    treering("add", "Words.")
+    treering("export", "export.jsonl")
+    for command in (("add", "words"), ("import", "export.jsonl")):
+        refused = treering(*command, "--embedder", "bogus", "-m", "new.db")
+        assert (refused.exit_code, "no embedder 'bogus'" in refused.stderr) == (2, True)
+        assert list(tmp_path.glob("new.db*")) == []
+
+
 def test_an_import_of_a_memory_names_the_command_that_copies_one(treering: Treering) -> None:
     treering("add", "Words.")
     refused = treering("import", "life.db", "-m", "other.db")
