@@ -64,6 +64,28 @@ def test_filters_narrow_search_and_list_alike(
         assert {hit["text"] for hit in records(result)} == expected
 
 
+def test_conditions_on_one_key_must_all_hold(treering: Treering) -> None:
+    for page in range(1, 6):
+        treering("add", f"Page {page}.", "--meta", f"page={page}")
+    for pairs, texts in (
+        (["page>1", "page<=3"], ["Page 2.", "Page 3."]),
+        (["page>1", 'page={"$lte": 3}'], ["Page 2.", "Page 3."]),
+        (['page={"$in": [1, 2]}', "page!=1"], ["Page 2."]),
+    ):
+        options = [part for pair in pairs for part in ("--meta", pair)]
+        assert [entry["text"] for entry in records(treering("list", *options, "--json"))] == texts
+
+
+@pytest.mark.parametrize(
+    "pairs", [["page=1", "page=2"], ["page>=4", "page=2"], ["page=2", "page>=4"], ["a>1", "a>3"]]
+)
+def test_a_condition_that_would_be_lost_is_refused(filled: Treering, pairs: list[str]) -> None:
+    options = [part for pair in pairs for part in ("--meta", pair)]
+    refused = filled("list", *options)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"--meta {pairs[1]!r} cannot be joined with" in refused.stderr
+
+
 def test_nothing_found_is_no_failure(filled: Treering) -> None:
     result = filled("search", "otter", "--speaker", "Nobody")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "nothing found\n")

@@ -17,7 +17,7 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard, TypeVar, get_type_hints
 
 import typer
 
@@ -275,7 +275,7 @@ def stored_metadata(pairs: list[str] | None) -> dict[str, JSON]:
     return stored
 
 
-def _is_condition(value: JSON) -> bool:
+def _is_condition(value: JSON) -> TypeGuard[dict[str, JSON]]:
     return isinstance(value, dict) and any(name.startswith("$") for name in value)
 
 
@@ -314,17 +314,33 @@ _SIGNS = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 
 
 def _conditions(pairs: list[str]) -> dict[str, JSON]:
-    """Values and conditions by key. Several conditions on one key must all hold."""
+    """Values and conditions by key. Several conditions on one key must all hold.
+
+    Raises InputError where one of them would be lost.
+    """
     by_key: dict[str, JSON] = {}
     for pair in pairs:
-        match = _CONDITION.fullmatch(pair)
-        if match is None:
-            by_key |= metadata([pair])
-            continue
-        condition: dict[str, JSON] = {_SIGNS[match["sign"]]: _value(match["value"])}
-        before = by_key.get(match["key"])
-        by_key[match["key"]] = condition | (before if isinstance(before, dict) else {})
+        key, wanted = _wanted(pair)
+        before = by_key.get(key, {})
+        if key not in by_key:
+            by_key[key] = wanted
+        elif _is_condition(before) and _is_condition(wanted) and not before.keys() & wanted.keys():
+            by_key[key] = before | wanted
+        else:
+            raise InputError(
+                f"--meta {_cut(pair)!r} cannot be joined with what is given for {key!r} before; "
+                f"give one of both, or several values as {key}='{{\"$in\": [7, 8]}}'"
+            )
     return by_key
+
+
+def _wanted(pair: str) -> tuple[str, JSON]:
+    """The key of a filter with the value or the condition."""
+    match = _CONDITION.fullmatch(pair)
+    if match is not None:
+        return match["key"], {_SIGNS[match["sign"]]: _value(match["value"])}
+    [(key, value)] = metadata([pair]).items()
+    return key, value
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
