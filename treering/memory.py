@@ -171,10 +171,12 @@ class Memory:
 
             return cast(Self, open_remote(url, name, api_key, create))
         ensure_meaningful(llm)
+        # Before the database, so that no file is made for a model that is not there.
+        chosen = None if embedder is None else open_embedder(embedder)
         database = open_database(url, create=create is not False)
         try:
             begin(Space(database, name), create)
-            model = space_embedder(Space(database, name), embedder)
+            model = space_embedder(Space(database, name), chosen)
             memory = cls(database, name, model, llm, exact)
             retry(database)  # a process that was killed may have left erased text in the file
         except BaseException:
@@ -796,7 +798,8 @@ class Memory:
         recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
         in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
         ones, ``project`` those of a coding agent that worked in another folder. What is left out is
-        counted in ``Receipt.omitted``. ``mask`` is that of ``add``; an export is taken in as it is.
+        counted in ``Receipt.omitted``. ``mask`` is that of ``add``. An export is taken in as it is,
+        and refuses ``origin``, ``since`` and ``project``.
 
         Raises InputError naming the line that cannot be read.
         """

@@ -64,6 +64,28 @@ def test_filters_narrow_search_and_list_alike(
         assert {hit["text"] for hit in records(result)} == expected
 
 
+def test_conditions_on_one_key_must_all_hold(treering: Treering) -> None:
+    for page in range(1, 6):
+        treering("add", f"Page {page}.", "--meta", f"page={page}")
+    for pairs, texts in (
+        (["page>1", "page<=3"], ["Page 2.", "Page 3."]),
+        (["page>1", 'page={"$lte": 3}'], ["Page 2.", "Page 3."]),
+        (['page={"$in": [1, 2]}', "page!=1"], ["Page 2."]),
+    ):
+        options = [part for pair in pairs for part in ("--meta", pair)]
+        assert [entry["text"] for entry in records(treering("list", *options, "--json"))] == texts
+
+
+@pytest.mark.parametrize(
+    "pairs", [["page=1", "page=2"], ["page>=4", "page=2"], ["page=2", "page>=4"], ["a>1", "a>3"]]
+)
+def test_a_condition_that_would_be_lost_is_refused(filled: Treering, pairs: list[str]) -> None:
+    options = [part for pair in pairs for part in ("--meta", pair)]
+    refused = filled("list", *options)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"--meta {pairs[1]!r} cannot be joined with" in refused.stderr
+
+
 def test_nothing_found_is_no_failure(filled: Treering) -> None:
     result = filled("search", "otter", "--speaker", "Nobody")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "nothing found\n")
@@ -103,6 +125,30 @@ def test_choices_that_cannot_be_meant_are_refused(filled: Treering, options: lis
     result = filled("search", "otter", *options)
     assert result.exit_code == 2
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("least", ["nan", "-0.1", "1.5", "inf"])
+def test_a_confidence_that_is_none_is_refused_with_what_is_one(
+    filled: Treering, least: str
+) -> None:
+    for command in ("search", "context"):
+        refused = filled(command, "otter", "--min-confidence", least)
+        assert refused.exit_code == 2
+        assert f"--min-confidence {least}; give a number from 0 to 1" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--alpha", "foo=1"], "alpha for foo weighs none of the relations here, which are "),
+        (["-m", "htp://x"], "cannot open htp://…; give a path, sqlite:///PATH, postgresql://… or"),
+        (["-m", "htp://x"], "of a treering server, http://… or https://…"),
+    ],
+)
+def test_what_cannot_be_meant_is_told_in_a_sentence_what_can(
+    filled: Treering, options: list[str], reason: str
+) -> None:
+    assert reason in filled("search", "otter", *options).stderr
 
 
 def test_explain_shows_terms_that_add_up(filled: Treering) -> None:

@@ -212,6 +212,36 @@ def test_a_value_that_begins_like_json_and_is_none_is_refused_and_named(
         assert treering("search", "words", "--meta", f"a{sign}{value}").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("pairs", "reason"),
+    [
+        (["a>=3"], "'a>=3' is a condition"),
+        (["a<=3"], "is a condition"),
+        (["a!=3"], "is a condition"),
+        (['a={"$in": [1]}'], "is a condition"),
+        (['a={"$near": 1}'], "is a condition"),
+        (["a=1", "b=1", "a=2"], "gives 'a' twice"),
+        (["a=1", "a=1"], "gives 'a' twice"),
+    ],
+)
+def test_metadata_that_is_a_condition_or_given_twice_is_not_stored(
+    treering: Treering, tmp_path: Path, pairs: list[str], reason: str
+) -> None:
+    (tmp_path / "note.txt").write_text("Words.")
+    options = [part for pair in pairs for part in ("--meta", pair)]
+    for command in (("add", "words"), ("ingest", "note.txt")):
+        refused = treering(*command, *options)
+        assert refused.exit_code == 2
+        assert reason in refused.stderr
+        assert not (tmp_path / "life.db").exists()
+
+
+def test_metadata_may_be_an_object_and_a_key_may_hold_a_sign(treering: Treering) -> None:
+    treering("add", "words", "--meta", 'a={"in": [1]}', "--meta", "b=x>=3", "--meta", "c>d=1")
+    [entry] = records(treering("list", "--json"))
+    assert entry["metadata"] == {"a": {"in": [1]}, "b": "x>=3", "c>d": 1}
+
+
 @pytest.mark.parametrize("value", ["draft [x]", "7 o'clock", "-", "", "nul", "(a) {b}"])
 def test_a_value_that_does_not_begin_like_json_is_text(treering: Treering, value: str) -> None:
     treering("add", "words", "--meta", f"a={value}")
@@ -265,6 +295,70 @@ def test_what_is_no_export_is_refused_and_changes_nothing(treering: Treering, li
     assert refused.exit_code == 2
     assert "export" in refused.stderr
     assert treering("list").stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--since", "2030"], ["--origin", "codex"], ["--origin", "x"], ["--project", "."], ["--mask"]],
+)
+def test_an_export_refuses_options_that_are_for_conversations(
+    treering: Treering, tmp_path: Path, options: list[str]
+) -> None:
+    treering("add", "Words.")
+    file, copy = tmp_path / "export.jsonl", tmp_path / "copy.db"
+    treering("export", file)
+    for name, piped in ((str(file), None), ("-", file.read_text("utf-8"))):
+        refused = treering("import", name, *options, "-m", copy, stdin=piped)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert f"{options[0]} is for conversations" in refused.stderr
+        assert not copy.exists()
+    assert treering("import", file, "--no-mask", "-m", copy).stdout == "added 1 entry\n"
+
+
+@pytest.mark.parametrize("content", ["cut", "broken", "empty", "text", "folder", "memory"])
+def test_an_import_that_fails_makes_no_memory(
+    treering: Treering, tmp_path: Path, content: str
+) -> None:
+    for text in ("Words.", "Others."):
+        treering("add", text, "--space", "ana")
+    export = treering("export", "--all-spaces").stdout
+    file, new = tmp_path / "given", tmp_path / "new" / "made.db"
+    new.parent.mkdir()
+    if content == "folder":
+        file.mkdir()
+        (file / "note.md").write_text("x")
+    elif content == "memory":
+        file.write_bytes((tmp_path / "life.db").read_bytes())
+    else:
+        broken = export.replace('"text": "Others."', '"text": 7')
+        texts = {"cut": export[:-9], "broken": broken, "empty": "", "text": "Words."}
+        file.write_text(texts[content])
+    given: list[tuple[Path, str | None]] = [(file, None)]
+    if content not in ("folder", "memory"):
+        given.append((Path("-"), file.read_text()))
+    for place, piped in given:
+        refused = treering("import", place, "-m", new, stdin=piped)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert list(new.parent.iterdir()) == []
+        if content in ("cut", "broken"):
+            assert "line 3" in refused.stderr
+    assert treering("import", "-", "-m", new, stdin=export).stdout == "added 2 entries\n"
+
+
+def test_a_model_that_is_not_there_makes_no_memory(treering: Treering, tmp_path: Path) -> None:
+    treering("add", "Words.")
+    treering("export", "export.jsonl")
+    for command in (("add", "words"), ("import", "export.jsonl")):
+        refused = treering(*command, "--embedder", "bogus", "-m", "new.db")
+        assert (refused.exit_code, "no embedder 'bogus'" in refused.stderr) == (2, True)
+        assert list(tmp_path.glob("new.db*")) == []
+
+
+def test_an_import_of_a_memory_names_the_command_that_copies_one(treering: Treering) -> None:
+    treering("add", "Words.")
+    refused = treering("import", "life.db", "-m", "other.db")
+    assert "`treering copy life.db TO`" in refused.stderr
+    assert not Path("other.db").exists()
 
 
 def test_an_export_counts_entries_and_not_the_digests_of_files(

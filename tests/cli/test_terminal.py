@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Process, Treering, records
 from tests.conftest import Open
 from treering.cli import snippets
-from treering.cli.moments import moment
+from treering.cli.moments import moment, moment_to_come
 from treering.cli.output import long_path, progress_lines, short_path
 from treering.errors import InputError
 from treering.journal.fields import parse_time
@@ -122,6 +122,54 @@ def test_words_for_days_are_the_start_of_that_day_where_the_user_is(
 
 def test_a_month_before_a_day_that_the_month_has_not_is_its_last_day() -> None:
     assert moment("one month ago", NOW.replace(month=3, day=31)) == "2026-02-28T00:00:00+02:00"
+
+
+@pytest.mark.parametrize(
+    ("words", "time"),
+    [
+        ("Tomorrow", "2026-05-04T00:00:00+02:00"),
+        ("in 3 days", "2026-05-06T14:30:00+02:00"),
+        ("in  two weeks", "2026-05-17T14:30:00+02:00"),
+        ("in an hour", "2026-05-03T15:30:00+02:00"),
+        ("in a month", "2026-06-03T14:30:00+02:00"),
+        ("in 10 months", "2027-03-03T14:30:00+02:00"),
+        ("in 1 year", "2027-05-03T14:30:00+02:00"),
+        ("2027", "2027"),
+        (None, None),
+    ],
+)
+def test_words_for_times_to_come_count_from_now(words: str | None, time: str | None) -> None:
+    assert moment_to_come(words, "--expires", NOW) == time
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("next spring", "cannot be read"),
+        ("in 9999 years", "cannot be read"),
+        ("", "cannot be read"),
+        ("yesterday", "has passed"),
+        ("today", "has passed"),
+        ("3 days ago", "has passed"),
+        ("2020-01-01", "has passed"),
+    ],
+)
+def test_what_expires_at_no_time_to_come_is_refused_with_what_is_one(
+    treering: Treering, tmp_path: Path, words: str, reason: str
+) -> None:
+    refused = treering("add", "A code.", "--expires", words)
+    assert refused.exit_code == 2
+    assert f"--expires {words!r} {reason}; give a date, a year" in refused.stderr
+    assert "tomorrow or 'in 3 days'" in refused.stderr
+    assert not (tmp_path / "life.db").exists()
+
+
+def test_a_text_is_kept_until_a_time_in_words(treering: Treering) -> None:
+    before = datetime.now(UTC)
+    assert treering("add", "A code.", "--expires", "in 2 weeks").exit_code == 0
+    [entry] = records(treering("list", "--json"))
+    kept = datetime.fromisoformat(entry["expires"]) - before
+    assert timedelta(days=13, hours=22) < kept < timedelta(days=14, hours=2)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.cli.conftest import Treering, record, records
 from treering import Memory
-from treering.cli import upkeep
+from treering.cli import stdin, upkeep
 from treering.cli.failures import FOUND
 from treering.errors import InputError
 from treering.journal.damage import HELP
@@ -75,6 +76,7 @@ def test_an_answer_that_is_piped_in_is_taken_and_nothing_else_is_one(
     asked = treering("forget", identity, stdin=answer)
     assert asked.exit_code == code
     assert ("--yes, or pipe in a y" in asked.stderr) == (code == 2)
+    assert ("nothing was erased" in asked.stderr) == (left == 1)
     assert "Erase? [y/N]" in asked.stderr
     assert len(treering("list").stdout.splitlines()) == left
 
@@ -92,6 +94,35 @@ def test_a_pipe_that_says_nothing_has_nobody_who_answers(
     assert len(treering("list").stdout.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", [["forget", "--source", "secrets"], ["spaces", "remove", "x"]])
+def test_who_ends_the_input_of_a_terminal_hears_what_a_pipe_does(
+    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    treering("add", "Words.", "--space", "x")
+    piped = treering(*command, stdin="")
+    monkeypatch.setattr(stdin, "is_piped", lambda: False)
+    typed = treering(*command, stdin="")
+    assert piped.exit_code == typed.exit_code == 2
+    for asked in (piped, typed):
+        assert asked.stderr.splitlines()[-1] == f"treering: {upkeep.NOBODY}"
+    refused = treering(*command, stdin="n\n")
+    assert (refused.exit_code, refused.stderr.endswith("nothing was erased\n")) == (0, True)
+    assert treering(*command, stdin="y\n").exit_code == 0
+
+
+def test_who_interrupts_the_question_hears_that_nothing_was_erased(
+    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> bool:
+        raise typer.Abort
+
+    monkeypatch.setattr(stdin, "is_piped", lambda: False)
+    monkeypatch.setattr(typer, "confirm", interrupted)
+    asked = treering("forget", identity)
+    assert (asked.exit_code, "nothing was erased" in asked.stderr) == (1, True)
+    assert len(treering("list").stdout.splitlines()) == 1
+
+
 def test_of_a_long_answer_only_the_beginning_is_read(treering: Treering, identity: str) -> None:
     asked = treering("forget", identity, stdin="y" * 10_000)
     assert (asked.exit_code, len(asked.stderr) < 500) == (2, True)
@@ -103,6 +134,13 @@ def test_forget_refuses_what_matches_nothing_or_everything(
 ) -> None:
     assert treering("forget", "--yes", *arguments).exit_code == 2
     assert len(records(treering("list", "--json"))) == 1
+
+
+def test_forget_says_where_the_ids_are_of_one_that_is_not_there(
+    treering: Treering, identity: str
+) -> None:
+    for command in (("show", identity[:8]), ("forget", identity[:8], "--yes")):
+        assert "`treering list` shows the ids" in treering(*command).stderr
 
 
 def test_an_entry_is_forgotten_by_its_id(treering: Treering, identity: str) -> None:

@@ -338,8 +338,11 @@ def test_since_project_and_origin_leave_out_and_say_so(memory: Memory, tmp_path:
     ]
     with pytest.raises(UnknownName, match="claude-code, codex, chatgpt"):
         memory.import_(tmp_path, origin="icq")
-    with pytest.raises(InputError, match="for a Path"):
-        memory.import_([], since="2026-01-01")
+    export = [*memory.export()]
+    (tmp_path / "export.jsonl").write_text("\n".join(export))
+    for lines in (export, tmp_path / "export.jsonl"):
+        with pytest.raises(InputError, match="are for conversations"):
+            memory.import_(lines, since="2026-01-01")
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "a.json", "broken.zip", "missing", "empty.jsonl"])

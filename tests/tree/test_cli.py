@@ -41,6 +41,20 @@ def test_export_prints_or_writes_a_file(path: Path, tmp_path: Path) -> None:
     assert "<details" in (tmp_path / "tree.html").read_text("utf-8")
 
 
+def test_export_overwrites_a_file_only_if_told_to(path: Path, tmp_path: Path) -> None:
+    page = tmp_path / "tree.html"
+    page.write_text("precious")
+    export = ["tree", "export", "html", "-o", str(page), "-m", str(path)]
+    refused = CliRunner().invoke(app, export)
+    assert refused.exit_code == 2
+    assert f"{page} is there already; give another name or --force" in refused.stderr
+    assert page.read_text() == "precious"
+    memory = CliRunner().invoke(app, [*export[:4], str(path), *export[5:], "--force"])
+    assert (memory.exit_code, "is the memory itself" in memory.stderr) == (2, True)
+    assert CliRunner().invoke(app, [*export, "--force"]).exit_code == 0
+    assert "<details" in page.read_text("utf-8")
+
+
 def test_with_json_each_line_is_an_object(path: Path) -> None:
     roots = json.loads(run(path, "export", "json"))
     assert [json.loads(line) for line in run(path, "--json").splitlines()] == roots

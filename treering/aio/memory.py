@@ -626,7 +626,8 @@ class AsyncMemory:
         recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
         in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
         ones, ``project`` those of a coding agent that worked in another folder. What is left out is
-        counted in ``Receipt.omitted``. ``mask`` is that of ``add``; an export is taken in as it is.
+        counted in ``Receipt.omitted``. ``mask`` is that of ``add``. An export is taken in as it is,
+        and refuses ``origin``, ``since`` and ``project``.
 
         Raises InputError naming the line that cannot be read.
         """

@@ -1,10 +1,10 @@
-"""Times as people type them: ``yesterday`` and ``3 days ago`` beside ISO 8601."""
+"""Times as people type them: ``yesterday``, ``3 days ago``, ``in 2 weeks`` beside ISO 8601."""
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
-from datetime import MINYEAR, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 
 from treering.errors import InputError
 from treering.journal.fields import parse_time
@@ -12,10 +12,16 @@ from treering.journal.fields import parse_time
 _DAYS_BACK = {"today": 0, "yesterday": 1}
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: number for number, word in enumerate(_WORDS, start=1)} | {"a": 1, "an": 1}
-_AGO = re.compile(rf"(\d{{1,4}}|{'|'.join(_NUMBERS)}) (day|week|month|year)s? ago")
+_SPANS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
+_COUNT = rf"(\d{{1,4}}|{'|'.join(_NUMBERS)})"
+_AGO = re.compile(rf"{_COUNT} (day|week|month|year)s? ago")
+_IN = re.compile(rf"in {_COUNT} (hour|day|week|month|year)s?")
 
 FORMS = "a date, a year, a month (2026-05), a time (ISO 8601), today, yesterday or '3 days ago'"
 """What an option takes, for its help."""
+
+FORMS_TO_COME = "a date, a year, a month (2026-05), a time (ISO 8601), tomorrow or 'in 3 days'"
+"""What an option takes that is about the future."""
 
 
 def moment(text: str | None, now: datetime | None = None) -> str | None:
@@ -29,12 +35,46 @@ def moment(text: str | None, now: datetime | None = None) -> str | None:
     now = now or datetime.now().astimezone()
     day = _day(" ".join(text.lower().split()), now)
     if day is None:
-        try:
-            parse_time(text, "time")
-        except InputError as error:
-            raise InputError(f"time {text!r} cannot be read; give {FORMS}") from error
+        _parsed(text, "time", FORMS)
         return text
-    return day.replace(hour=0, minute=0, second=0, microsecond=0).isoformat()
+    return _beginning(day).isoformat()
+
+
+def moment_to_come(text: str | None, option: str, now: datetime | None = None) -> str | None:
+    """A time to come in words as ISO 8601; one in digits is handed back as it is.
+
+    ``tomorrow`` is the start of that day where the user is, ``in 3 days`` three days from ``now``.
+    Raises InputError, naming the option, for what is no time, or has passed.
+    """
+    if text is None:
+        return None
+    now = now or datetime.now().astimezone()
+    later = _later(" ".join(text.lower().split()), now)
+    if (later or _parsed(text, option, FORMS_TO_COME)) <= now:
+        raise InputError(f"{option} {text!r} has passed; give {FORMS_TO_COME}")
+    return later.isoformat() if later else text
+
+
+def _parsed(text: str, what: str, forms: str) -> datetime:
+    try:
+        return parse_time(text, what)
+    except InputError as error:
+        raise InputError(f"{what} {text!r} cannot be read; give {forms}") from error
+
+
+def _beginning(day: datetime) -> datetime:
+    return day.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _later(words: str, now: datetime) -> datetime | None:
+    """The time that words such as ``in 2 weeks`` or ``yesterday`` name; None if they name none."""
+    if words == "tomorrow":
+        return _beginning(now + timedelta(days=1))
+    ahead = _IN.fullmatch(words)
+    if ahead is None:
+        day = _day(words, now)
+        return None if day is None else _beginning(day)
+    return _moved(now, _number(ahead[1]), ahead[2])
 
 
 def _day(words: str, now: datetime) -> datetime | None:
@@ -44,15 +84,23 @@ def _day(words: str, now: datetime) -> datetime | None:
     ago = _AGO.fullmatch(words)
     if ago is None:
         return None
-    count = _NUMBERS.get(ago[1]) or int(ago[1])
-    if ago[2] in ("day", "week"):
-        return now - timedelta(days=count * (7 if ago[2] == "week" else 1))
-    return _months_back(now, count * (12 if ago[2] == "year" else 1))
+    return _moved(now, -_number(ago[1]), ago[2])
 
 
-def _months_back(now: datetime, months: int) -> datetime | None:
-    """The same day of an earlier month, or its last day where that month is shorter."""
-    year, month = divmod(now.year * 12 + now.month - 1 - months, 12)
-    if year < MINYEAR:
+def _number(word: str) -> int:
+    return _NUMBERS.get(word) or int(word)
+
+
+def _moved(now: datetime, count: int, unit: str) -> datetime | None:
+    """The time so many units later, or earlier if ``count`` is negative; None outside of time."""
+    if unit in _SPANS:
+        return now + count * _SPANS[unit]
+    return _months_later(now, count * (12 if unit == "year" else 1))
+
+
+def _months_later(now: datetime, months: int) -> datetime | None:
+    """The same day of another month, or its last day where that month is shorter."""
+    year, month = divmod(now.year * 12 + now.month - 1 + months, 12)
+    if not MINYEAR <= year <= MAXYEAR:
         return None
     return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))

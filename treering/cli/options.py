@@ -17,7 +17,7 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard, TypeVar, get_type_hints
 
 import typer
 
@@ -172,8 +172,6 @@ class RankingOptions:
     min_confidence: Annotated[
         float,
         typer.Option(
-            min=0.0,
-            max=1.0,
             metavar="0..1",
             help="Nothing that is less sure to answer; 0.05 leaves out most that does not.",
             rich_help_panel=_RANKING,
@@ -186,8 +184,13 @@ class RankingOptions:
             "mode": self.mode,
             "relations": self._relations(),
             "alpha": self._alpha(),
-            "min_confidence": self.min_confidence,
+            "min_confidence": self._confidence(),
         }
+
+    def _confidence(self) -> float:
+        if not 0.0 <= self.min_confidence <= 1.0:  # nor is "nan", which no range of an option sees
+            raise InputError(f"--min-confidence {self.min_confidence:g}; give a number from 0 to 1")
+        return self.min_confidence
 
     def _relations(self) -> tuple[str, ...] | None:
         if not self.relation:
@@ -223,8 +226,9 @@ class EntryOptions:
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Metadata; may be repeated. A value is read as JSON if it is valid JSON; one that "
-            'begins with {, [ or " must be. Else it is text.',
+            help="Metadata; may be repeated, each key once, which ends in none of <, > and !. A "
+            'value is read as JSON if it is valid JSON; one that begins with {, [ or " must be. '
+            "Else it is text.",
         ),
     ] = None
     mask: Annotated[
@@ -238,7 +242,7 @@ class EntryOptions:
             "at": moment(self.at),
             "speaker": self.speaker,
             "session": self.session,
-            "metadata": metadata(self.meta),
+            "metadata": stored_metadata(self.meta),
             "mask": self.mask,
         }
 
@@ -250,6 +254,29 @@ def metadata(pairs: list[str] | None) -> dict[str, JSON]:
     """
     parsed = (_pair(pair, "--meta", "KEY=VALUE") for pair in pairs or ())
     return {key: _value(value) for key, value in parsed}
+
+
+def stored_metadata(pairs: list[str] | None) -> dict[str, JSON]:
+    """Metadata to store, from ``KEY=VALUE``.
+
+    Raises InputError for what is a condition when searching, and for a key that is given twice.
+    """
+    stored: dict[str, JSON] = {}
+    for pair in pairs or ():
+        [(key, value)] = metadata([pair]).items()
+        if key.endswith(_SIGN_ENDS) or _is_condition(value):
+            raise InputError(
+                f"--meta {_cut(pair)!r} is a condition, which is for searching; give KEY=VALUE, "
+                "with a key that ends in none of <, > and !"
+            )
+        if key in stored:
+            raise InputError(f"--meta gives {key!r} twice; give it once, such as {key}='[1, 2]'")
+        stored[key] = value
+    return stored
+
+
+def _is_condition(value: JSON) -> TypeGuard[dict[str, JSON]]:
+    return isinstance(value, dict) and any(name.startswith("$") for name in value)
 
 
 def _typed_path(source: str) -> str | None:
@@ -282,21 +309,38 @@ def is_there(path: str | Path) -> bool:
 _CONDITION = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)
 SHOWN_CHARS = 80
 _LIKE_JSON = ("{", "[", '"')
+_SIGN_ENDS = ("<", ">", "!")  # of a key that is read up to the "=" of a sign
 _SIGNS = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
 
 
 def _conditions(pairs: list[str]) -> dict[str, JSON]:
-    """Values and conditions by key. Several conditions on one key must all hold."""
+    """Values and conditions by key. Several conditions on one key must all hold.
+
+    Raises InputError where one of them would be lost.
+    """
     by_key: dict[str, JSON] = {}
     for pair in pairs:
-        match = _CONDITION.fullmatch(pair)
-        if match is None:
-            by_key |= metadata([pair])
-            continue
-        condition: dict[str, JSON] = {_SIGNS[match["sign"]]: _value(match["value"])}
-        before = by_key.get(match["key"])
-        by_key[match["key"]] = condition | (before if isinstance(before, dict) else {})
+        key, wanted = _wanted(pair)
+        before = by_key.get(key, {})
+        if key not in by_key:
+            by_key[key] = wanted
+        elif _is_condition(before) and _is_condition(wanted) and not before.keys() & wanted.keys():
+            by_key[key] = before | wanted
+        else:
+            raise InputError(
+                f"--meta {_cut(pair)!r} cannot be joined with what is given for {key!r} before; "
+                f"give one of both, or several values as {key}='{{\"$in\": [7, 8]}}'"
+            )
     return by_key
+
+
+def _wanted(pair: str) -> tuple[str, JSON]:
+    """The key of a filter with the value or the condition."""
+    match = _CONDITION.fullmatch(pair)
+    if match is not None:
+        return match["key"], {_SIGNS[match["sign"]]: _value(match["value"])}
+    [(key, value)] = metadata([pair]).items()
+    return key, value
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -312,7 +356,7 @@ def _value(text: str) -> JSON:
     except (ValueError, RecursionError) as error:
         # Taken as text, a condition with a slip of the pen would find nothing and say nothing.
         if text.lstrip().startswith(_LIKE_JSON):
-            shown = text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+            shown = _cut(text)
             reason = "it is too deep" if isinstance(error, RecursionError) else _reason(error)
             raise InputError(
                 f"--meta: the value {shown!r} begins like JSON and is none: {reason}; mend it, or "
@@ -320,6 +364,10 @@ def _value(text: str) -> JSON:
             ) from error
         return text
     return value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
 def _reason(error: ValueError) -> str:

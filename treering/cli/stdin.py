@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final
 
 from treering import files
@@ -67,6 +69,25 @@ def lines_of(name: str) -> Iterator[str]:
     if not path.is_file():
         raise InputError(f"{path} is not a file")
     return _file_lines(path)
+
+
+@contextmanager
+def kept(name: str) -> Iterator[Callable[[], Iterator[str]]]:
+    """What gives the lines of a file, or of standard input for ``-``, as often as it is called.
+
+    Raises as ``lines_of``, and for standard input at once.
+    """
+    if name != STDIN:
+        yield lambda: lines_of(name)
+        return
+    with TemporaryFile("w+", encoding="utf-8", newline="") as held:  # a pipe is read once
+        held.writelines(piped_lines())
+
+        def again() -> Iterator[str]:
+            held.seek(0)
+            return iter(held)
+
+        yield again
 
 
 def _file_lines(path: Path) -> Iterator[str]:

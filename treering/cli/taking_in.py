@@ -10,22 +10,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from treering.cli import stdin
-from treering.cli.moments import FORMS, moment
+from treering.cli.moments import FORMS, FORMS_TO_COME, moment, moment_to_come
 from treering.cli.options import EntryOptions, command, is_there
 from treering.cli.output import counted, note, note_some, on_one_line
 from treering.cli.run import Run
-from treering.cli.whole_file import parts
+from treering.cli.whole_file import SpaceExport, parts
 from treering.errors import InputError, TreeringError, UnknownName
 from treering.ingest.secrets import Cleaner
 from treering.ingest.transcripts.contract import ORIGINS
 from treering.records import Receipt
 
+if TYPE_CHECKING:
+    from treering.ingest.transcripts.importing import ImportOptions
+
 commands = typer.Typer()
+
+_EMPTY_EXPORT = "the export is empty; give a file that `treering export` has written"
 
 
 @command(commands)
@@ -45,7 +50,7 @@ def add(
     ] = None,
     expires: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Keep it until then (ISO 8601), then erase it."),
+        typer.Option(metavar="TIME", help=f"Keep it until then, then erase it: {FORMS_TO_COME}."),
     ] = None,
     pin: Annotated[
         bool, typer.Option("--pin", help="Put it before all else in contexts and briefs.")
@@ -71,7 +76,7 @@ def add(
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
     arguments = content or [_piped()]
     contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
-    described = about.chosen()
+    described = about.chosen() | {"expires": moment_to_come(expires, "--expires")}
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,
@@ -84,7 +89,6 @@ def add(
                 receipt = memory.add(
                     _from_stdin() if item == stdin.STDIN else item,
                     source=source,
-                    expires=expires,
                     pin=pin,
                     sync=sync,
                     progress=progress,
@@ -129,9 +133,12 @@ def import_(
         typer.Option(metavar="FOLDER", help="Only what a coding agent was told in this folder."),
     ] = None,
     mask: Annotated[
-        bool,
-        typer.Option(help="Store no keys, passwords and <private> passages of conversations."),
-    ] = True,
+        bool | None,
+        typer.Option(
+            help="Store no keys, passwords and <private> passages of conversations. "
+            "Default: --mask."
+        ),
+    ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on with what is added to it; end with Ctrl-C.")
     ] = False,
@@ -142,51 +149,93 @@ def import_(
     Slack and Telegram, and mail (.eml, .mbox); which it is, is told by the content. Taking in the
     same again changes nothing. What is left out is counted by reason. An export is taken in as a
     whole or not at all, one of all spaces space by space, each under its name; conversations a few
-    hundred messages at a time.
+    hundred messages at a time. Only conversations take --origin, --since, --project and --mask.
     """
     from treering.ingest.transcripts.importing import ImportOptions, is_export
-    from treering.ingest.transcripts.watch import watched
 
+    given = {"origin": origin, "since": since, "project": project, "mask": mask, "watch": watch}
     since = moment(since)
     if not file:
         raise InputError("the name of the file is empty; `.` is the current folder")
     if file == stdin.STDIN or is_export(Path(file)):
-        _refuse_watch(watch)
-        _import_export(run, stdin.lines_of(file))
+        _refuse_options(given)
+        _import_export(run, file)
         return
+    options = ImportOptions.of(origin, since, project, mask is not False)
+    _import_conversations(run, Path(file), options, watch)
+
+
+def _import_conversations(run: Run, path: Path, options: ImportOptions, watch: bool) -> None:
+    from treering.ingest.transcripts.importing import ensure_conversations
+    from treering.ingest.transcripts.watch import watched
+
+    if not run.is_there:
+        ensure_conversations(path, options)  # or a memory would be made for nothing
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
-        receipt = memory.import_(
-            Path(file), origin=origin, since=since, project=project, mask=mask, progress=progress
-        )
+        receipt = memory.import_(path, progress=progress, **options.as_arguments())
         _show(run, receipt)
         if watch:
-            options = ImportOptions.of(origin, since, project, mask)
             sys.stdout.flush()  # whoever reads a pipe waits for each line
-            for later in watched(Path(file), memory.import_, options):
+            for later in watched(path, memory.import_, options):
                 _show(run, later)
                 sys.stdout.flush()
 
 
-def _import_export(run: Run, lines: Iterator[str]) -> None:
+def _import_export(run: Run, name: str) -> None:
+    """Take in an export. A memory is made only for one that can be read to its end."""
+    if run.is_there:
+        _take_in_export(run, stdin.lines_of(name))
+        return
+    with stdin.kept(name) as lines:
+        _check_export(run, lines())
+        _take_in_export(run, lines())
+
+
+def _check_export(run: Run, lines: Iterator[str]) -> None:
+    """Raise InputError for an export that cannot be taken in as a whole."""
+    from treering.ingest.intake import check_export
+
+    is_empty = True
+    for part in parts(lines):
+        _refuse_other_space(run, part)
+        check_export(part.lines)
+        is_empty = False
+    if is_empty:
+        raise InputError(_EMPTY_EXPORT)
+
+
+def _take_in_export(run: Run, lines: Iterator[str]) -> None:
     """Take in an export; one of several spaces into the spaces that it names."""
     receipts = []
     for part in parts(lines):
-        if part.space and run.named_space not in (None, part.space):
-            raise InputError(
-                f"the export is of space {part.space!r}, not {run.named_space!r}: leave --space "
-                "and TREERING_SPACE out, or export one space alone"
-            )
+        _refuse_other_space(run, part)
         chosen = run.in_space(part.space) if part.space else run
         with chosen.memory(create=True) as memory, run.out.progress("importing") as progress:
             receipts.append(memory.import_(part.lines, progress=progress))
     if not receipts:
-        raise InputError("the export is empty; give a file that `treering export` has written")
+        raise InputError(_EMPTY_EXPORT)
     _show(run, Receipt.total(receipts))
 
 
-def _refuse_watch(watch: bool) -> None:
-    if watch:
+def _refuse_other_space(run: Run, part: SpaceExport) -> None:
+    """Raise InputError for a space that the user did not name."""
+    if part.space and run.named_space not in (None, part.space):
+        raise InputError(
+            f"the export is of space {part.space!r}, not {run.named_space!r}: leave --space "
+            "and TREERING_SPACE out, or export one space alone"
+        )
+
+
+def _refuse_options(given: Mapping[str, str | bool | None]) -> None:
+    """Raise InputError for options that an export would not obey."""
+    if given["watch"]:
         raise InputError("--watch follows transcripts; an export is read once")
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise InputError(
+                f"--{name} is for conversations; an export is taken in as it is, as a whole: "
+                f"leave --{name} out"
+            )
 
 
 def _piped() -> str:

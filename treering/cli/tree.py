@@ -14,6 +14,7 @@ from treering.cli.global_options import Globals, run_of_group
 from treering.cli.options import command, spelled_out
 from treering.cli.output import Part, counted, note, to_json
 from treering.cli.run import Run
+from treering.cli.upkeep import refuse_target
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
 
@@ -54,10 +55,13 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: print it.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     root: Branch = ROOT,
 ) -> None:
     """Draw the tree; html is one page in which branches open and close."""
     with run.memory() as memory:
+        if out is not None:
+            refuse_target(out, force)
         drawn = memory.tree.draw(form, root=root)
     if out is None and run.out.as_json:
         run.out.emit({"form": form, "drawing": drawn})

@@ -30,6 +30,7 @@ commands = typer.Typer()
 
 EXCERPT_CHARS = 80
 ANSWER_S = 10.0  # a pipe that says nothing for so long has nobody who answers
+NOBODY = "nobody is there to confirm: nothing was erased; give --yes, or pipe in a y"
 _ANSWERS = {"y": True, "yes": True, "n": False, "no": False, "": False}
 SHOWN = 5  # entries named before they are forgotten; the count tells the rest
 STILL_READ = (
@@ -259,15 +260,16 @@ def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) 
         entry for entry in memory.entries(**conditions) if not entry_ids or entry.id in entry_ids
     )
     try:
-        _say_which(matching)
+        _say_which(matching, entry_ids)
     except JournalCorrupt as error:  # which must not keep it from being forgotten
         note(f"what will be erased cannot be shown: {error}")
 
 
-def _say_which(matching: Iterator[Entry]) -> None:
+def _say_which(matching: Iterator[Entry], entry_ids: Sequence[str]) -> None:
     first = list(islice(matching, SHOWN))
     if not first:
-        raise UnknownName("nothing to forget: no entry matches")
+        help_ = "; `treering list` shows the ids" if entry_ids else ""
+        raise UnknownName(f"nothing to forget: no entry matches{help_}")
     count = len(first) + sum(1 for _ in matching)
     note(f"{counted(count, 'entry', 'entries')} will be erased for good:")
     for entry in first:
@@ -281,9 +283,21 @@ def confirm() -> None:
 
     Raises InputError if nobody can answer, or what is piped in is no answer.
     """
-    agrees = _is_piped_yes() if stdin.is_piped() else typer.confirm("Erase?", err=True)
+    agrees = _is_piped_yes() if stdin.is_piped() else _is_typed_yes()
     if not agrees:
+        note("nothing was erased")
         raise typer.Exit(0)
+
+
+def _is_typed_yes() -> bool:
+    try:
+        return typer.confirm("Erase?", err=True)
+    except typer.Abort as error:
+        note("")  # the line of the question is not ended yet
+        if isinstance(error.__context__, EOFError):
+            raise InputError(NOBODY) from error
+        note("nothing was erased")
+        raise
 
 
 def _is_piped_yes() -> bool:
@@ -292,7 +306,7 @@ def _is_piped_yes() -> bool:
     answer = stdin.answer(ANSWER_S)
     note(printable(answer or ""))
     if answer is None:
-        raise InputError("nobody is there to confirm; give --yes, or pipe in a y")
+        raise InputError(NOBODY)
     if answer.lower() not in _ANSWERS:
         raise InputError(f"{answer!r} is no answer: nothing was erased; give --yes, or pipe in a y")
     return _ANSWERS[answer.lower()]
@@ -316,11 +330,7 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
     """
     from treering.ingest.exchange import is_entry
 
-    if path.exists() and not force:
-        raise InputError(f"{path} is there already; give another name or --force")
-    if not path.parent.is_dir():
-        raise InputError(f"{path.parent} is not a folder; make it, or write elsewhere")
-    files.refuse_memory(path)
+    refuse_target(path, force)
     part = path.with_name(f"{path.name}.part")
     count = 0
     try:
@@ -337,6 +347,15 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
     finally:
         part.unlink(missing_ok=True)
     return count
+
+
+def refuse_target(path: Path, force: bool) -> None:
+    """Raise InputError for a file that is not to be written: one that is there, or a memory."""
+    if path.exists() and not force:
+        raise InputError(f"{path} is there already; give another name or --force")
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent} is not a folder; make it, or write elsewhere")
+    files.refuse_memory(path)
 
 
 def _stats(stats: Stats) -> Sequence[Part]:

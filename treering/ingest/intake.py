@@ -163,10 +163,8 @@ class Intake:
         Raises InputError naming the line that cannot be read.
         """
         stream = iter(lines)
-        header = exchange.read_header(stream)
-        settings = header.settings
-        space_settings.read(settings)  # refuses what a later search would stumble over
-        plan = Plan(keeps=header.keeps, settings=settings)
+        header = _header(stream)
+        plan = Plan(keeps=header.keeps, settings=header.settings)
         return self._take_in(_restored(stream, header.keeps), plan)
 
     def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
@@ -323,6 +321,21 @@ class Intake:
         receipt, stored = self._space.change(store)
         self._handover.put(stored)
         return receipt
+
+
+def check_export(lines: Iterable[str]) -> None:
+    """Read an export to its end and store nothing. Raises InputError as ``restore`` would."""
+    stream = iter(lines)
+    _header(stream)
+    for _ in exchange.read_entries(stream):
+        pass
+
+
+def _header(stream: Iterator[str]) -> exchange.ExportHeader:
+    """The header of an export, with settings that a space can have. Raises InputError."""
+    header = exchange.read_header(stream)
+    space_settings.read(header.settings)  # refuses what a later search would stumble over
+    return header
 
 
 def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:

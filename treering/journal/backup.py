@@ -93,7 +93,7 @@ def _refuse_target(place: Path, target: Path, overwrite: bool) -> None:
     if place.is_dir():
         raise InputError(f"{target} is a folder; give the path of a file in it")
     if place.exists() and not overwrite:
-        raise InputError(f"{target} is there already; give another name, or ask to overwrite it")
+        raise InputError(f"{target} is there already; give another name or --force")
     for suffix in opened.SIDECARS:
         # A log would be taken for one of the copy, and undo it.
         if Path(f"{place}{suffix}").exists():

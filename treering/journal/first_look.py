@@ -10,7 +10,16 @@ from treering.errors import JournalCorrupt, JournalError
 from treering.journal import failures
 
 APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
+_MAGIC = b"SQLite format 3\0"
+_APPLICATION_ID_AT = slice(68, 72)  # of SQLite's header
+HEADER_BYTES = 100
 _NEEDS_WRITING = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY)
+
+
+def begins_a_memory(header: bytes) -> bool:
+    """Whether the first ``HEADER_BYTES`` of a file are those of a memory."""
+    application = int.from_bytes(header[_APPLICATION_ID_AT], "big")
+    return header.startswith(_MAGIC) and application == APPLICATION_ID
 
 
 def refuse_a_log_without_its_file(file: Path) -> None:

@@ -69,7 +69,10 @@ def _path(url: str | Path) -> Path:
         return url
     if "://" in url and not url.startswith(SQLITE):
         scheme = url.partition("://")[0]
-        raise InputError(f"cannot open {scheme}://…; give a path, {SQLITE}PATH or {POSTGRES[0]}…")
+        raise InputError(
+            f"cannot open {scheme}://…; give a path, {SQLITE}PATH, {POSTGRES[0]}… or, of a "
+            "treering server, http://… or https://…"
+        )
     if not (path := url.removeprefix(SQLITE)).strip():
         raise InputError(f"a memory at {url!r} has no name; give the path of its file")
     return Path(path)

@@ -12,13 +12,14 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from shlex import quote
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from treering import files
@@ -33,6 +34,7 @@ from treering.ingest.transcripts.contract import (
     TranscriptMessage,
 )
 from treering.ingest.transcripts.registry import format_named, format_of, head_of
+from treering.journal import first_look
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
@@ -85,6 +87,10 @@ class ImportOptions:
             mask,
         )
 
+    def as_arguments(self) -> dict[str, Any]:
+        """The options as ``Memory.import_`` takes them."""
+        return {option.name: getattr(self, option.name) for option in fields(self)}
+
     def refuses(self, message: TranscriptMessage) -> str | None:
         """Why a message is left out, if it is."""
         if self.since is not None and message.at is not None and _aware(message.at) < self.since:
@@ -95,9 +101,11 @@ class ImportOptions:
 
 
 def refuse_options(origin: str | None, since: object, project: object) -> None:
-    """Raises InputError for options that only transcripts have."""
+    """Raises InputError for options that only transcripts have, and no export."""
     if origin is not None or since is not None or project is not None:
-        raise InputError("origin, since and project are for a Path, not for lines of an export")
+        raise InputError(
+            "origin, since and project are for conversations; an export is taken in as a whole"
+        )
 
 
 @dataclass(slots=True)
@@ -137,7 +145,9 @@ def import_path(
     if not path.exists():
         raise InputError(f"there is no file or folder {path}")
     files.refuse_memory(path)
+    _refuse_closed_memory(path)
     if is_export(path):
+        refuse_options(options.origin, options.since, options.project)
         return take_in(_export_lines(path))
     with _unpacked(path) as folder:
         receipts = []
@@ -159,12 +169,39 @@ def import_path(
     return Receipt.total(receipts)
 
 
+class _HasMessages(Exception):
+    """Ends the reading of a path once there is something to take in."""
+
+
+def ensure_conversations(path: Path, options: ImportOptions) -> None:
+    """Read a path as far as its first messages. Raises what ``import_path`` raises before them."""
+
+    def take_in(_: Iterable[str]) -> Receipt:
+        raise _HasMessages
+
+    with suppress(_HasMessages):
+        import_path(path, take_in, options)
+
+
 def is_export(path: Path) -> bool:
     """Whether a file begins as what `treering export` writes."""
     if not path.is_file() or files.is_memory(path):
         return False
     first = head_of(path).partition("\n")[0]
     return first.lstrip("\ufeff").startswith("{") and f'"format": "{exchange.FORMAT}"' in first
+
+
+def _refuse_closed_memory(path: Path) -> None:
+    """Raise InputError for the file of a memory, and tell what brings its entries elsewhere."""
+    if not path.is_file():
+        return
+    with files.open_file(path) as stream:
+        header = stream.read(first_look.HEADER_BYTES)
+    if first_look.begins_a_memory(header):
+        raise InputError(
+            f"{path} is a memory, and no conversation; `treering copy {quote(str(path))} TO` "
+            "copies it, and import takes in what `treering export` writes of it"
+        )
 
 
 def _export_lines(path: Path) -> Iterator[str]:

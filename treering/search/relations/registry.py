@@ -134,7 +134,10 @@ def _check_names(alpha: Mapping[str, float], by_kind: Plan) -> None:
     names = dict.fromkeys(choice.relation.name for choice in weighted)
     unknown = sorted(set(alpha).difference(names))
     if unknown and names:
-        raise UnknownName(f"alpha for {', '.join(unknown)}; the relations are {', '.join(names)}")
+        raise UnknownName(
+            f"alpha for {', '.join(unknown)} weighs none of the relations here, which are "
+            f"{', '.join(names)}"
+        )
 
 
 def _reweighted(
