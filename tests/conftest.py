@@ -128,9 +128,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _ensure_there(item: pytest.Item, chosen: Mapping[str, Collection[object]]) -> None:
     """Raise UsageError for a value that a test is not given: it would never run on PostgreSQL."""
-    given = {mark.args[0]: tuple(mark.args[1]) for mark in item.iter_markers("parametrize")}
+    given: dict[str, set[object]] = defaultdict(set)
+    for mark in item.iter_markers("parametrize"):
+        names = [mark.args[0]] if isinstance(mark.args[0], str) else mark.args[0]
+        for values in mark.args[1]:
+            row = [values] if len(names) == 1 else values
+            for name, value in zip(names, row, strict=True):
+                given[name].add(value)
     for name, values in chosen.items():
-        if missing := set(values).difference(given.get(name, ())):
+        if missing := set(values) - given[name]:
             raise pytest.UsageError(f"{item.nodeid}: both_engines names {name}={missing}")
 
 
