@@ -114,7 +114,7 @@ _SPEED = (
     ("upkeep", "ingest", 100_000, "taking in a turn, embedding included"),
     *(("million", operation, 1_000_000, what) for operation, what in _MILLION.items()),
     *(("million", operation, 100_000, what) for operation, what in _HUNDRED_THOUSAND.items()),
-    *(("million", operation, 10_000_000, what) for operation, what in _TEN_MILLION.items()),
+    *(("ten-million", operation, 10_000_000, what) for operation, what in _TEN_MILLION.items()),
     *(("live", operation, 1_000_000, what) for operation, what in _LARGE.items()),
     ("tree", "tree", 1_000_000, "a turn's way into a tree of 1,000,000 nodes"),
     ("code", "code", 300_000, "indexing 300,000 lines of Python"),
