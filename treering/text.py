@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 from treering.errors import TextEncodingError
 
@@ -42,3 +44,16 @@ def storable(text: str) -> str:
 def with_speaker(text: str, speaker: str | None) -> str:
     """A text as it is embedded and shown: a turn is understood better with its speaker."""
     return f"{speaker}: {text}" if speaker else text
+
+
+def nearest_told(name: str, there: Iterable[str]) -> str:
+    """What a name may have been meant for, as errors go on: ``, but there is 'home'``.
+
+    A name that it is the beginning of, or else one that is spelled like it, in capitals or not;
+    nothing if there is none.
+    """
+    by_folded = {other.casefold(): other for other in there}
+    typed = name.casefold()
+    begun = [folded for folded in by_folded if typed and folded.startswith(typed)]
+    near = begun or get_close_matches(typed, by_folded, 1)
+    return f", but there is {by_folded[near[0]]!r}" if near else ""

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from treering.agents.edits import Form, SettingsEdit
 from treering.agents.hook import EVENTS
 from treering.agents.launch import Launcher
 from treering.errors import UnknownName
+from treering.text import nearest_told
 
 NAME = "treering"
 TIMEOUT_S = 10
@@ -58,16 +58,8 @@ def client_of(name: str) -> Client:
         if client.name == name:
             return client
     names = [client.name for client in CLIENTS]
-    meant = next(iter(_near(name, names)), None)
-    hint = f", but there is {meant!r}" if meant else ""
-    raise UnknownName(f"there is no client {name!r}{hint}; there are {', '.join(names)}")
-
-
-def _near(name: str, names: Sequence[str]) -> list[str]:
-    """The names that ``name`` begins or is spelled like, the likeliest first."""
-    typed = name.casefold()
-    return [other for other in names if typed and other.startswith(typed)] + get_close_matches(
-        typed, names, 1
+    raise UnknownName(
+        f"there is no client {name!r}{nearest_told(name, names)}; there are {', '.join(names)}"
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -19,6 +18,7 @@ from treering.agents.home import (
 )
 from treering.cli.output import Output, counted, note
 from treering.errors import InputError, MissingExtra, UnknownName
+from treering.text import nearest_told
 
 if TYPE_CHECKING:
     from treering.journal.contract import Database
@@ -193,8 +193,7 @@ class Run:
         """
         there = [] if self.is_served else memory.spaces()
         if there and self.space not in there and not _is_keyed(memory):
-            near = get_close_matches(self.space, there, 1)
-            meant = f", but there is {near[0]!r}" if near else ""
+            meant = nearest_told(self.space, there)
             raise UnknownName(
                 f"there is no space {self.space!r} in {self.place}{meant}; `treering spaces` lists "
                 "all, --space or TREERING_SPACE names one, `treering add` or `treering code "

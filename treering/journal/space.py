@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TypeVar
 
 from treering.errors import DimensionMismatch, UnknownName
@@ -27,6 +26,7 @@ from treering.journal.contract import (
     Writer,
 )
 from treering.journal.dialect import Dialect
+from treering.text import nearest_told
 
 T = TypeVar("T")
 
@@ -134,8 +134,7 @@ class SpaceReader:
         there = names(self)
         if not there or self.is_keyed:
             return
-        near = get_close_matches(self.name, there, 1)
-        meant = f", but there is {near[0]!r}" if near else ""
+        meant = nearest_told(self.name, there)
         raise UnknownName(
             f"there is no space {self.name!r}{meant}; spaces() lists all, add() makes one, and so "
             "does opening with create=True"
