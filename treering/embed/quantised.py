@@ -7,6 +7,8 @@ where that could decide, the floats are read from the database (``treering.searc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,16 +25,18 @@ that its memory is used again: larger arrays are given back to the system, which
 anew, and that takes three times as long as the work itself."""
 
 
-def quantised(rows: Floats) -> tuple[Bytes, Floats]:
+def quantised(rows: Floats | Sequence[Floats]) -> tuple[Bytes, Floats]:
     """Codes, shape (n, d), and scales, shape (n,), of float rows; an all-zero row has scale 0.
 
-    The same row gives the same codes, whichever rows stand beside it.
+    The same row gives the same codes, whichever rows stand beside it. Rows may be given one by one,
+    of which there is one at least.
     """
-    codes = np.empty(rows.shape, dtype=np.int8)
+    width = rows.shape[1] if isinstance(rows, np.ndarray) else len(rows[0])
+    codes = np.empty((len(rows), width), dtype=np.int8)
     scale = np.empty(len(rows), dtype=np.float32)
     for start in range(0, len(rows), CHUNK):
         chunk = slice(start, start + CHUNK)
-        part = rows[chunk]
+        part = np.asarray(rows[chunk], dtype=np.float32)
         largest = np.maximum(part.max(axis=1, initial=0), -part.min(axis=1, initial=0))
         scale[chunk] = largest / np.float32(LARGEST)
         inverse = np.divide(LARGEST, largest, out=np.zeros_like(largest), where=largest > 0)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
-from treering.embed.quantised import CHUNK, Bytes, quantised
+from treering.embed.quantised import Bytes, quantised
 from treering.journal import damage, storage
 from treering.journal.blocks import by_block, zeros
 from treering.journal.contract import Patch, Reader, Row, Writer
@@ -99,11 +99,7 @@ def put(
     vectors: Floats | Sequence[Floats],
 ) -> None:
     """Write vectors in eight bits at the slots of their fragments, given as block and slot."""
-    codes = np.empty((len(vectors), model.dimension), dtype=np.int8)
-    scale = np.empty(len(vectors), dtype=np.float32)
-    for at in range(0, len(vectors), CHUNK):
-        part = slice(at, at + CHUNK)
-        codes[part], scale[part] = quantised(np.asarray(vectors[part], dtype="<f4"))
+    codes, scale = quantised(vectors)
     new = StoredVectors(number, fragments, scale, codes)
     block = np.array([place[0] for place in places], dtype=np.int64)
     slot = np.array([place[1] for place in places], dtype=np.int64)
