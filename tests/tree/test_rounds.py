@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Open
@@ -174,6 +174,15 @@ def test_a_reply_whose_question_is_forgotten_joins_the_round_before(memory: Memo
     )
 
 
+def test_without_any_message_of_the_user_each_reply_is_a_round(memory: Memory) -> None:
+    talk(memory, [TALK[1], TALK[0], TALK[3], TALK[2]])
+    for _, text in (TALK[0], TALK[2]):
+        memory.tree.settle()
+        memory.forget(*[entry.id for entry in memory.entries() if entry.text == text])
+    memory.tree.settle()
+    assert leaf_texts(memory) == sorted([spoken(TALK[1]), spoken(TALK[3])])
+
+
 @pytest.mark.both_engines
 def test_equal_rounds_stay_apart_and_equal_messages_alone_share_a_leaf(memory: Memory) -> None:
     greeting = (("user", "Hello"), ("assistant", "Hello"))
@@ -266,8 +275,16 @@ STEPS = st.lists(
 )
 
 
+LONELY_REPLIES = [
+    *[("assistant", 0), ("user", 0), ("assistant", 0), ("user", 0)],
+    *[("forget", 1), ("forget", 2)],
+]
+"""The replies are left once both messages of the user have gone."""
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(steps=STEPS)
+@example(steps=LONELY_REPLIES)
 def test_whatever_comes_and_goes_the_rounds_are_those_of_a_tree_grown_at_once(
     open_memory: Open, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:

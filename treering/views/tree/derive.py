@@ -6,15 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from treering.errors import LLMNotConfigured
-from treering.journal import work
+from treering.journal import ledger, work
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.journal.traces import Trace
 from treering.records import Progress
 from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View
-from treering.views.tree import store
+from treering.views.tree import planting, store
 from treering.views.tree.aggregate import EXTRACTIVE
 from treering.views.tree.leaves import levels
+from treering.views.tree.rounds import beside
 from treering.views.tree.search import TreeRelatives
 from treering.views.tree.view import TreeView
 
@@ -46,6 +47,8 @@ class Summaries(View):
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
+        if planting.load(ledger.settings(writer, writer.id)).chat_unit == "rounds":
+            work.enqueue(writer, writer.id, store.LOOSE, beside(writer, writer.id, seqs))
         return Erased({"summaries": store.erase(writer, writer.id, seqs)})
 
     def renew(

@@ -22,6 +22,11 @@ from treering.views.tree.family import Vector
 from treering.views.tree.leaves import NewLeaf, Standing, standing_of
 from treering.views.tree.texts import joined, mean_vector, parts_of, text_of
 
+_NEIGHBOUR = (
+    "SELECT n.seq FROM entry e JOIN entry n ON n.space = e.space AND n.source = e.source"
+    " WHERE e.space = ? AND e.seq = ? AND n.kind = 'chat' AND n.position"
+)
+
 
 def has_all(snapshot: Snapshot, new: Sequence[NewLeaf]) -> bool:
     """Whether a snapshot has the fragments of all these texts."""
@@ -62,6 +67,22 @@ def changes(
     embedded |= fragments.vectors_of(reader, model, [f for f in moved if f not in embedded])
     leaves = _new_leaves(reader, changed, embedded)
     return leaves, [fragment for fragment in moved if fragment in stored]
+
+
+def beside(reader: Reader, space: int, erased: Sequence[int]) -> list[int]:
+    """A fragment of each message of a chat that stands right before or after an erased one.
+
+    The rounds of their sessions may begin elsewhere now: what the last message of the user or the
+    first one of all was, decides about every other. Called before the entries go.
+    """
+    near = {
+        int(row[0])
+        for seq in erased
+        for order in ("< e.position ORDER BY n.position DESC", "> e.position ORDER BY n.position")
+        for row in reader.rows(f"{_NEIGHBOUR} {order} LIMIT 1", (space, seq))
+    }
+    spans = [fragments.spans(reader, seq) for seq in sorted(near.difference(erased))]
+    return [fragment for [(fragment, _, _), *_] in filter(None, spans)]
 
 
 def _together(stored: Mapping[int, Standing]) -> dict[int, set[int]]:
