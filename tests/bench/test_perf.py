@@ -40,12 +40,14 @@ from treering.bench.perf.tenants import ManySpaces
 from treering.bench.perf.texts import RandomVectors, questions, sentences, turns
 from treering.bench.perf.timing import (
     LIMIT,
+    LOOK_S,
     OURS,
     Bounds,
     Timing,
     compared,
     in_turn,
     many_rounds,
+    rest,
     spread,
 )
 from treering.bench.perf.world import World, vectors_in
@@ -112,6 +114,18 @@ def test_the_best_round_counts_but_the_first() -> None:
     waits = iter([0.0, 0.03, 0.002, 0.03])
     [found] = in_turn("x", 1, {LIMIT: lambda: Event().wait(next(waits))}, rounds=3)
     assert 0.002 <= found.value < 0.03
+
+
+def test_what_is_timed_waits_for_threads_that_are_still_busy() -> None:
+    pauses: list[float] = []
+    rest(lambda: min(sum(pauses), 3.5 * LOOK_S), pauses.append)  # busy for three looks and a half
+    assert pauses == [LOOK_S] * 5
+
+
+def test_what_is_timed_waits_no_longer_than_a_second() -> None:
+    pauses: list[float] = []
+    rest(lambda: sum(pauses), pauses.append)
+    assert sum(pauses) == pytest.approx(1.0)
 
 
 def test_sizes_are_powers_of_ten_and_the_largest() -> None:

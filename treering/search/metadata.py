@@ -30,8 +30,8 @@ READ_AT_ONCE = 1 << 14
 no longer than to look for those of the best few thousand."""
 
 LEAST_READ = 1 << 12
-SHARE_READ = 6
-"""Of a larger space so many rows are read at once, or one row in 2⁶ if that is more: which takes a
+SHARE_READ = 7
+"""Of a larger space so many rows are read at once, or one row in 2⁷ if that is more: which takes a
 fraction of a search."""
 
 SHARE_MORE: Final = 4

@@ -18,6 +18,11 @@ MANY_ROUNDS = 100  # of what a user waits for while the memory lives: their medi
 LEAST_ROUNDS = 3
 WORST = "worst"
 
+LOOK_S = 0.02
+MOST_LOOKS = 50
+IDLE_SHARE = 0.2
+"""A process of which no thread is busy takes less of a processor's time than this share."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -68,6 +73,7 @@ def in_turn(
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds + 1):
         for name, way in ways.items():
+            rest()
             times[name].append(seconds_of(way))
     return compared(operation, n, {name: [min(seconds[1:])] for name, seconds in times.items()})
 
@@ -109,6 +115,22 @@ def compared(
         Timing(operation, n, system, value=mean, ratio=mean / means[LIMIT], unit=unit)
         for system, mean in means.items()
     ]
+
+
+def rest(
+    used: Callable[[], float] = time.process_time, pause: Callable[[float], object] = time.sleep
+) -> None:
+    """Wait until no thread is busy that what was timed before has left behind; a second at most.
+
+    Those of a product keep a processor busy for a tenth of a second after it, in case another one
+    comes: what is timed next would seem to take half as long again. ``used`` tells the processor
+    time of the process.
+    """
+    for _ in range(MOST_LOOKS):
+        before = used()
+        pause(LOOK_S)
+        if used() - before < IDLE_SHARE * LOOK_S:
+            return
 
 
 def seconds_of(work: Callable[[], object]) -> float:
