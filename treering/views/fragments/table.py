@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats, are_among, union
 from treering.journal import blocks, damage, vector_blocks
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState
+from treering.journal.vector_blocks import VectorBlock
 from treering.parallel import do_all, for_each
 from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
@@ -142,8 +143,7 @@ class Table:
         width = state.model.dimension if state.model else 0
         self._clear(width, store.count(reader, state.id))
         self._last_gone = store.last_gone(reader, state.id)
-        self._read(reader, state)
-        self._reading.rebuild()
+        self._read(reader, state, self._reading.rebuild)
         self._snapshot = self._frozen(state, None)
 
     def _update(self, reader: SpaceReader, state: SpaceState) -> None:
@@ -179,11 +179,16 @@ class Table:
         here = fragments[are_among(fragments, self._fragment.values)]
         return np.searchsorted(self._fragment.values, here)
 
-    def _read(self, reader: SpaceReader, state: SpaceState) -> None:
-        """Take in the fragments and vectors that are new in the database."""
+    def _read(
+        self, reader: SpaceReader, state: SpaceState, *meanwhile: Callable[[], object]
+    ) -> None:
+        """Take in the fragments and vectors that are new in the database.
+
+        ``meanwhile`` is what can be done without the vectors once the fragments are there.
+        """
         last = int(self._fragment.values[-1]) if len(self._fragment) else 0
         self._read_fragments(reader, state, last)
-        self._read_vectors(reader, state)
+        self._read_vectors(reader, state, meanwhile)
         is_large = len(self._vectors) > 2 * self._exact_rows
         if self._vectors.exact and is_large and not self._exact:
             self._vectors = self._vectors.quantised()
@@ -238,23 +243,24 @@ class Table:
         self._lexical = self._lexical.grown(segment.postings, segment.lengths)
         self._vectors.extend(len(segment))
 
-    def _read_vectors(self, reader: SpaceReader, state: SpaceState) -> None:
-        """Put the new vectors in their places.
+    def _read_vectors(
+        self, reader: SpaceReader, state: SpaceState, meanwhile: Sequence[Callable[[], object]]
+    ) -> None:
+        """Put the new vectors in their places, and call all of ``meanwhile``.
 
         One thread reads a block while another places one: that is copying it, mostly into memory
         that the system has to find first. No more than these two are there at once, in memory that
         is used again.
         """
-        if state.model is None:
-            return
         model, last, exact = state.model, self._last_vector, self._vectors.exact
-        blocks = vector_blocks.after(reader, state.id, model, last)
+        blocks = vector_blocks.after(reader, state.id, model, last) if model else []
         marks = [last]
         connection = threading.Lock()
 
-        def take_in(at: int) -> None:
+        def take_in(block: VectorBlock) -> None:
+            assert model is not None  # else there are no blocks
             with connection:
-                rows = store.embedded_rows(reader, model, blocks[at], last, exact=exact)
+                rows = store.embedded_rows(reader, model, block, last, exact=exact)
             if rows is not None:
                 self._place_vectors(rows)
                 marks.append(rows.mark)
@@ -262,7 +268,10 @@ class Table:
         # What no reader has seen is written in place, in any order; else it is copied. After rows
         # went the columns are new, and vectors that searches have seen are not.
         is_shown = self._shown or self._vectors.is_shown
-        for_each(take_in, len(blocks), 0 if is_shown else len(self._fragment))
+        do_all(
+            [*meanwhile, *(partial(take_in, block) for block in blocks)],
+            0 if is_shown else len(self._fragment),
+        )
         self._last_vector = max(marks)
 
     def _place_vectors(self, rows: EmbeddedRows) -> None:
