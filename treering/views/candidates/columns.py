@@ -83,7 +83,7 @@ class SlimTable(Table):
         columns = {field.name: getattr(base, field.name) for field in fields(base)}
         return SlimSnapshot(**columns, places=self._places.values)
 
-    def _read(self, reader: SpaceReader, state: SpaceState) -> None:
+    def _read(self, reader: SpaceReader, state: SpaceState, *, anew: bool) -> None:
         last = int(self._fragment.values[-1]) if len(self._fragment) else 0
         for block in blocks.after(reader, state.id, last):
             first, rows = blocks.new_rows(reader, block, last)
@@ -94,6 +94,8 @@ class SlimTable(Table):
             if len(segment):
                 self._append(segment, partial(store.speaker_of, reader))
         self._read_numbers(reader, state)
+        if anew:
+            self._reading.rebuild()
 
     def _read_numbers(self, reader: SpaceReader, state: SpaceState) -> None:
         """Which fragments are embedded, and by which numbers their vectors are found."""

@@ -143,7 +143,7 @@ class Table:
         width = state.model.dimension if state.model else 0
         self._clear(width, store.count(reader, state.id))
         self._last_gone = store.last_gone(reader, state.id)
-        self._read(reader, state, self._reading.rebuild)
+        self._read(reader, state, anew=True)
         self._snapshot = self._frozen(state, None)
 
     def _update(self, reader: SpaceReader, state: SpaceState) -> None:
@@ -154,7 +154,7 @@ class Table:
         self._snapshot = None
         gone, behind = self._drop(reader, state)
         size = len(self._fragment)
-        self._read(reader, state)
+        self._read(reader, state, anew=False)
         added = len(self._fragment) - size
         places = self._reading.add() if added else np.zeros(0, dtype=np.int64)
         places = union(places, self._reading.places_of(behind))
@@ -179,16 +179,14 @@ class Table:
         here = fragments[are_among(fragments, self._fragment.values)]
         return np.searchsorted(self._fragment.values, here)
 
-    def _read(
-        self, reader: SpaceReader, state: SpaceState, *meanwhile: Callable[[], object]
-    ) -> None:
+    def _read(self, reader: SpaceReader, state: SpaceState, *, anew: bool) -> None:
         """Take in the fragments and vectors that are new in the database.
 
-        ``meanwhile`` is what can be done without the vectors once the fragments are there.
+        Where all are, ``anew``, their reading order is put together, too, beside the vectors.
         """
         last = int(self._fragment.values[-1]) if len(self._fragment) else 0
         self._read_fragments(reader, state, last)
-        self._read_vectors(reader, state, meanwhile)
+        self._read_vectors(reader, state, [self._reading.rebuild] if anew else [])
         is_large = len(self._vectors) > 2 * self._exact_rows
         if self._vectors.exact and is_large and not self._exact:
             self._vectors = self._vectors.quantised()
@@ -244,9 +242,9 @@ class Table:
         self._vectors.extend(len(segment))
 
     def _read_vectors(
-        self, reader: SpaceReader, state: SpaceState, meanwhile: Sequence[Callable[[], object]]
+        self, reader: SpaceReader, state: SpaceState, beside: Sequence[Callable[[], object]]
     ) -> None:
-        """Put the new vectors in their places, and call all of ``meanwhile``.
+        """Put the new vectors in their places, and do what needs none of them ``beside`` that.
 
         One thread reads a block while another places one: that is copying it, mostly into memory
         that the system has to find first. No more than these two are there at once, in memory that
@@ -269,7 +267,7 @@ class Table:
         # went the columns are new, and vectors that searches have seen are not.
         is_shown = self._shown or self._vectors.is_shown
         do_all(
-            [*meanwhile, *(partial(take_in, block) for block in blocks)],
+            [*beside, *(partial(take_in, block) for block in blocks)],
             0 if is_shown else len(self._fragment),
         )
         self._last_vector = max(marks)
