@@ -344,13 +344,18 @@ def test_pending_work_is_told_in_words(
     treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stats = record(treering("stats", "--json"))
-    queued = {"tree": 2, store.ERASED: 1, store.LOOSE: 3}
+    queued = {"tree": 2, store.ERASED: 1, store.LOOSE: 3, "embed:7": 1_200, "mine": 4, "scrub": 1}
     monkeypatch.setattr(Memory, "stats", lambda _: Stats(**stats | {"pending": queued}))
     for command in ("stats", "doctor"):
         told = treering(command).stdout
         assert "1 erased text to be taken out of the tree of summaries" in told
         assert "3 texts to be put into the tree of summaries again" in told
+        assert "2 summaries to be written" in told
+        assert "1,200 fragments to be embedded" in told
+        assert "erased text to be taken out of the file's bytes" in told
+        assert "4 of mine" in told  # a view of another package
         assert "tree:" not in told
+        assert "embed:" not in told
     assert record(treering("stats", "--json"))["pending"] == queued
 
 
@@ -402,7 +407,7 @@ def test_doctor_says_why_a_view_could_not_read_an_entry(
     [bad] = record(treering("add", "I live in Rome.", "--json"))["ids"]
     told = " ".join(treering("doctor").stdout.split())
     why = f"view 'facts' failed on entry {bad}: IndexError: list index out of range"
-    assert f"1 of facts; last error: {why}; run `treering settle`" in told
+    assert f"1 entry to be read for facts; last error: {why}; run `treering settle`" in told
     settled = treering("settle")
     assert settled.exit_code
     assert why in " ".join(settled.stderr.split())

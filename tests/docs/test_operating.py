@@ -66,7 +66,7 @@ def test_the_file_of_settings_holds_variables_that_are_read() -> None:
         ("docs/how-to/known.md", "# List what is known of somebody"),
         ("docs/how-to/users.md", "# A space for each user"),
         ("docs/how-to/delete.md", "## A user who leaves"),
-        ("docs/how-to/keeping.md", "pending: 1 scrub"),
+        ("docs/how-to/keeping.md", "erased text to be taken out of the file's bytes"),
     ],
 )
 def test_what_people_looked_for_and_did_not_find_stands_in_the_pages(page: str, says: str) -> None:

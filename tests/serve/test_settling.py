@@ -52,7 +52,7 @@ def test_work_that_takes_long_goes_on_and_whoever_asks_again_joins_it(
     go.set()
     settled = client.post("/v1/settle")
     assert (settled.status_code, settled.json()["pending"]) == (200, {})
-    assert client.get("/v1/pending").json() == {"pending": {}, "settling": False}
+    assert client.get("/v1/pending").json() == {"pending": {}, "told": {}, "settling": False}
 
 
 def test_an_upgrade_waits_for_its_turn_and_is_not_taken_for_done() -> None:

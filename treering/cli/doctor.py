@@ -21,7 +21,7 @@ import typer
 import treering
 from treering.cli.failures import FOUND, told
 from treering.cli.options import command
-from treering.cli.output import counted, note, waiting
+from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.errors import InputError, JournalError, TreeringError
 
@@ -247,6 +247,7 @@ def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
     from treering.journal.space import Space
     from treering.memory import Memory
     from treering.views.contract import rereading
+    from treering.views.pending import in_words
 
     with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=llm) as memory:
         stats = memory.stats()
@@ -273,7 +274,7 @@ def _checked(run: Run, llm: str | None, *, of_many: bool) -> Iterator[Checkup]:
         yield Checkup(
             "pending",
             "warn",
-            f"{whose}{waiting(kind, count) or f'{count:,} of {kind}'}{last}",
+            f"{whose}{in_words(kind, count)}{last}",
             f"run {settle}",
         )
 

@@ -55,24 +55,6 @@ def counted(count: int, singular: str, plural: str) -> str:
     return f"{count:,} {singular if count == 1 else plural}"
 
 
-_WAITING = {
-    "tree:erased": (
-        "erased text to be taken out of the tree of summaries",
-        "erased texts to be taken out of the tree of summaries",
-    ),
-    "tree:loose": (
-        "text to be put into the tree of summaries again",
-        "texts to be put into the tree of summaries again",
-    ),
-}
-"""Pending work whose own name says nothing to a user."""
-
-
-def waiting(kind: str, count: int) -> str:
-    """So much pending work of a kind, in words; an empty string where its name says enough."""
-    return counted(count, *_WAITING[kind]) if kind in _WAITING else ""
-
-
 def on_one_line(path: str) -> str:
     """A path as a note shows it, whatever is in it."""
     return path if path.isprintable() else repr(path)

@@ -16,7 +16,7 @@ import typer
 from treering import files
 from treering.cli import stdin
 from treering.cli.options import Filters, command
-from treering.cli.output import Part, counted, note, printable, short_path, waiting
+from treering.cli.output import Part, counted, note, printable, short_path
 from treering.cli.run import Run
 from treering.cli.whole_file import export_all
 from treering.errors import InputError, JournalCorrupt, UnknownName
@@ -359,10 +359,10 @@ def refuse_target(path: Path, force: bool) -> None:
 
 
 def _stats(stats: Stats) -> Sequence[Part]:
+    from treering.views.pending import in_words
+
     model = f"{stats.model}, {stats.dimension} dimensions" if stats.model else "none yet"
-    pending = ", ".join(
-        waiting(*some) or f"{some[1]:,} {some[0]}" for some in stats.pending.items()
-    )
+    pending = ", ".join(in_words(*some) for some in stats.pending.items())
     rows = {
         "space": stats.space,
         "entries": f"{stats.entries:,} from {counted(stats.sources, 'source', 'sources')}",

@@ -189,6 +189,20 @@ def test_pending_work_and_tokens_spent_are_told(show: Show) -> None:
     assert row.locator("td, th").all_inner_texts() == ["ask", "served-model", "3", "4,200", "70"]
 
 
+def test_pending_work_is_told_in_words_and_done_when_somebody_says_so(
+    tmp_path: Path, show: Show
+) -> None:
+    with Memory.open(tmp_path / "boats.db", embedder=HashingEmbedder()) as memory:
+        for text in ("The boat needs a new sail.", "The boat needs a new mast."):
+            memory.add(text, source="boat")
+        memory.tree.roots()
+    with serving(url=tmp_path / "boats.db") as url:
+        page = show("status", base=url)
+        expect(page.locator(".work li")).to_have_text(["1 summary to be written"])
+        page.get_by_role("button", name="Do it now").click()
+        expect(page.locator("main")).to_contain_text("Nothing is left to be done.")
+
+
 def test_an_entry_is_forgotten_only_after_a_look_at_what_it_touches(
     browser: Browser, tmp_path: Path, show: Show
 ) -> None:

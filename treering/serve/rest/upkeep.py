@@ -22,6 +22,7 @@ from treering.serve.rest.wire import Body, body_of
 from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
 from treering.serve.tenant import Asking, Tenant
+from treering.views.pending import in_words
 from treering.views.settings import SpaceSettings
 
 router = router_of("upkeep", "/v1")
@@ -47,9 +48,10 @@ class ConfigureRequest(Body):
 
 
 class PendingWork(BaseModel):
-    """Work that is queued, by view, and whether the server is at it."""
+    """Work that is queued, by kind; the same ``told`` in words; and whether the server is at it."""
 
     pending: dict[str, int]
+    told: dict[str, str]
     settling: bool
 
 
@@ -100,7 +102,11 @@ async def pending(request: Request, tenant: Asking) -> PendingWork:
     """What is still to be done for the space."""
     settling: Settling = request.app.state.settling
     figures = await tenant.call(tenant.memory.stats)
-    return PendingWork(pending=dict(figures.pending), settling=settling.at_work(tenant.space))
+    return PendingWork(
+        pending=dict(figures.pending),
+        told={kind: in_words(kind, count) for kind, count in figures.pending.items()},
+        settling=settling.at_work(tenant.space),
+    )
 
 
 @router.post(

@@ -56,12 +56,9 @@ async function go(body, box, stats) {
 
 function pending(body, work) {
   const rows = Object.entries(work.pending).filter(([, count]) => count);
-  const most = Math.max(...rows.map(([, count]) => count), 1);
   if (!rows.length) return nothing("Nothing is left to be done.");
   return [
-    h("dl", { class: "bars" }, rows.map(([view, count]) => h("div", {}, h("dt", {}, view), h("dd", {},
-      h("span", { class: "track whole", "aria-hidden": "true" }, h("span", { class: "bar own", style: { "--share": count / most } })),
-      h("span", { class: "value" }, count.toLocaleString()))))),
+    h("ul", { class: "work" }, rows.map(([kind]) => h("li", {}, work.told[kind]))),
     doer("Do it now", () => draw(body)),
   ];
 }
