@@ -78,7 +78,8 @@ def zeros_in_large_pages(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     A matrix that is read from one end to the other is read up to a quarter faster so.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
-    if sys.platform != "linux" or size < LARGE_PAGE:
+    # What is mapped is whole small pages: these may fill a large one though the array does not.
+    if sys.platform != "linux" or size <= LARGE_PAGE - mmap.PAGESIZE:
         return np.zeros(shape, dtype=dtype)
     return np.frombuffer(room_of(size), dtype=dtype, count=prod(shape)).reshape(shape)
 

@@ -25,8 +25,8 @@ from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import for_each
 from treering.scratch import lent
 
-BLOCK_BYTES = 4 << 20
-"""Of one block: what a row that goes or comes late makes necessary to copy. Two large pages."""
+BLOCK_BYTES = 2 << 20
+"""Of one block: what a row that goes or comes late makes necessary to copy. One large page."""
 
 
 TRANSPOSED_BYTES = 128 << 20
