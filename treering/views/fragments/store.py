@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 import numpy as np
 
@@ -203,28 +202,41 @@ def embedded_rows(
 
 
 def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
-    """Vectors by their numbers, shape (len(numbers), d); zeros for number 0.
-
-    Raises JournalCorrupt.
+    """Vectors by their numbers, each of which stands there once, shape (len(numbers), d); zeros
+    for number 0. Raises JournalCorrupt.
     """
-    wanted = [number for number in numbers.tolist() if number]
-    data: dict[int, bytes] = {}
-    for start in range(0, len(wanted), PAGE):
-        chunk = wanted[start : start + PAGE]
-        first, last = min(chunk), max(chunk)
-        is_dense = last - first < DENSE * len(chunk)  # to look each up takes longer than to go on
-        numbered = "BETWEEN ? AND ?" if is_dense else f"IN ({', '.join('?' * len(chunk))})"
-        rows = reader.rows(
-            f"SELECT id, data FROM vector_data WHERE {reader.dialect.in_heap_of_space}"
-            f" AND id {numbered}",
-            (reader.space, first, last) if is_dense else (reader.space, *chunk),
-        )
-        data.update(cast("Iterator[tuple[int, bytes]]", rows))
-    vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
+    vectors = np.zeros((len(numbers), model.dimension), dtype="<f4")
+    size = vectors.itemsize * model.dimension
+    starts = size * np.flatnonzero(numbers)
+    start_of = dict(zip(numbers[numbers != 0].tolist(), starts.tolist(), strict=True))
+    wanted = list(start_of)
+    # Each goes to its place as it is read. To keep them all and join them makes the system find
+    # three times the memory, which takes longer than the rest.
+    room = vectors.data.cast("B") if wanted else memoryview(b"")
     with damage.decoding("a stored vector"):
-        stored = to_vectors([data[number] for number in wanted], model.dimension)
-    vectors[numbers > 0] = stored
-    return vectors
+        for first in range(0, len(wanted), PAGE):
+            for number, data in _numbered(reader, wanted[first : first + PAGE]):
+                start = start_of.pop(number, None)
+                if start is not None:
+                    room[start : start + size] = data  # raises for another length, or no bytes
+        if start_of:
+            raise ValueError(f"{len(start_of)} are missing")
+        _refuse_others_than_unit_vectors(vectors)
+    return vectors.astype(np.float32, copy=False)
+
+
+def _numbered(reader: Reader, numbers: Sequence[int]) -> Iterator[Row]:
+    """Number and data of some vectors, and perhaps of others."""
+    first, last = min(numbers), max(numbers)
+    if last - first < DENSE * len(numbers):  # to look each up takes longer than to go on
+        condition, params = "BETWEEN ? AND ?", [first, last]
+    else:
+        condition, params = f"IN ({', '.join('?' * len(numbers))})", list(numbers)
+    return reader.rows(
+        f"SELECT id, data FROM vector_data WHERE {reader.dialect.in_heap_of_space}"
+        f" AND id {condition}",
+        (reader.space, *params),
+    )
 
 
 def vectors_of(
@@ -443,10 +455,14 @@ def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
         if wrong := {len(blob) for blob in data} - {4 * dimension}:
             raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
         vectors = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
-        # All are unit vectors. NaN is neither above nor below a bound, so it fails as well.
-        if len(vectors) and not (vectors.min() > -LONGEST and vectors.max() < LONGEST):
-            raise ValueError("not of unit length")
+        _refuse_others_than_unit_vectors(vectors)
     return vectors
+
+
+def _refuse_others_than_unit_vectors(vectors: Floats) -> None:
+    """Raise ValueError for what is none, nor zeros. NaN is neither above nor below a bound."""
+    if len(vectors) and not (vectors.min() > -LONGEST and vectors.max() < LONGEST):
+        raise ValueError("not of unit length")
 
 
 def locate(reader: Reader, fragments: Sequence[int]) -> dict[int, Span]:
