@@ -33,8 +33,10 @@ def killed_at(moment: str, number: int, engine: type[SqliteDatabase | PostgresDa
         os.kill(os.getpid(), signal.SIGKILL)
 
     @contextmanager
-    def write(database: Any, space: str | None = None) -> Iterator[Writer]:
-        with original(database, space) as writer:
+    def write(
+        database: Any, space: str | None = None, *, derived: bool = False
+    ) -> Iterator[Writer]:
+        with original(database, space, derived=derived) as writer:
             yield writer
             commit = next(commits)
             if (moment, number) == ("before", commit):

@@ -80,9 +80,9 @@ class Dying(PostgresDatabase):
         self.is_killed = False
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:
+    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
         is_last = next(self._writes) == self._last
-        with super().write(space) as writer:
+        with super().write(space, derived=derived) as writer:
             yield writer
             if is_last and self._moment == "before":
                 self._kill()

@@ -47,8 +47,8 @@ class Mortal(SqliteDatabase):
         super().__init__(path)
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:
-        with super().write(space) as writer:
+    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
+        with super().write(space, derived=derived) as writer:
             yield writer
             self._writes_left -= 1
             if self._writes_left == 0:

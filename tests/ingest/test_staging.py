@@ -52,8 +52,8 @@ class Counting(SqliteDatabase):
         super().__init__(path)
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:
-        with super().write(space) as writer:
+    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
+        with super().write(space, derived=derived) as writer:
             yield writer
         self.writes += 1
         if self.other is not None:
@@ -179,8 +179,8 @@ class Interrupted(Counting):
         self._last, self._act = last, act
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:
-        with super().write(space) as writer:
+    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
+        with super().write(space, derived=derived) as writer:
             yield writer
         if self.writes == self._last:
             self._act()
@@ -201,7 +201,7 @@ class Full(SqliteDatabase):
     """A database whose disk is full."""
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:
+    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
         raise JournalFull("the disk is full")
         yield
 

@@ -48,7 +48,7 @@ def test_a_writer_that_waits_begins_soon_after_the_other_one_has_ended(
             other.execute("COMMIT")
 
     monkeypatch.setattr(time, "sleep", pause)
-    begin_writing(waiting)
+    begin_writing(waiting, durable=True)
     assert waiting.in_transaction
     assert len(pauses) == 20
     assert max(pauses) == LONGEST_LOOK_S
@@ -57,6 +57,6 @@ def test_a_writer_that_waits_begins_soon_after_the_other_one_has_ended(
 
 def test_a_writer_that_waits_gives_up_when_its_patience_ends(waiting: sqlite3.Connection) -> None:
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        begin_writing(waiting)
+        begin_writing(waiting, durable=True)
     assert not waiting.in_transaction
     assert patience_of(waiting) == PATIENCE_MS

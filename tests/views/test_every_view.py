@@ -248,8 +248,8 @@ class Counted(SqliteDatabase):
             yield reader
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:
-        with self._counted("write"), super().write(space) as writer:
+    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
+        with self._counted("write"), super().write(space, derived=derived) as writer:
             yield writer
 
     @contextmanager

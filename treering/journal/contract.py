@@ -185,8 +185,13 @@ class Database(Protocol):
         """
         ...
 
-    def write(self, space: str | None = None) -> AbstractContextManager[Writer]:
+    def write(
+        self, space: str | None = None, *, derived: bool = False
+    ) -> AbstractContextManager[Writer]:
         """A write transaction, durable once the block has ended without an exception.
+
+        With ``derived``, of what can be derived again from earlier transactions, a file does not
+        wait for the disk: after a loss of power it may be missing, as a whole.
 
         It sees what ``read`` does. Where a database lets several write at once, this one is alone
         in the ``space`` of that name, and writes nothing of others; without a name it is alone in

@@ -288,16 +288,17 @@ class Space:
         with self.database.write(self.name) as writer:
             yield SpaceWriter(writer, self.name)
 
-    def change(self, work: Callable[[SpaceWriter], T]) -> T:
-        """What ``work`` returns, done in a write transaction.
+    def change(self, work: Callable[[SpaceWriter], T], *, derived: bool = False) -> T:
+        """What ``work`` returns, done in a write transaction; for ``derived`` see ``write`` of
+        ``Database``.
 
-        If the server ends that in favour of another one, all of it is done again, a few times. So
+        If the server ends it in favour of another one, all of it is done again, a few times. So
         ``work`` must change nothing but the database. Raises as ``write`` does.
         """
 
         def attempt() -> T:
-            with self.write() as writer:
-                return work(writer)
+            with self.database.write(self.name, derived=derived) as writer:
+                return work(SpaceWriter(writer, self.name))
 
         return retried(attempt)
 

@@ -86,7 +86,12 @@ class SqliteDatabase:
                     connection.rollback()
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:  # noqa: ARG002
+    def write(
+        self,
+        space: str | None = None,  # noqa: ARG002
+        *,
+        derived: bool = False,
+    ) -> Iterator[Writer]:
         """A write transaction, alone in the file; rolled back as a whole if the block raises."""
         self._take_lost_locks_again()
         with self._queues.writing, self._pool.entered():
@@ -95,7 +100,7 @@ class SqliteDatabase:
                 raise JournalError("a write inside another transaction of the same thread")
             transaction = SqliteTransaction(connection, self._path)
             with translated(self._path):
-                begin_writing(connection)
+                begin_writing(connection, durable=not derived)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")

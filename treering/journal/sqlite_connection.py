@@ -32,11 +32,15 @@ def connect(file: Path) -> sqlite3.Connection:
         time.sleep(CONNECT_PAUSE_S)
 
 
-def begin_writing(connection: sqlite3.Connection) -> None:
+def begin_writing(connection: sqlite3.Connection, *, durable: bool) -> None:
     """Begin a write transaction; waits for other writers as long as the connection is to wait.
 
-    Raises sqlite3.Error.
+    One that is not ``durable`` does not wait for the disk in the end. A later one that is does so
+    for both, as they stand one behind the other in the log; so does whoever moves that into the
+    file. Raises sqlite3.Error.
     """
+    # Told each time: whoever is interrupted leaves the connection to others as it is.
+    connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
     # SQLite itself looks again after ever longer pauses, of a tenth of a second in the end: whoever
     # waits for a writer who is done after that time would wait for twice as long.
     # One that has none was interrupted here before.
@@ -76,7 +80,7 @@ def _connect_once(file: Path) -> sqlite3.Connection:
         for pragma in (
             f"page_size={PAGE_SIZE}",
             "journal_mode=WAL",
-            "synchronous=FULL",  # NORMAL may lose an acknowledged commit with the power
+            "synchronous=FULL",  # NORMAL may lose a commit with the power; see ``begin_writing``
             # macOS alone: fsync there leaves data in the drive's cache, lost with the power.
             "fullfsync=ON",
             "checkpoint_fullfsync=ON",

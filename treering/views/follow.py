@@ -305,7 +305,7 @@ class Follower:
                 warn_of_unnamed(writer, self._views)
 
         try:
-            self._space.change(store)
+            self._space.change(store, derived=True)
             self._seen.update(view.name for view in views)
         except JournalError:
             raise

@@ -114,8 +114,17 @@ class PostgresDatabase:
                 connection.execute("ROLLBACK")
 
     @contextmanager
-    def write(self, space: str | None = None) -> Iterator[Writer]:
-        """A write transaction; rolled back as a whole if the block raises."""
+    def write(
+        self,
+        space: str | None = None,
+        *,
+        derived: bool = False,  # noqa: ARG002
+    ) -> Iterator[Writer]:
+        """A write transaction; rolled back as a whole if the block raises.
+
+        What is ``derived`` is as durable as all else: processes outlive a server that has to begin
+        again, and must not hold in memory what it has lost.
+        """
         if self._current() is not None:
             raise JournalError("a write inside another transaction of the same thread")
         with self._queues.turn(space), self._entered():
