@@ -21,11 +21,10 @@ from scipy.stats import rankdata
 
 from treering.arrays import Floats
 from treering.bench.embedding import QuestionCache
-from treering.bench.registry import Benchmark, benchmark
+from treering.bench.registry import Benchmark
 from treering.bench.space import UNIT, TaskSpace
 from treering.bench.task import Task, TaskQuestion
 from treering.embed.contract import Embedder
-from treering.errors import InputError
 from treering.journal import entries
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -143,12 +142,9 @@ def asked_questions(
 
 
 def asked_benchmark(
-    name: str, path: Path, embedder: Embedder, limit: int | None
+    entry: Benchmark, path: Path, embedder: Embedder, limit: int | None
 ) -> Iterator[AskedQuestion]:
-    """Ask the questions of a benchmark. Raises UnknownName, InputError."""
-    entry = benchmark(name)
-    if not isinstance(entry, Benchmark):
-        raise InputError(f"{name} has no evidence in texts or talk; take another benchmark")
+    """Ask the questions of a benchmark. Raises InputError."""
     # A question that twists what was said is neither one that the memory answers nor a foreign one.
     tasks = [
         replace(task, questions=tuple(asked for asked in task.questions if asked.answerable))

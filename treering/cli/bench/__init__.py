@@ -30,6 +30,7 @@ COMMANDS: dict[str, SubApp] = {
     "hooks": SubApp("treering.cli.bench.hooks", "How long a hook holds a prompt."),
     "compress": SubApp("treering.cli.bench.compression", "What is left in fewer tokens."),
     "confidence": SubApp("treering.cli.bench.confidence", "How sure a hit is: fit, measure."),
+    "eight-bits": SubApp("treering.cli.bench.eight_bits", "What eight bits change of the best."),
     "candidates": SubApp("treering.cli.bench.candidates", "What PostgreSQL finds of the best."),
     "postgres": SubApp("treering.cli.bench.postgres", "PostgreSQL: several servers; a file."),
     "ingest": SubApp("treering.cli.bench.ingest", "Adding and bulk ingest: texts/s, memory."),

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from treering.bench.confidence import asked_benchmark, fit, measured
-from treering.cli.bench.options import EmbedderName
+from treering.cli.bench.options import EmbedderName, asked_data
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
-from treering.errors import InputError
 from treering.search.confidence import MODELS, RELEVANT
 
 app = typer.Typer(add_completion=False)
@@ -23,11 +21,11 @@ app = typer.Typer(add_completion=False)
 def confidence(
     fitted: Annotated[
         list[str],
-        typer.Option("--fit", metavar="NAME=PATH", help="Fit to this; may be repeated."),
+        typer.Option("--fit", metavar="BENCHMARK=PATH", help="Fit to this; may be repeated."),
     ] = [],  # noqa: B006 - typer copies it
     tested: Annotated[
         list[str],
-        typer.Option("--test", metavar="NAME=PATH", help="Measure on this; may be repeated."),
+        typer.Option("--test", metavar="BENCHMARK=PATH", help="Measure on this; may be repeated."),
     ] = [],  # noqa: B006 - typer copies it
     threshold: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="What is less sure is left out.")
@@ -44,7 +42,7 @@ def confidence(
     """
     model = open_embedder(embedder)
     asked = {
-        pair: list(asked_benchmark(*_named_path(pair), model, limit))
+        pair: list(asked_benchmark(*asked_data(pair), model, limit))
         for pair in dict.fromkeys([*fitted, *tested])
     }
     questions = [question for pair in fitted for question in asked[pair]]
@@ -53,10 +51,3 @@ def confidence(
     for pair in tested:
         report = measured(asked[pair], chosen, threshold)
         typer.echo(json.dumps({"benchmark": pair.partition("=")[0]} | asdict(report)))
-
-
-def _named_path(pair: str) -> tuple[str, Path]:
-    name, equals, path = pair.partition("=")
-    if not equals:
-        raise InputError(f"{pair!r} names no data; give NAME=PATH, such as locomo=locomo10.json")
-    return name, Path(path)

@@ -20,9 +20,15 @@ from treering.bench.method_table import (
     methods_table,
 )
 from treering.bench.read import sha256_of
-from treering.bench.registry import Benchmark, benchmark
 from treering.bench.results import RunHeader, this_run, with_header
-from treering.cli.bench.options import REPLIES, EmbedderName, RepliesPath, Seed, progress_bar
+from treering.cli.bench.options import (
+    REPLIES,
+    EmbedderName,
+    RepliesPath,
+    Seed,
+    asked_data,
+    progress_bar,
+)
 from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
@@ -72,7 +78,7 @@ def methods(
     Seconds are of this process's processors. They hold what a model in a file needs, but not where
     its reply was kept.
     """
-    named = [_benchmark(given) for given in data or []]
+    named = [asked_data(given) for given in data or []]
     if not named and code is None:
         raise InputError("nothing to measure: give --data locomo=FOLDER, or --code FOLDER")
     options = TableOptions(tuple(dict.fromkeys(budget or BUDGETS)), limit, seed)
@@ -101,14 +107,3 @@ def _save(run: RunHeader, cells: MethodTable, out: Path | None) -> None:
     """Save the cells so far, below a line with the run: each benchmark may take hours."""
     if out is not None:
         replace_file(out, json_lines_of([with_header(run, {}), *cells.rows()]).encode())
-
-
-def _benchmark(given: str) -> tuple[Benchmark, Path]:
-    """The benchmark and the path of an option. Raises InputError."""
-    name, _, path = given.partition("=")
-    if not path:
-        raise InputError(f"--data {given!r} is not of the form BENCHMARK=PATH: locomo=FOLDER")
-    chosen = benchmark(name)
-    if not isinstance(chosen, Benchmark):
-        raise InputError(f"{name} asks no questions; take locomo or fairytaleqa, or --code FOLDER")
-    return chosen, Path(path)

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from treering.bench.kept_replies import KeptReplies, kept_model
 from treering.bench.read import sha256_of
+from treering.bench.registry import Benchmark, benchmark
 from treering.bench.results import this_run, with_header
 from treering.cli.options import option_group
 from treering.errors import InputError
@@ -106,6 +107,17 @@ def chosen_among(names: list[str], allowed: Mapping[str, Any] | tuple[str, ...])
     if strange:
         raise InputError(f"no {strange[0]!r} to measure; there are {', '.join(allowed)}")
     return tuple(dict.fromkeys(names))
+
+
+def asked_data(pair: str) -> tuple[Benchmark, Path]:
+    """A benchmark of questions and its data, given as BENCHMARK=PATH. Raises InputError."""
+    name, _, path = pair.partition("=")
+    if not path:
+        raise InputError(f"{pair!r} is not of the form BENCHMARK=PATH: locomo=FOLDER")
+    chosen = benchmark(name)
+    if not isinstance(chosen, Benchmark):
+        raise InputError(f"{name} asks no questions of a memory; take locomo or fairytaleqa")
+    return chosen, Path(path)
 
 
 @contextmanager
