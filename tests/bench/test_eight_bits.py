@@ -44,6 +44,8 @@ def test_the_best_with_eight_bits_are_compared_with_the_exact_ones() -> None:
 def test_a_space_of_which_all_vectors_are_floats_is_refused() -> None:
     with pytest.raises(InputError, match="40 fragments are searched exactly in any case"):
         compared(task_of(40), HashingEmbedder(), sample=None, seed=0, step=told)
+    with pytest.raises(InputError, match="no question is asked of these data"):
+        compared(task_of(40, asked=0), HashingEmbedder(), sample=None, seed=0, step=told)
 
 
 def test_places_texts_and_evidence_are_counted_of_each_question(open_memory: Open) -> None:
@@ -62,6 +64,7 @@ def test_places_texts_and_evidence_are_counted_of_each_question(open_memory: Ope
     assert (report.recall, report.recall_exact) == (1.0, 1.0)
     [lost] = [ComparedHits(of_both, [a, c], [a, b])]
     assert (report_of(3, [lost]).recall, report_of(3, [lost]).recall_exact) == (0.5, 1.0)
+    assert (report_of(3, pairs[1:]).recall, report_of(3, pairs[1:]).recall_exact) == (None, None)
 
 
 def test_several_benchmarks_are_one_space() -> None:
@@ -89,8 +92,9 @@ def test_the_command_names_each_benchmark_and_its_data(
     data.write_text(json.dumps([chat]), "utf-8")
     for given, told in (
         (f"locomo={data}", "1 fragments are searched exactly in any case"),
+        (f"locomo={data} locomo={data}", "locomo is named twice"),
         (str(data), "is not of the form BENCHMARK=PATH"),
         (f"repoeval={data}", "asks no questions of a memory"),
     ):
-        refused = CliRunner().invoke(app, ["bench", "eight-bits", given])
+        refused = CliRunner().invoke(app, ["bench", "eight-bits", *given.split()])
         assert (refused.exit_code, told in " ".join(refused.stderr.split())) == (2, True)

@@ -37,15 +37,15 @@ class EightBitReport:
 
     ``places`` is the share of places with the same fragment, ``texts`` that of the fragments that
     both find, ``recall`` and ``recall_exact`` that of the evidence among them, over the questions
-    that have some. ``why`` is the most by which the terms of a score fall short of it or exceed it.
+    that have some; None if none has. ``why`` is the most by which the terms of a score fall short of it or exceed it.
     """
 
     fragments: int
     questions: int
     places: float
     texts: float
-    recall: float
-    recall_exact: float
+    recall: float | None
+    recall_exact: float | None
     why: float
 
 
@@ -88,9 +88,12 @@ def compared(
 ) -> EightBitReport:
     """Ask the questions of a space, or some drawn by the seed, with eight bits and exactly.
 
-    Raises InputError if the space is so small that its vectors are floats in any case.
+    Raises InputError if nothing is asked of it, or if it is so small that its vectors are floats in
+    any case.
     """
     questions = list(task.questions)
+    if not questions:
+        raise InputError("no question is asked of these data; name a benchmark that has some")
     if sample is not None:
         questions = random.Random(seed).sample(questions, min(sample, len(questions)))
     cached = QuestionCache(embedder)  # both are asked the same
@@ -131,11 +134,12 @@ def report_of(fragments: int, pairs: Sequence[ComparedHits]) -> EightBitReport:
     )
 
 
-def _recall(asked: Iterable[tuple[TaskQuestion, Sequence[Hit]]]) -> float:
-    return statistics.fmean(
+def _recall(asked: Iterable[tuple[TaskQuestion, Sequence[Hit]]]) -> float | None:
+    found = [
         recall([str(hit.metadata[UNIT]) for hit in hits], question.evidence)
         for question, hits in asked
-    )
+    ]
+    return statistics.fmean(found) if found else None
 
 
 def _fragments(hits: Sequence[Hit]) -> list[tuple[str, int]]:

@@ -103,7 +103,7 @@ MOST_CHARS: Final = 2_000
 """The end of a longer text is read: the last turns of a chat end with the question."""
 
 _WORD: Final = re.compile(r"\w+")
-_DIGITS: Final = re.compile(r"(?<![a-z\d_])(?:19|20)\d\d|月")
+_DIGITS: Final = re.compile(r"(?<![a-z\d_])(?:19|20)\d\d|[月年]")
 _YEARS_BACK: Final = 8  # in which there is a 29 February
 
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"

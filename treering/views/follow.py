@@ -37,8 +37,8 @@ stopped has lost no more than that, and who waits is told how far it is."""
 
 MOST_ENTRIES = 1024
 QUICK_S = 0.2
-"""A batch that was done sooner is followed by one of twice as many entries: what each costs by
-itself, such as waiting for the disk, is then paid less often. One that took longer is followed by
+"""A batch that was done sooner is followed by one of twice as many entries: what a transaction costs
+by itself is then paid less often. One that took longer is followed by
 as many as are done in that time."""
 
 SETTLE_PATIENCE_S = 60.0
@@ -321,7 +321,7 @@ def size_after(done: int, most: int, seconds: float) -> int:
     """How many entries the next batch may have, after one in which so many were done.
 
     It might have had ``most``. To begin with few again after a slow batch would part what is added
-    next into many batches, each of which waits for the disk.
+    next into many batches, each of which has a transaction.
     """
     size = 2 * most if seconds < QUICK_S else int(done * QUICK_S / seconds)
     return max(BATCH_ENTRIES, min(size, MOST_ENTRIES))

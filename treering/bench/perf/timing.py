@@ -120,7 +120,8 @@ def compared(
 def rest(
     used: Callable[[], float] = time.process_time, pause: Callable[[float], object] = time.sleep
 ) -> None:
-    """Wait until no thread is busy that what was timed before has left behind; a second at most.
+    """Wait until no thread is busy that what was timed before has left behind; about a second
+    at most.
 
     Those of a product keep a processor busy for a tenth of a second after it, in case another one
     comes: what is timed next would seem to take half as long again. ``used`` tells the processor

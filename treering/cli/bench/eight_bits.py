@@ -13,6 +13,7 @@ from treering.cli.bench.options import EmbedderName, FigureOptions, Seed, asked_
 from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
+from treering.errors import InputError
 
 app = typer.Typer(add_completion=False)
 
@@ -35,6 +36,9 @@ def eight_bits(
 ) -> None:
     """The ten best hits with vectors of eight bits against those of floats, over real questions."""
     data = [asked_data(pair) for pair in named]
+    names = [of.name for of, _ in data]
+    if len(set(names)) < len(names):
+        raise InputError(f"{max(names, key=names.count)} is named twice; name each benchmark once")
     with progress_bar("eight bits") as step:
         task = in_one((of.name, read_as(of.name, path, of.load(path))) for of, path in data)
         report = compared(task, open_embedder(embedder), sample, seed, step)

@@ -214,6 +214,8 @@ def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
     # three times the memory, which takes longer than the rest.
     room = vectors.data.cast("B") if wanted else memoryview(b"")
     with damage.decoding("a stored vector"):
+        if len(wanted) < len(starts):
+            raise ValueError("a number stands there twice")
         for first in range(0, len(wanted), PAGE):
             for number, data in _numbered(reader, wanted[first : first + PAGE]):
                 start = start_of.pop(number, None)
