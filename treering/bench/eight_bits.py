@@ -37,7 +37,8 @@ class EightBitReport:
 
     ``places`` is the share of places with the same fragment, ``texts`` that of the fragments that
     both find, ``recall`` and ``recall_exact`` that of the evidence among them, over the questions
-    that have some; None if none has. ``why`` is the most by which the terms of a score fall short of it or exceed it.
+    that have some; None if none has. ``why`` is the most by which the terms of a score fall short
+    of it or exceed it.
     """
 
     fragments: int

@@ -37,9 +37,9 @@ stopped has lost no more than that, and who waits is told how far it is."""
 
 MOST_ENTRIES = 1024
 QUICK_S = 0.2
-"""A batch that was done sooner is followed by one of twice as many entries: what a transaction costs
-by itself is then paid less often. One that took longer is followed by
-as many as are done in that time."""
+"""A batch that was done sooner is followed by one of twice as many entries: what a transaction
+costs by itself is then paid less often. One that took longer is followed by as many as are done in
+that time."""
 
 SETTLE_PATIENCE_S = 60.0
 """Who is to do all pending work waits so long for another process that does some of it."""
