@@ -241,6 +241,7 @@ class Memory:
         What a source holds already is left alone, so adding again is safe. A file that has changed
         replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
         ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
+        What is given no time has none: a question that names a time does not find it by that.
 
         ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
         place of keys, tokens and passwords; the receipt counts them.

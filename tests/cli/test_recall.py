@@ -88,7 +88,8 @@ def test_a_condition_that_would_be_lost_is_refused(filled: Treering, pairs: list
 
 def test_nothing_found_is_no_failure(filled: Treering) -> None:
     result = filled("search", "otter", "--speaker", "Nobody")
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "nothing found\n")
+    told = "nothing found\nno entry has the speaker 'Nobody'\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", told)
 
 
 def test_relations_can_be_chosen_weighed_and_turned_off(filled: Treering) -> None:

@@ -270,8 +270,14 @@ def test_the_shell_says_what_is_gone_and_syncs(treering: Treering, notes: Path) 
 
 
 def test_a_filter_that_matches_nothing_says_why(treering: Treering, notes: Path) -> None:
+    def told_of(*filters: str) -> str:
+        return treering("search", "boat", *filters).stderr
+
     treering("add", "notes")
-    treering("add", "A note without a time.")
+    treering("add", "A note without a time.", "--speaker", "Ben", "--session", "may")
+    assert "no entry has the speaker 'ben', but there is 'Ben'" in told_of("--speaker", "ben")
+    assert "no entry has the session 'mai', but there is 'may'" in told_of("--session", "mai")
+    assert told_of("--speaker", "Ben", "--session", "nosuch").count("no entry has") == 1
     for command in (["list"], ["search", "boat"]):
         told = treering(*command, "--source", "notes/boilr.md").stderr
         assert "nothing found\nno entry has the source 'notes/boilr.md'" in told

@@ -414,10 +414,45 @@ def test_json_that_holds_no_messages_is_text(memory: Memory, tmp_path: Path) -> 
         ("b.json", "{broken"),
         ("c.json", '{"n": ' + "1" * 5_000 + "}"),
         ("d.json", "[" * 5_000),
+        ("e.json", '[{"role": "admin"}, {"role": "guest"}]'),
     ):
         (tmp_path / name).write_text(text, "utf-8")
         memory.add(tmp_path / name)
-    assert [entry.kind for entry in memory.entries()] == ["text"] * 4
+    assert [entry.kind for entry in memory.entries()] == ["text"] * 5
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('[{"role": "user", "content": "a"', r"chat\.json is not JSON \(.*\); mend it"),
+        ('[{"role": "user"}]', r"chat\.json holds no chat: give messages with 'role' and"),
+        ('{"city": "Porto"}', "holds no chat"),
+        ("[]", "holds no chat"),
+    ],
+)
+def test_what_is_said_to_be_a_chat_and_is_none_is_refused(
+    memory: Memory, tmp_path: Path, content: str, told: str
+) -> None:
+    file = tmp_path / "chat.json"
+    file.write_text(content, "utf-8")
+    with pytest.raises(InputError, match=told):
+        memory.add(file, kind="chat")
+    assert memory.stats().entries == 0
+
+
+def test_a_message_without_content_is_named_and_one_that_calls_a_tool_has_some(
+    memory: Memory, tmp_path: Path
+) -> None:
+    asked = {"role": "user", "content": "What is the weather in Porto?"}
+    calls = {"role": "assistant", "tool_calls": [{"function": {"name": "weather"}}]}
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps([asked, calls]), "utf-8")
+    memory.add(file)
+    assert [entry.kind for entry in memory.entries()] == ["chat", "chat"]
+    file.write_text(json.dumps([asked, {"role": "assistant"}]), "utf-8")
+    with pytest.raises(InputError, match=r"chat\.json: message 1 has no content"):
+        memory.add(file)
+    assert memory.stats().entries == 2
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-32"])

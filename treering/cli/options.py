@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
@@ -27,6 +27,7 @@ from treering.cli.output import long_path
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.records import JSON, Kind
+from treering.text import nearest_told
 
 if TYPE_CHECKING:
     from treering.memory import Memory
@@ -114,6 +115,9 @@ class Filters:
             meant = f", but {near[0]!r} has some" if near else ""
             every = "`treering list --sources` shows all"
             yield f"no entry has the source {self.source!r}{meant}; {every}"
+        for of, given in (("speaker", self.speaker), ("session", self.session)):
+            if given:
+                yield from _near_names(of, given, (getattr(e, of) for e in memory.entries()))
         if self.since or self.until:
             untimed = sum(entry.at is None for entry in memory.entries())
             if untimed:
@@ -135,6 +139,13 @@ class Filters:
         }
         given = {key: value for key, value in plain.items() if value is not None}
         return given | ({"metadata": _conditions(self.meta)} if self.meta else {})
+
+
+def _near_names(of: str, given: str, names: Iterable[str | None]) -> Iterator[str]:
+    """That nobody is called so, and who nearly is; nothing if somebody is."""
+    there = {name for name in names if name}
+    if given not in there:
+        yield f"no entry has the {of} {given!r}{nearest_told(given, there)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
 _SNIFF_BYTES = 8192
 _BLOCK_BYTES = 1 << 20
 _BINARY = "not text"
+_SAYS = frozenset({"content", "tool_calls"})  # a message has one of these
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
 
 
@@ -163,7 +164,7 @@ def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
     if _is_table(path, envelope):
         return _table_drafts(path, _dated(path, envelope))
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson") and envelope.kind in (None, "chat"):
-        messages = _messages(path)
+        messages = _messages(path, is_chat=envelope.kind == "chat")
         if messages is not None:
             return message_drafts(messages, envelope, str(path))
     if envelope.kind is None:
@@ -203,23 +204,48 @@ def _is_document(path: Path, envelope: Envelope) -> bool:
     return name is not None and (name, envelope.kind) != ("markup", "code")
 
 
-def _messages(path: Path) -> Iterator[Mapping[str, Any]] | None:
-    """The messages of a file of JSON or JSON lines, or None if it holds something else."""
+def _messages(path: Path, *, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
+    """The messages of a file of JSON or JSON lines, or None if it holds something else.
+
+    What was said to be a chat, and holds no messages, is an InputError: as one text nobody would
+    find what was said in it.
+    """
     if path.suffix.lower() != ".json":
         first = next(_json_lines(path), None)
-        return _json_lines(path) if _is_message(first) else None
+        messages = _json_lines(path) if _is_message(first) else None
+    else:
+        messages = _listed_messages(path, is_chat)
+    if messages is None and is_chat:
+        raise InputError(
+            f"{path} holds no chat: give messages with 'role' and 'content', one a line or as a "
+            "list, or leave out that it is one"
+        )
+    return messages
+
+
+def _listed_messages(path: Path, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
+    """The messages of a file of JSON, a list or ``{"messages": […]}``."""
     if path.stat().st_size > _MAX_JSON_BYTES:
+        if is_chat:
+            raise InputError(
+                f"{path} is over {_MAX_JSON_BYTES >> 20} MB; write a message a line, as .jsonl"
+            )
         return None
     text = "".join(read_text(path))
     try:
         content = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        if is_chat:
+            raise InputError(f"{path} is not JSON ({error}); mend it") from error
         return None
     if isinstance(content, dict):
         content = content.get("messages")
-    if isinstance(content, list) and content and all(_is_message(message) for message in content):
-        return iter(content)
-    return None
+    # A message without content among others is told by its number; a list of which none has any
+    # may hold people and their roles.
+    is_talk = isinstance(content, list) and all(
+        isinstance(message, dict) and "role" in message for message in content
+    )
+    return iter(content) if is_talk and any(map(_is_message, content)) else None
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
@@ -236,4 +262,4 @@ def _json_lines(path: Path) -> Iterator[Any]:
 
 
 def _is_message(value: object) -> bool:
-    return isinstance(value, dict) and "role" in value and "content" in value
+    return isinstance(value, dict) and "role" in value and bool(value.keys() & _SAYS)

@@ -45,9 +45,10 @@ def parse_time(value: object, what: str) -> datetime:
             raise TypeError(f"a {type(value).__name__}")
         moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, TypeError, OverflowError, OSError) as error:
+        reason = "" if "isoformat" in str(error) else f" ({error})"  # it says no more than that
         raise InputError(
-            f"{what}: time {value!r} ({error}); give a date such as 2026-05-03, a year or a month, "
-            "or ISO 8601 such as 2026-05-03T10:00:00Z"
+            f"{what}: time {value!r}{reason} cannot be read; give a date such as 2026-05-03, a "
+            "year or a month, or ISO 8601 such as 2026-05-03T10:00:00Z"
         ) from error
     return moment
 

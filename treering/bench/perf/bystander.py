@@ -45,7 +45,8 @@ def waits(
 ) -> list[Timing]:
     """The worst call of another process on the file at ``path`` while ``work`` goes on.
 
-    It is beside the median of such calls while nothing else goes on.
+    It is beside the median of such calls while nothing else goes on. Work that is done between two
+    calls has nobody wait, and no figure.
     """
     calls, began, ended = _watched(path, vectors, work)
     timed: list[Timing] = []
@@ -53,8 +54,9 @@ def waits(
         ours = [call for call in calls if call.role == role]
         idle = [call.seconds for call in ours if call.began + call.seconds < began]
         during = [c.seconds for c in ours if c.began < ended and c.began + c.seconds > began]
-        taken = {LIMIT: [statistics.median(idle)], OURS: [max(during, default=0.0)]}
-        timed += compared(f"{operation} {role}", n, taken)
+        if during:
+            taken = {LIMIT: [statistics.median(idle)], OURS: [max(during)]}
+            timed += compared(f"{operation} {role}", n, taken)
     return timed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -187,4 +188,5 @@ def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timi
     if "store" in names and not is_grown:
         yield stored
     for operation in asked:
+        gc.collect()  # what others left is not to be collected while this one is timed
         yield operation(world)
