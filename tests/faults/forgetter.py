@@ -55,7 +55,9 @@ class Life:
     def _add(self, number: int) -> None:
         texts = [self._text() for _ in range(self._rng.choice([1, 4, 20]))]
         turns = [{"role": "user", "name": "Ana", "content": text} for text in texts]
-        receipt = self._memory.add(turns, source=f"{number}-{self._text()[:30]}")
+        source = f"{number}-{self._text()[:30]}"
+        self._say(adding=[*texts, source])
+        receipt = self._memory.add(turns, source=source)
         self.texts |= dict(zip(receipt.ids, texts, strict=True))
         self._say(added=texts)
 
