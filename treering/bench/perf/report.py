@@ -183,8 +183,9 @@ def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slo
     """The operations of treering whose ratio to the limit grew by more than ``tolerance``.
 
     Seconds are not compared: two runs may have had different machines. Neither is the worst of many
-    rounds: one moment of other work on the machine decides it. A wait that was none at all stands
-    for one as long as its limit, since every longer one would be slower.
+    rounds, nor what others wait for one forget: one moment of other work on the machine decides it.
+    A wait that was none at all stands for one as long as its limit, since every longer one would be
+    slower.
     """
     before = old.by_key
     return [
@@ -192,6 +193,7 @@ def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slo
         for timing in new.timed
         if timing.system == OURS
         and not timing.operation.endswith(WORST)
+        and timing.operation.split()[0] != "forget-wait"
         and timing.key in before
         and timing.ratio > tolerance * (before[timing.key].ratio or 1)
     ]
