@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from treering.errors import LLMNotConfigured
-from treering.journal import ledger, work
+from treering.journal import work
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.journal.traces import Trace
 from treering.records import Progress
@@ -47,7 +47,7 @@ class Summaries(View):
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
-        if planting.load(ledger.settings(writer, writer.id)).chat_unit == "rounds":
+        if planting.of_space(writer, writer.id).chat_unit == "rounds":
             work.enqueue(writer, writer.id, store.LOOSE, beside(writer, writer.id, seqs))
         return Erased({"summaries": store.erase(writer, writer.id, seqs)})
 

@@ -93,7 +93,7 @@ class Grower:
     def settings(self) -> Settings:
         """How the space's tree grows."""
         with self._space.read() as reader:
-            return planting.load(ledger.settings(reader, reader.id))
+            return planting.of_space(reader, reader.id)
 
     def replant(self, settings: Settings) -> None:
         """Drop the tree and its summaries, and grow it again by these settings."""
@@ -192,7 +192,7 @@ class Grower:
         stored = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
         if stored.model != model.id:
             stored = replace(stored, model=model.id, mark=0)
-        settings = planting.load(ledger.settings(reader, space))
+        settings = planting.of_space(reader, space)
         # Another process may have changed the rows; the revision in ``stored`` tells.
         if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from treering.errors import InputError
+from treering.journal import ledger
+from treering.journal.contract import Reader
 from treering.views.tree.settings import MOST_HOURS, Settings
 from treering.views.tree.threshold import LIMITS, Threshold
 
@@ -16,6 +18,11 @@ KEY: Final = "tree"
 def updated(settings: Mapping[str, Any], chosen: Settings) -> dict[str, Any]:
     """The settings of a space whose tree is to grow so."""
     return {**settings, KEY: asdict(chosen)}
+
+
+def of_space(reader: Reader, space: int) -> Settings:
+    """How the tree of a space grows."""
+    return load(ledger.settings(reader, space))
 
 
 def load(settings: Mapping[str, Any]) -> Settings:
