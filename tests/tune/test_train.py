@@ -11,7 +11,7 @@ import pytest
 
 from tests.tune.full_disk import files_of_at_most
 from treering.errors import InputError, LLMNotConfigured, TextEncodingError, TuningStopped
-from treering.tune.train import Checkpoint, TuneOptions, learn, tune
+from treering.tune.train import Checkpoint, TuneOptions, learn, micro_batches, tune
 
 EXAMPLES = list(range(10))
 OPTIONS = TuneOptions(epochs=2, batch=3, save_every=2)
@@ -184,3 +184,11 @@ def test_what_is_no_model_is_refused_before_anything_is_loaded(tmp_path: Path) -
     model.write_bytes(b"GGUF and no more")
     with pytest.raises(LLMNotConfigured, match="cannot be tuned: its header cannot be read"):
         tune(model, [("a", "b")], tmp_path / "out.gguf", tmp_path / "c")
+
+
+def test_micro_batches_hold_every_row_once_within_their_padded_size() -> None:
+    rows = ["abc", "a", "abcdefghi", "ab", "abcd", "a"]
+    batches = list(micro_batches(rows, 8))
+    assert sorted(chain.from_iterable(batches)) == sorted(rows)
+    assert all(len(batch) * max(map(len, batch)) <= 8 for batch in batches if len(batch) > 1)
+    assert [len(batch) for batch in micro_batches(rows, 0)] == [1] * len(rows)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from treering.errors import LLMNotConfigured, MissingExtra
 from treering.llm.wire import defuse
 from treering.tune.adapter import MODULES, LowRank, ModelFacts
+from treering.tune.train import micro_batches
 
 try:
     import peft
@@ -26,6 +27,9 @@ ALPHA_OF_RANK: Final = 2
 
 MOST_GRADIENT: Final = 1.0
 """Longer gradients are cut to this length: one odd row would undo what many taught."""
+
+GPU_TOKENS: Final = 16_384
+"""Padded tokens that a GPU computes at once: row by row, it would wait for Python."""
 
 _NO_MEMORY: Final = "can't allocate memory"
 """What PyTorch says in a plain RuntimeError where a machine's main memory is full."""
@@ -101,10 +105,10 @@ class Learner:
         self._optimiser.zero_grad(set_to_none=True)
         tokens = sum(len(example.reply) for example in examples)
         total = 0.0
-        # Row by row: rows differ much in length, and nothing is gained by padding them on a CPU.
-        for example in examples:
+        # A CPU gains nothing from padding, so there each row is computed alone.
+        for batch in micro_batches(examples, GPU_TOKENS if self._device == "cuda" else 0):
             with self._half_precision():
-                loss = self._loss(example) / tokens
+                loss = self._loss(batch) / tokens
             loss.backward()
             total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(self._weights, MOST_GRADIENT)
@@ -140,13 +144,25 @@ class Learner:
                 weight.copy_(stored)
         self._optimiser.load_state_dict(loaded["optimiser"])
 
-    def _loss(self, example: Example) -> Any:
-        """The summed loss of the reply. The head, a third of a small model, sees only the reply."""
-        numbers = torch.tensor([[*example.asked, *example.reply]], device=self._device)
+    def _loss(self, examples: Sequence[Example]) -> Any:
+        """The summed loss of the replies. The head, a third of a small model, sees only them."""
+        shape = (len(examples), max(map(len, examples)))
+        numbers = torch.zeros(shape, dtype=torch.long)
+        present, learned = (
+            torch.zeros(shape, dtype=torch.long),
+            torch.zeros(shape, dtype=torch.bool),
+        )
+        for row, example in enumerate(examples):
+            numbers[row, : len(example)] = torch.tensor([*example.asked, *example.reply])
+            present[row, : len(example)] = 1
+            learned[row, len(example.asked) : len(example)] = True
+        numbers, present = numbers.to(self._device), present.to(self._device)
+        learned = learned[:, 1:].to(self._device)  # the state before a token predicts it
         base = self._model.get_base_model()
-        hidden = base.model(input_ids=numbers[:, :-1], use_cache=False).last_hidden_state
-        scores = base.lm_head(hidden[0, len(example.asked) - 1 :])
-        target = numbers[0, len(example.asked) :]
+        states = base.model(
+            input_ids=numbers[:, :-1], attention_mask=present[:, :-1], use_cache=False
+        ).last_hidden_state
+        scores, target = base.lm_head(states[learned]), numbers[:, 1:][learned]
         return torch.nn.functional.cross_entropy(scores.float(), target, reduction="sum")
 
     def _half_precision(self) -> AbstractContextManager[Any]:

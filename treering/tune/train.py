@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
@@ -23,6 +23,7 @@ from treering.llm import processors
 from treering.text import check_text
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Sized)
 Row = TypeVar("Row", contravariant=True)
 
 WARM_UP: Final = 0.04
@@ -259,6 +260,21 @@ def learn(
     if len(losses) > saved:
         place.save(losses, learner.state())
     return losses
+
+
+def micro_batches(examples: Sequence[S], tokens: int) -> Iterator[list[S]]:
+    """Split a step's rows, by length, into batches of at most ``tokens`` with their padding.
+
+    A row that is longer than ``tokens`` is a batch of its own.
+    """
+    batch: list[S] = []
+    for example in sorted(examples, key=len):
+        if batch and (len(batch) + 1) * len(example) > tokens:
+            yield batch
+            batch = []
+        batch.append(example)
+    if batch:
+        yield batch
 
 
 def _loss(learner: Trainable[T], examples: Sequence[T], rate: float, step: int) -> float:
