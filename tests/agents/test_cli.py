@@ -103,10 +103,35 @@ def test_status_shows_where_hooks_remember(
     boat = repository(home / "boat", "https://host/ana/boat")
     [shown] = records(treering_command(boat, "hook", "status", "--json"))
     expected = {"memory": str(memory_path), "project": "host/ana/boat", "space": "host/ana/boat"}
-    assert shown == expected | {"on": True}
+    assert shown == expected | {"space_reason": "the project of this folder", "on": True}
     treering_command(boat, "hook", "off")
     assert "hooks    off" in treering_command(boat, "hook", "status")
     assert "hooks    on" in treering_command(home, "hook", "status")
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "shown"),
+    [
+        ((), {"TREERING_MEMORY": "life.db"}, "host/ana/boat (the project of this folder)"),
+        (("-m", "life.db"), {}, "host/ana/boat (the project of this folder)"),
+        (("--space", "mine"), {"TREERING_SPACE": "x"}, "mine (chosen by --space)"),
+        ((), {"TREERING_SPACE": "mine"}, "mine (chosen by TREERING_SPACE)"),
+    ],
+)
+def test_status_says_why_a_space_was_chosen(
+    treering_command: Command,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    environment: dict[str, str],
+    shown: str,
+) -> None:
+    boat = repository(home / "boat", "https://host/ana/boat")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert f"space    {shown}\n" in treering_command(boat, "hook", "status", *options)
+    outside = treering_command(home, "hook", "status")
+    assert environment.get("TREERING_SPACE") or "default (this folder is in no git" in outside
 
 
 def test_the_events_are_documented_commands() -> None:
@@ -114,9 +139,16 @@ def test_the_events_are_documented_commands() -> None:
     assert all(event in shown for event in ("session-start", "prompt", "turn", "log", "off"))
 
 
+@pytest.mark.parametrize("named", [None, "life.db"])
 def test_past_sessions_go_to_their_projects_once(
-    treering_command: Command, home: Path, memory_path: Path
+    treering_command: Command,
+    home: Path,
+    memory_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    named: str | None,
 ) -> None:
+    if named is not None:
+        monkeypatch.setenv("TREERING_MEMORY", str(home / named))
     boat = repository(home / "boat", "git@host:ana/boat.git")
     sessions = home / ".claude" / "projects" / "x"
     sessions.mkdir(parents=True)
@@ -133,7 +165,7 @@ def test_past_sessions_go_to_their_projects_once(
     assert "took in 1 message of /gone/shop" in shown
     assert "odd.jsonl: no transcript" in shown
     assert sorted(treering_command(home, "spaces").split()) == ["/gone/shop", "host/ana/boat"]
-    assert "mast" in treering_command(boat, "list")
+    assert "mast" in treering_command(boat, "list", "--space", "host/ana/boat")
     again = treering_command(home, "install", "claude-code", "--past")
     assert "took in 0 messages of host/ana/boat" in again
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.conftest import WAIT_S, put_in, wait_until
+from tests.agents.conftest import WAIT_S, put_in, repository, wait_until
 from tests.agents.test_long_session import BEGINNINGS, claude_turn, codex_turn
 from tests.cli.conftest import PLUGINS, ROOT
 from treering.agents import inbox, jsonc, toml_table
@@ -83,10 +83,27 @@ def test_one_command_gives_an_agent_a_memory_and_one_takes_it_away(
     assert shlex.split(treering_command(home / "work", "spaces")) == ["default"]
 
 
-def call(command: list[str]) -> str:
+def test_an_agents_server_serves_the_project_it_is_started_in(
+    treering_command: Callable[..., str], home: Path
+) -> None:
+    memory = str(home / "life.db")
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    for space, text in {"default": "in spring", "host/ana/boat": "on Tuesdays"}.items():
+        text = f"The releases are {text}."
+        treering_command(home, "add", text, "-m", memory, "--space", space)
+    treering_command(home, "install", "claude-code", "-m", memory)
+    server = settings(home / ".claude.json")["mcpServers"]["treering"]
+    for folder, own, other in ((boat, "Tuesdays", "spring"), (home, "spring", "Tuesdays")):
+        answer = call([server["command"], *server["args"]], folder)
+        assert own in answer
+        assert other not in answer
+
+
+def call(command: list[str], folder: Path | None = None) -> str:
     """What an MCP server answers to a call of ``recall``."""
     with subprocess.Popen(
         command,
+        cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -309,6 +309,31 @@ def test_each_project_has_its_own_space(server: Path, hook: Hook, home: Path) ->
     assert MAST not in put_in(beside)
 
 
+@pytest.mark.parametrize("is_exported", [True, False])
+def test_each_project_has_its_own_space_in_a_memory_that_is_named(
+    home: Path, hook: Hook, is_exported: bool
+) -> None:
+    boat = repository(home / "boat", "git@host:ana/boat.git")
+    shop = repository(home / "shop", "git@host:ana/shop.git")
+    other = str(home / "life.db")
+    options = [] if is_exported else ["--memory", other]
+    environment = {"TREERING_MEMORY": other} if is_exported else {}
+
+    def fire(event: str, folder: Path, **payload: str) -> dict[str, Any]:
+        return hook(event, {"cwd": str(folder), **payload}, *options, **environment)
+
+    said = transcript(home / "s.jsonl", MAST)
+    try:
+        fire("turn", boat, session_id="s", transcript_path=str(said))
+        wait_until(lambda: Path(other).is_file() and not any(inbox.waiting(other)))
+        question = "How long is the mast of the boat?"
+        wait_until(lambda: MAST in put_in(fire("prompt", boat, prompt=question)))
+        assert fire("prompt", shop, prompt=question) == {}
+        assert fire("session-start", shop, source="startup") == {}
+    finally:
+        stop(other)
+
+
 def test_a_memory_that_lies_in_the_folder_is_not_taken(
     server: Path, hook: Hook, home: Path
 ) -> None:

@@ -60,14 +60,35 @@ def test_a_repository_without_a_remote_is_its_root(tmp_path: Path) -> None:
     assert project_of(root) == str(tmp_path / "a?b")
 
 
-def test_a_worktree_belongs_to_the_repository_it_was_taken_from(tmp_path: Path) -> None:
-    root = repository(tmp_path / "x", '[remote "origin"]\n\turl = https://host/own/x\n')
-    inside = root / ".git" / "worktrees" / "w"
+def worktree(folder: Path, common: Path) -> Path:
+    """A working tree as ``git worktree add`` makes it."""
+    inside = common / "worktrees" / folder.name
     inside.mkdir(parents=True)
     (inside / "commondir").write_text("../..\n")
-    (tmp_path / "w").mkdir()
-    (tmp_path / "w" / ".git").write_text(f"gitdir: {inside}\n")
-    assert project_of(tmp_path / "w") == "host/own/x"
+    folder.mkdir()
+    (folder / ".git").write_text(f"gitdir: {inside}\n")
+    return folder
+
+
+@pytest.mark.parametrize("remote", ['[remote "origin"]\n\turl = https://host/own/x\n', ""])
+def test_a_worktree_belongs_to_the_repository_it_was_taken_from(
+    tmp_path: Path, remote: str
+) -> None:
+    root = repository(tmp_path / "x", remote)
+    other = worktree(tmp_path / "w", root / ".git")
+    assert project_of(other) == project_of(root) == ("host/own/x" if remote else str(root))
+
+
+def test_worktrees_of_a_bare_repository_are_one_project(tmp_path: Path) -> None:
+    (tmp_path / "x.git").mkdir()
+    first, second = (worktree(tmp_path / name, tmp_path / "x.git") for name in "ab")
+    assert project_of(first) == project_of(second) == str(tmp_path / "x.git")
+
+
+@pytest.mark.parametrize("content", ["", "gitdir: \0", f"gitdir: {'x' * 9000}", "x", "gitdir: no"])
+def test_a_pointer_that_is_damaged_breaks_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".git").write_text(content)
+    assert project_of(tmp_path)
 
 
 def test_no_repository_is_no_project(tmp_path: Path) -> None:

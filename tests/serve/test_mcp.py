@@ -482,6 +482,7 @@ def parameters(path: Path, no_llm: None) -> StdioServerParameters:
     return StdioServerParameters(
         command=sys.executable,
         args=["-m", "treering", "mcp", str(path)],
+        cwd=path.parent,
         env=os.environ
         | {
             "PYTHONPATH": os.pathsep.join((str(ROOT), str(PLUGINS))),

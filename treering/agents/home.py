@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import platformdirs
 
@@ -64,13 +65,35 @@ def agent_memory(named: str | None) -> str:
     return chosen if "://" in chosen else str(Path(chosen).expanduser().absolute())
 
 
-def space_in(memory: str, folder: Path) -> str:
-    """The space of a command that names none.
+class SpaceChoice(NamedTuple):
+    """A space and the reason why it was chosen."""
 
-    In the user's own memory, which holds all that is worked on, each project has its own: see
-    ``project_of``. Any other memory was made for one thing, and has the space ``default``.
+    name: str
+    reason: str
+
+
+def agent_space(named: str | None, folder: Path) -> SpaceChoice:
+    """Choose the space of an agent that works in ``folder``, by hooks, MCP or past sessions.
+
+    Which file the memory is in plays no part: projects that share a file stay apart.
     """
-    return (project_of(folder) if is_own(memory) else None) or DEFAULT_SPACE
+    from_environment = os.environ.get("TREERING_SPACE")
+    if named and named != from_environment:
+        return SpaceChoice(named, "chosen by --space")
+    if from_environment:
+        return SpaceChoice(from_environment, "chosen by TREERING_SPACE")
+    if project := project_of(folder):
+        return SpaceChoice(project, "the project of this folder")
+    return SpaceChoice(DEFAULT_SPACE, "this folder is in no git repository")
+
+
+def command_space(memory: str, folder: Path) -> str:
+    """Return the space of a command that names none.
+
+    A memory other than the user's own was made for one thing: its space is ``default``, as in
+    Python.
+    """
+    return agent_space(None, folder).name if is_own(memory) else DEFAULT_SPACE
 
 
 def is_own(memory: str) -> bool:

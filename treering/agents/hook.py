@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treering.agents import endpoint, inbox, replies, switches
-from treering.agents.home import DEFAULT_SPACE, agent_memory, space_in
+from treering.agents.home import DEFAULT_SPACE, agent_memory, agent_space
 from treering.agents.project import project_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _run(
     memory = agent_memory(options.get("memory"))
     if "://" in memory:
         return "", [f"hooks need a memory in a file, not {memory}"]
-    space = options.get("space") or os.environ.get("TREERING_SPACE") or space_in(memory, folder)
+    space = agent_space(options.get("space"), folder).name
     request = {
         "event": event,
         "asks": replies.puts_in(client, event),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from treering.agents.capture import Offsets, take_in
 from treering.agents.clients import Client
-from treering.agents.home import DEFAULT_SPACE, is_own, make_private, space_in, user_memory
+from treering.agents.home import DEFAULT_SPACE, agent_space, is_own, make_private, user_memory
 from treering.errors import InputError, TreeringError
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.registry import line_format_of
@@ -39,7 +39,7 @@ def take_in_past(
     """
     if client.sessions is None:
         raise InputError(f"the past sessions of {client.title} are in no form that treering reads")
-    by_space, skipped = _sorted(client.sessions(), memory, space)
+    by_space, skipped = _sorted(client.sessions(), space)
     total = sum(map(len, by_space.values()))
     if total and is_own(memory):
         make_private(user_memory().parent)
@@ -57,22 +57,23 @@ def take_in_past(
 
 
 def _sorted(
-    paths: Iterable[Path], memory: str, space: str | None
+    paths: Iterable[Path], space: str | None
 ) -> tuple[dict[str, list[Path]], list[Skipped]]:
-    """The sessions by the space they belong to, and the files that are none."""
+    """Group sessions by space; also return files that are not sessions."""
     by_space: dict[str, list[Path]] = defaultdict(list)
     skipped: list[Skipped] = []
     for path in sorted(paths):
         try:
-            by_space[space or _space_of(path, memory)].append(path)
+            by_space[space or _session_space(path)].append(path)
         except (TreeringError, OSError) as error:
             skipped.append(Skipped(str(path), str(error)))
     return by_space, skipped
 
 
-def _space_of(path: Path, memory: str) -> str:
-    """The space of the project that a session was about; where its folder is gone, the folder's
-    path, as what was in there is no longer known.
+def _session_space(path: Path) -> str:
+    """Return the space of the project that a session was about.
+
+    If the session's folder is gone, its project is unknown, and its path names the space.
     """
     form = line_format_of(path)
     if form is None:
@@ -80,6 +81,6 @@ def _space_of(path: Path, memory: str) -> str:
     items = form.read(path)
     folders = (item.project for item in items if isinstance(item, TranscriptMessage))
     folder = next(filter(None, folders), None)
-    if folder is None or not is_own(memory):
+    if folder is None:
         return DEFAULT_SPACE
-    return space_in(memory, Path(folder)) if Path(folder).is_dir() else folder
+    return agent_space(None, Path(folder)).name if Path(folder).is_dir() else folder

@@ -1,6 +1,6 @@
 """Which project a folder belongs to, read from ``.git/config`` as data: git is never run.
 
-A repository that somebody else made must not start programs here, as git's own settings can.
+git's own settings can start programs, and a repository of a stranger must not.
 """
 
 from __future__ import annotations
@@ -26,24 +26,34 @@ _WITH_SCHEME = re.compile(
 
 
 def project_of(folder: Path) -> str | None:
-    """The name of the repository that ``folder`` is in; None if it is in none.
+    """Return the name of the repository around ``folder``; None if there is none.
 
-    ``github.com/OWNER/NAME`` if it has a remote on some host (``origin`` before others), which
-    stays the same for every clone; else the path of its root.
+    ``github.com/OWNER/NAME`` if it has a remote on a host (``origin`` before others): each clone
+    has the same. Else the folder that its working trees share (git's common folder).
     """
-    root = root_of(folder)
-    if root is None:
+    repository = _common_folder(folder)
+    if repository is None:
         return None
-    for url in _remotes(root):
+    for url in _remotes(repository):
         if name := name_of_remote(url):
             return name
-    return _printable(str(root))
+    return _printable(str(repository.parent if repository.name == ".git" else repository))
 
 
-def root_of(folder: Path) -> Path | None:
-    """The root of the working tree around a folder."""
+def _common_folder(folder: Path) -> Path | None:
+    """Return the folder that ``git rev-parse --git-common-dir`` names."""
     here = folder.resolve()
-    return next((place for place in (here, *here.parents) if (place / ".git").exists()), None)
+    places = (place / ".git" for place in (here, *here.parents))
+    found = next((place for place in places if place.exists()), None)
+    if found is None or found.is_dir():
+        return found
+    # In a worktree or a submodule, a file names a folder, and that names the common one.
+    _, named, own = (_read(found) or "").partition("gitdir:")
+    place = found.parent / own.strip()
+    try:
+        return (place / (_read(place / "commondir") or "").strip()).resolve() if named else found
+    except (OSError, ValueError):  # no path that this system could have
+        return found
 
 
 def name_of_remote(url: str) -> str | None:
@@ -61,12 +71,9 @@ def name_of_remote(url: str) -> str | None:
     return _printable(f"{match[1].lower()}/{path}") if path else None
 
 
-def _remotes(root: Path) -> list[str]:
-    """The addresses of the remotes, ``origin`` first."""
-    config = _config(root)
-    if config is None:
-        return []
-    remotes = list(_urls(config))
+def _remotes(repository: Path) -> list[str]:
+    """Return the addresses of the remotes, ``origin`` first."""
+    remotes = list(_urls(_read(repository / "config") or ""))
     return [url for name, url in remotes if name == "origin"] + [url for _, url in remotes]
 
 
@@ -78,17 +85,6 @@ def _urls(config: str) -> Iterator[tuple[str, str]]:
             line = line[section.end() :]  # a setting may stand on the line of its section
         if remote and (url := _URL.fullmatch(line)):
             yield remote, url[1].strip().strip('"')
-
-
-def _config(root: Path) -> str | None:
-    """The text of a repository's settings; None if they cannot be read."""
-    place = root / ".git"
-    if place.is_file():  # a worktree or a submodule: the file names the folder
-        pointer = _read(place) or ""
-        place = root / pointer.removeprefix("gitdir:").strip()
-        common = (_read(place / "commondir") or "").strip()
-        place = place / common if common else place
-    return _read(place / "config")
 
 
 def _read(path: Path) -> str | None:

@@ -44,8 +44,8 @@ def install(
     """Put treering into an agent's settings: the MCP server and, where it has them, hooks.
 
     Comments and everything else in the files stay as they are, and a copy of each is kept. Done
-    again it changes nothing. What the agent remembers goes to your own memory, or to the one that
-    --memory names, in a space for each project, or in that which --space names.
+    again it changes nothing. The agent's memory is your own, or the one that --memory names. In it
+    each project has its own space, unless --space names one for all.
     """
     if client is None:
         _list(run)

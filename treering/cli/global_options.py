@@ -34,8 +34,8 @@ class Globals:
         typer.Option(
             metavar="NAME",
             help="Whose memory: spaces of one file never see each other. "
-            "Default: $TREERING_SPACE, else in your own memory the project of the current folder, "
-            "by its git remote or root, else 'default'.",
+            "Default: $TREERING_SPACE. In your own memory, and for agents in any: the project of "
+            "the current folder, by its git remote or path. Otherwise: 'default'.",
             rich_help_panel=_EVERYWHERE,
         ),
     ] = None

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from treering.agents import hook_log, switches
-from treering.agents.home import space_in
+from treering.agents.home import working_folder
 from treering.agents.hook import CLIENTS, EVENTS
 from treering.agents.hook import main as run_event
 from treering.agents.project import project_of
@@ -84,18 +84,21 @@ def on(run: Run) -> None:
 @command(app)
 def status(run: Run) -> None:
     """Show the memory, project and space of hooks in this folder, and whether they are on."""
-    memory = run.hook_memory
-    project = project_of(Path.cwd())
-    space = run.named_space or space_in(memory, Path.cwd())
+    memory, space = run.hook_memory, run.agent_space
+    project = project_of(working_folder())
     record: dict[str, Any] = {
         "memory": memory,
         "project": project,
-        "space": space,
+        "space": space.name,
+        "space_reason": space.reason,
         "on": not switches.is_off(project),
     }
     state = "on" if record["on"] else "off"
-    lines = f"memory   {memory}\nproject  {project or 'none'}\nspace    {space}\nhooks    {state}"
-    run.out.emit(record, lines)
+    run.out.emit(
+        record,
+        f"memory   {memory}\nproject  {project or 'none'}\n"
+        f"space    {space.name} ({space.reason})\nhooks    {state}",
+    )
 
 
 @command(app)
@@ -130,7 +133,7 @@ def stop(run: Run) -> None:
 
 
 def _switch(run: Run, *, on: bool) -> None:
-    project = project_of(Path.cwd())
+    project = project_of(working_folder())
     switches.switch(project, on)
     state = "on" if on else "off"
     where = project or "folders that are in no repository"

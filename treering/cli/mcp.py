@@ -24,6 +24,5 @@ def mcp(
     """Serve a memory over standard input and output, for clients of the Model Context Protocol."""
     from treering.serve.mcp.server import serve_stdio
 
-    chosen = run.for_agent() if file is None else run.at(file)
-    with chosen.memory(create=True, begins=True) as memory:
+    with run.for_agent(file).memory(create=True, begins=True) as memory:
         serve_stdio(memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -9,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from treering.agents.home import (
+    SpaceChoice,
     agent_memory,
+    agent_space,
     command_memory,
+    command_space,
     make_private,
-    space_in,
     user_memory,
     working_folder,
 )
@@ -52,21 +55,27 @@ class Run:
     ) -> Self:
         """The run with these options; the defaults stand for those not given."""
         url = memory or command_memory(working_folder())
-        chosen = space or space_in(url, working_folder())
+        chosen = space or command_space(url, working_folder())
         return cls(url, chosen, embedder, llm, Output(as_json), memory is not None, space)
-
-    def at(self, path: Path) -> Self:
-        """The same run on another memory."""
-        space = self.named_space or space_in(str(path), working_folder())
-        return replace(self, url=str(path), space=space, is_named=True)
 
     def in_space(self, name: str) -> Self:
         """The same run on another space of the same memory."""
         return replace(self, space=name, named_space=name)
 
-    def for_agent(self) -> Self:
-        """The same run on the memory that agents use, which is never one that lies around here."""
-        return self if self.is_named else self.at(user_memory())
+    def for_agent(self, file: Path | None = None) -> Self:
+        """The same run on the memory and space of agents; ``file`` names the memory.
+
+        Never on a ``treering.db`` of the working folder. A server's key opens one space: its own.
+        """
+        named = str(file) if file else self.url if self.is_named else None
+        run = replace(self, url=named or str(user_memory()), is_named=True)
+        has_key = run.is_served and os.environ.get("TREERING_API_KEY")
+        return run if has_key else replace(run, space=self.agent_space.name)
+
+    @property
+    def agent_space(self) -> SpaceChoice:
+        """The space of an agent that works in this folder."""
+        return agent_space(self.named_space, working_folder())
 
     @property
     def hook_memory(self) -> str:
