@@ -29,7 +29,7 @@ from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, warn_of_path
 from treering.ingest.secrets import counted
-from treering.ingest.staging import WasCutShort
+from treering.ingest.staging import WasCutShort, recover_all
 from treering.ingest.where import Where, to_filter
 from treering.journal import check, entries, indexes, ledger, listing, sources, supersession
 from treering.journal.contract import Database
@@ -178,7 +178,8 @@ class Memory:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), chosen)
             memory = cls(database, name, model, llm, exact)
-            retry(database)  # a process that was killed may have left erased text in the file
+            recover_all(database)  # a process that was killed may have left texts in any space
+            retry(database)  # and erased ones in the bytes of the file
         except BaseException:
             database.close()
             raise
@@ -300,6 +301,7 @@ class Memory:
         memos that no reply could be read for.
         """
         self._intake.recover()
+        recover_all(self._database)
         self._views.erase_expired()
         scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
         self._views.settle(progress, upgrade=upgrade)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from tests.bulk.workers import Killing
 from tests.embedders import HashingEmbedder
-from tests.ingest.staging_process import Mortal
+from tests.ingest.staging_process import end_with
 from treering.bulk.ingest import bulk_ingest
+from treering.journal.open import open_database
 from treering.memory import Memory
 
 
@@ -21,7 +22,9 @@ def main() -> None:
     path, folder, what, last = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     Memory.open(path, embedder=HashingEmbedder()).close()  # so that all tables exist
     if what == "write":
-        memory = Memory(Mortal(path, last), "default", HashingEmbedder(), "none")
+        database = open_database(path)
+        memory = Memory(database, "default", HashingEmbedder(), "none")
+        end_with(database, last)
     else:
         count = Path(tempfile.mkdtemp(dir=path.parent), "asked")
         memory = Memory.open(path, embedder=Killing(count, at=(last,), parent=True), llm="none")

@@ -1,6 +1,7 @@
 """A process that is gone in the middle of an import: ``python -m tests.ingest.staging_process``.
 
-Arguments: the file, the space, and the write transaction with which the process ends, uncommitted.
+Arguments: the file or URL, the space, and the write transaction with which the process ends,
+uncommitted.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
+from tests import programs
 from tests.embedders import HashingEmbedder
 from treering.ingest import exchange
 from treering.ingest.slices import SLICE_ENTRIES, SLICES_AT_ONCE
-from treering.journal.contract import Writer
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.contract import Database, Writer
+from treering.journal.open import open_database
 from treering.memory import Memory
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT_S = 60
 
 SLICES = SLICES_AT_ONCE + 1
 COUNT = (SLICES - 1) * SLICE_ENTRIES + 1
@@ -24,41 +30,51 @@ WRITES = 1 + SLICES + 1 + SLICES + 1
 """Transactions of an import: its beginning, staging each slice, whole, taking in each, the end."""
 
 
+def killed(url: Path | str, space: str, last: int) -> None:
+    """Begin an import in a process that ends with its n-th write transaction."""
+    process = programs.run(
+        [sys.executable, "-m", "tests.ingest.staging_process", str(url), space, str(last)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=TIMEOUT_S,
+    )
+    assert process.returncode == 9
+
+
 def text_of(number: int) -> str:
     """The text of a line, which no other line has."""
     return f"Sentence {number:06} of the import, which nobody else says."
 
 
-def lines(count: int = COUNT) -> Iterator[str]:
+def lines(entries: int = COUNT) -> Iterator[str]:
     """An export of one source."""
     yield exchange.header({})
-    for number in range(count):
+    for number in range(entries):
         yield (
             f'{{"id": "{number:016x}", "source": "talk", "position": {number}, "kind": "chat",'
             f' "speaker": "Ana", "text": "{text_of(number)}"}}'
         )
 
 
-class Mortal(SqliteDatabase):
-    """A database whose process ends with its n-th write transaction, before that is committed."""
-
-    def __init__(self, path: Path, last: int) -> None:
-        self._writes_left = last
-        super().__init__(path)
+def end_with(database: Database, last: int) -> None:
+    """Let the process end with the n-th write transaction of a database, before it is committed."""
+    write, transactions = database.write, count(1)
 
     @contextmanager
-    def write(self, space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
-        with super().write(space, derived=derived) as writer:
+    def mortal(space: str | None = None, *, derived: bool = False) -> Iterator[Writer]:
+        with write(space, derived=derived) as writer:
             yield writer
-            self._writes_left -= 1
-            if self._writes_left == 0:
+            if next(transactions) == last:
                 os._exit(9)
+
+    database.write = mortal  # type: ignore[method-assign]
 
 
 def main() -> None:
-    path, space, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    Memory.open(path, space=space, embedder=HashingEmbedder()).close()  # so that all tables exist
-    memory = Memory(Mortal(Path(path), last), space, HashingEmbedder(), "none")
+    url, space, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    Memory.open(url, space=space, embedder=HashingEmbedder()).close()  # so that all tables exist
+    database = open_database(url)
+    memory = Memory(database, space, HashingEmbedder(), "none")
+    end_with(database, last)
     memory.import_(lines())
 
 

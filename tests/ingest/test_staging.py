@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ import pytest
 from tests import programs
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
-from tests.ingest.staging_process import COUNT, SLICES, WRITES, lines, text_of
+from tests.ingest.staging_process import COUNT, SLICES, TIMEOUT_S, WRITES, killed, lines, text_of
 from treering import Memory
 from treering.errors import InputError, JournalFull, UnknownName
 from treering.ingest.drafts import Envelope
@@ -29,18 +28,27 @@ from treering.ingest.slices import (
     sliced,
     to_json,
 )
-from treering.journal.contract import Writer
+from treering.journal import staged
+from treering.journal.contract import Database, Writer
 from treering.journal.fields import parse_time
+from treering.journal.open import open_database
 from treering.journal.sources import FileSource
 from treering.journal.sqlite import SqliteDatabase
 from treering.journal.writing import Draft
-from treering.memory import intake_of
+from treering.memory import intake_of, space_of
+from treering.serve import spaces
 
 STAGED = 1 + SLICES + 1
 """Transactions until all is staged, and known to be."""
 
-ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 60
+OPENER = """
+import sys
+from tests.embedders import HashingEmbedder
+from treering import Memory
+with Memory.open(sys.argv[1], space="other", embedder=HashingEmbedder()) as memory:
+    memory.add("Mine.")
+    memory.settle()
+"""
 
 
 class Counting(SqliteDatabase):
@@ -207,18 +215,7 @@ class Full(SqliteDatabase):
 
 
 def test_what_cannot_be_taken_in_now_keeps_nobody_out(path: Path, open_memory: Open) -> None:
-    programs.run(
-        [
-            sys.executable,
-            "-m",
-            "tests.ingest.staging_process",
-            str(path),
-            "default",
-            f"{STAGED + 2}",
-        ],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=TIMEOUT_S,
-    )
+    killed(path, "default", STAGED + 2)
     with Memory(Full(path), "default", HashingEmbedder(), "none") as memory:
         assert texts(memory, "talk") == [text_of(number) for number in range(SLICE_ENTRIES)]
         with pytest.raises(JournalFull):
@@ -230,12 +227,7 @@ def test_what_cannot_be_taken_in_now_keeps_nobody_out(path: Path, open_memory: O
 def test_an_import_that_is_killed_is_there_as_a_whole_or_not_at_all(
     path: Path, open_memory: Open, last: int
 ) -> None:
-    process = programs.run(
-        [sys.executable, "-m", "tests.ingest.staging_process", str(path), "default", str(last)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=TIMEOUT_S,
-    )
-    assert process.returncode == 9
+    killed(path, "default", last)
     memory = open_memory(path)
     is_whole = last > STAGED
     assert texts(memory, "talk") == [text_of(number) for number in range(COUNT * is_whole)]
@@ -250,17 +242,121 @@ def test_what_was_cut_short_goes_with_its_space(path: Path, open_memory: Open, l
     other = open_memory(path, space="other")
     other.add("Mine.")
     open_memory(path, space="talks").add("Here before.")
-    programs.run(
-        [sys.executable, "-m", "tests.ingest.staging_process", str(path), "talks", str(last)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        timeout=TIMEOUT_S,
-    )
+    killed(path, "talks", last)
     assert waiting(path) > 0
     assert other.forget_space("talks").scrubbed
     assert waiting(path) == 0
     assert b"of the import, which nobody else says" not in path.read_bytes()
     assert other.spaces() == ["other"]
     assert list(open_memory(path, space="talks", create=True).entries()) == []
+
+
+def staged_rows(database: Database) -> int:
+    """Imports and their slices that hold anything, of all spaces."""
+    with database.read() as reader:
+        row = reader.row(
+            "SELECT (SELECT count(*) FROM intake), count(*) FROM intake_slice WHERE NOT taken"
+        )
+        assert row is not None
+        return int(row[0]) + int(row[1])
+
+
+@pytest.fixture
+def url(path: Path, engine: str, databases: dict[Path, str]) -> Path | str:
+    return databases[path] if engine == "postgres" else path
+
+
+@pytest.mark.both_engines
+@pytest.mark.parametrize(
+    ("last", "comes"), [(2, 0), (STAGED - 1, 0), (STAGED + 1, COUNT), (STAGED + 2, COUNT)]
+)
+@pytest.mark.parametrize("sweeps", ["opening", "settle", "upkeep"])
+def test_opening_any_space_sweeps_an_import_into_another_one_that_was_killed(
+    url: Path | str, open_memory: Open, last: int, comes: int, sweeps: str
+) -> None:
+    other = open_memory(url, space="other")
+    other.add("Mine.")
+    killed(url, "anna", last)
+    with closing(open_database(url)) as database:
+        assert staged.abandoned_spaces(database) == ["anna"]
+        if sweeps == "opening":
+            open_memory(url, space="other")
+        elif sweeps == "settle":
+            other.settle()
+        else:
+            spaces._upkeep(database)
+        assert staged_rows(database) == 0
+    assert other.spaces() == (["anna", "other"] if comes else ["other"])
+    assert len(texts(open_memory(url, space="anna", create=True), "talk")) == comes
+    assert other.stats().pending == {}
+
+
+@pytest.mark.both_engines
+@pytest.mark.parametrize("last", [2, STAGED - 1, STAGED + 1])
+def test_a_space_that_only_a_killed_import_names_can_be_forgotten(
+    url: Path | str, open_memory: Open, last: int
+) -> None:
+    other = open_memory(url, space="other")
+    other.add("Mine.")
+    killed(url, "anna", last)
+    assert other.forget_space("anna").scrubbed
+    with closing(open_database(url)) as database:
+        assert staged_rows(database) == 0
+    assert other.spaces() == ["other"]
+    with pytest.raises(UnknownName):
+        other.forget_space("anna")
+
+
+def test_what_a_killed_import_had_staged_leaves_the_bytes_of_the_file(
+    path: Path, open_memory: Open
+) -> None:
+    open_memory(path, space="other").add("Mine.")
+    killed(path, "anna", STAGED - 1)
+    assert text_of(1).encode() in bytes_of(path)
+    assert open_memory(path, space="other").settle().pending == {}
+    assert text_of(1).encode() not in bytes_of(path)
+    assert b"anna" not in bytes_of(path)
+
+
+@pytest.mark.both_engines
+def test_an_import_that_is_at_work_is_left_alone_by_those_who_open_other_spaces(
+    url: Path | str, open_memory: Open
+) -> None:
+    def while_it_is_staged() -> Iterator[str]:
+        yield from lines(COUNT + SLICE_ENTRIES)
+        program = [sys.executable, "-c", OPENER, str(url)]
+        assert programs.run(program, timeout=TIMEOUT_S).returncode == 0
+        open_memory(url, space="another", create=True).settle()
+
+    memory = open_memory(url, space="talks")
+    assert memory.import_(while_it_is_staged()).added == COUNT + SLICE_ENTRIES
+
+
+@pytest.mark.both_engines
+@pytest.mark.parametrize("is_same", [True, False])
+def test_an_import_whose_presence_was_lost_goes_on_or_is_refused(
+    url: Path | str, open_memory: Open, is_same: bool
+) -> None:
+    """Another process may take it for gone: it is either ours still, or adds nothing more."""
+    memory = open_memory(url, space="talks")
+    database = space_of(memory).database
+
+    def while_it_is_staged() -> Iterator[str]:
+        yield from lines(COUNT + SLICE_ENTRIES)
+        with database.write() as writer:
+            # Its lock went with a connection; and somebody had noticed that.
+            taken = "" if is_same else ", attempt = 1"
+            writer.execute(f"UPDATE intake SET presence = 1{taken}")
+        yield from islice(lines(COUNT + 3 * SLICE_ENTRIES), COUNT + SLICE_ENTRIES + 1, None)
+
+    if is_same:
+        assert memory.import_(while_it_is_staged()).added == COUNT + 3 * SLICE_ENTRIES
+    else:
+        with pytest.raises(UnknownName):
+            memory.import_(while_it_is_staged())
+        assert staged_rows(database) > 0
+        memory.settle()
+    assert staged_rows(database) == 0
 
 
 def test_a_space_that_is_removed_while_it_is_filled_stays_removed(

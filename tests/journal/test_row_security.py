@@ -77,6 +77,8 @@ def tenants() -> Iterator[Tenants]:
         spied.setattr(transaction, "translated", noted)
         for space in SPACES:
             _fill(url, space)
+        for space in SPACES:  # last, as opening a memory removes what is staged by no process
+            _stage(url, space)
     with closing(psycopg.connect(server_url(), autocommit=True)) as superuser:
         superuser.execute(f'SET search_path TO "{Location.of(url).schema}", public')
         yield Tenants(url, superuser, frozenset(statements))
@@ -90,12 +92,11 @@ def _fill(url: str, space: str) -> None:
         memory.settle()
         memory.search("boat", source="letters/")
         keys.add(memory._database, space)
-        with memory._space.write() as writer:
-            intake = writer.insert(
-                "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, 1, 1, '')",
-                (space,),
-            )
-            staged.put(writer, space, intake, b"[]")
+
+
+def _stage(url: str, space: str) -> None:
+    with closing(PostgresDatabase(url)) as database, database.write(space) as writer:
+        staged.put(writer, staged.begin(writer, space, presence=1, attempt=1, plan=""), b"[]")
 
 
 def test_every_table_is_protected_also_from_its_owner_or_is_of_no_space(tenants: Tenants) -> None:

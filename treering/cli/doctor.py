@@ -85,7 +85,9 @@ def doctor(
     _ensure_space(run)
     findings: list[Checkup] = []
     given: set[str] = set()
-    checks = (_secrets,) if secrets else (_versions, _file, _disk, _space, _embedder, _llm)
+    checks = (
+        (_secrets,) if secrets else (_versions, _file, _disk, _imports, _space, _embedder, _llm)
+    )
     for check in checks:
         for finding in _guarded(check, run):
             if not run.out.as_json:
@@ -227,6 +229,20 @@ def _disk(run: Run) -> Iterator[Checkup]:
         yield Checkup("disk", "warn", f"{room}; forgetting may need {needed / 1e9:,.1f} GB")
     else:
         yield Checkup("disk", "ok", room)
+
+
+def _imports(run: Run) -> Iterator[Checkup]:
+    """Imports that were cut short, into whatever space: no other check knows of their texts."""
+    from treering.journal import staged
+
+    if not run.is_there:
+        return
+    with _database(run) as database:
+        names = staged.abandoned_spaces(database)
+    for name in names:
+        detail = f"{name!r}: an import was cut short; all or nothing of it stays"
+        advice = "the next command that opens the memory sees to it, such as `treering settle`"
+        yield Checkup("import", "warn", detail, advice)
 
 
 def _space(run: Run) -> Iterator[Checkup]:

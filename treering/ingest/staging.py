@@ -3,8 +3,11 @@
 SQLite has one writer at a time, so what is large comes in slices, each in a transaction of its own.
 They wait in tables of their own first, where nobody sees them; whatever cannot be taken in is found
 by then, and leaves nothing behind. Once all are there, one transaction says so. From then on they
-will be taken in, slice by slice: if the process is killed, the next one that opens the space goes
-on. A process that is killed before leaves slices that the next one removes.
+will be taken in, slice by slice: if the process is killed, the next one that opens the memory, in
+whatever space, goes on. A process that is killed before leaves slices that the next one removes.
+
+An import belongs to an attempt, whose process is noted with it. Every transaction of it asks first
+whether it still does, so that an import that was taken over cannot add to what is being removed.
 
 A slice is blanked in the transaction that takes it in, so that no text is in the file twice.
 """
@@ -16,19 +19,20 @@ import time
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from treering.errors import InputError, JournalError, UnknownName
+from treering.errors import InputError, JournalError, TreeringError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
-from treering.journal import attempts, entries, staged, supersession, writing
-from treering.journal.contract import Reader
-from treering.journal.space import Space
+from treering.journal import attempts, damage, entries, removal, staged, supersession, writing
+from treering.journal.contract import Database, Reader
+from treering.journal.space import Space, SpaceWriter
+from treering.journal.staged import StagedImport
 from treering.journal.writing import Draft
 from treering.records import Receipt
 from treering.views.memos import changes
@@ -61,37 +65,42 @@ class Staging:
         UnknownName for one that is superseded and nowhere.
         """
         with attempts.begun() as attempt:
-            intake = self._begin(attempt, plan)
+            mine = self._begin(attempt, plan)
             try:
-                self._stage(intake, lists, keeps=plan.keeps)
+                self._stage(mine, lists, keeps=plan.keeps)
             except BaseException:
-                self._discard(intake)
+                self._discard(mine)
                 raise
-            yield from self._move(intake, plan)
+            yield from self._move(mine, plan)
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
         """The time in which much is taken in otherwise, and indexed in the end by who does it."""
         with attempts.begun() as attempt:
-            intake = self._begin(attempt, Plan())
+            mine = self._begin(attempt, Plan())
             try:
                 yield
             finally:
-                self._discard(intake)
+                self._discard(mine)
 
     def recover(self) -> None:
         """Finish what processes that are gone had staged as a whole; remove what they had not."""
-        for left in self._left():
-            with attempts.begun() as mine:
-                if not self._take_over(left, mine):
-                    continue
-                if left.plan is None:
-                    self._discard(left.intake)
-                else:
-                    log.warning("space %r: what was cut short is taken in now", self._space.name)
-                    for _ in self._move(left.intake, left.plan):
-                        continue  # nobody waits for its receipts
+        for left in staged.abandoned(self._space.database, self._space.name):
+            self._recover(left)
         self._sweep()
+
+    def _recover(self, left: StagedImport) -> None:
+        with attempts.begun() as attempt:
+            mine = replace(left, attempt=attempt)
+            if not self._take_over(left, mine):
+                return
+            if left.plan is None:
+                self._discard(mine)
+                return
+            log.warning("space %r: an import that was cut short is finished now", left.space)
+            with suppress(UnknownName):  # the space was removed meanwhile
+                for _ in self._move(mine, Plan.from_json(left.plan)):
+                    continue  # nobody waits for its receipts
 
     def refuse_cut_short(self, reader: Reader) -> None:
         """Raise WasCutShort if ``recover`` may have something to do."""
@@ -100,15 +109,24 @@ class Staging:
 
     # ------------------------------------------------------------------ inside
 
-    def _begin(self, attempt: int, plan: Plan) -> int:
+    def _begin(self, attempt: int, plan: Plan) -> StagedImport:
         presence = self._space.database.presence()
         with self._space.write() as writer:
-            return writer.insert(
-                "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, ?, ?, ?)",
-                (self._space.name, presence, attempt, plan.to_json()),
-            )
+            return staged.begin(writer, self._space.name, presence, attempt, plan.to_json())
 
-    def _stage(self, intake: int, lists: Iterable[Sequence[Item]], *, keeps: bool) -> None:
+    @contextmanager
+    def _write(self, mine: StagedImport) -> Iterator[SpaceWriter]:
+        """A write transaction of an import. Raises UnknownName if the import is not ours."""
+        presence = self._space.database.presence()
+        with self._space.write() as writer:
+            if not staged.hold(writer, mine, presence):
+                raise UnknownName(
+                    f"the space {mine.space!r} was removed while this was taken in, or another "
+                    "process took this import over; take it in again to begin the space anew"
+                )
+            yield writer
+
+    def _stage(self, mine: StagedImport, lists: Iterable[Sequence[Item]], *, keeps: bool) -> None:
         """Write the slices, and once all are there, say so."""
         ids = _Identities()
         for items in lists:
@@ -116,9 +134,8 @@ class Staging:
             if not keeps:
                 self._refuse(items)
             began = time.monotonic()
-            with self._space.write() as writer:
-                if not staged.put(writer, self._space.name, intake, slices.to_json(items)):
-                    raise self._removed()
+            with self._write(mine) as writer:
+                staged.put(writer, mine, slices.to_json(items))
             _give_way(began)
         if not keeps:
             ids.refuse_contradictions()
@@ -127,9 +144,8 @@ class Staging:
                 entries.seq_of(reader, reader.id, entry_id)
             if ids.superseded:
                 _refuse_circles(supersession.ids(reader, reader.id), ids.superseded)
-        with self._space.write() as writer:
-            if not staged.set_whole(writer, self._space.name, intake):
-                raise self._removed()
+        with self._write(mine) as writer:
+            staged.set_whole(writer, mine)
 
     def _refuse(self, items: Sequence[Item]) -> None:
         """Raise InputError for an entry that could not be stored."""
@@ -140,7 +156,7 @@ class Staging:
             if source == changes.SOURCE and isinstance(draft, Draft):
                 changes.check(draft.metadata)
 
-    def _move(self, intake: int, plan: Plan) -> Iterator[Receipt]:
+    def _move(self, mine: StagedImport, plan: Plan) -> Iterator[Receipt]:
         """Take in the slices that wait, each in a transaction; then end it.
 
         What has come under an id of theirs since that was looked up came later, and stays. What
@@ -150,39 +166,37 @@ class Staging:
         last = _NO_SLICE
         while True:
             began = time.monotonic()
-            with self._space.write() as writer:
-                waiting = staged.next_slice(writer, self._space.name, intake, last)
+            with self._write(mine) as writer:
+                waiting = staged.next_slice(writer, mine, last)
                 if waiting is None:
-                    if not staged.end(writer, self._space.name, intake):
-                        raise self._removed()
+                    staged.end(writer, mine)
                     plan.finish(writer)
                     break
                 last, content = waiting
-                items = slices.from_json(content)
+                with damage.decoding("what waits to be taken in"):
+                    items = slices.from_json(content)
                 receipt = slices.store(writer, items, replace(plan, keeps=True), same)
-                staged.blank(writer, self._space.name, [last])
+                staged.blank(writer, mine.space, [last])
             _give_way(began)
             yield receipt
         self._sweep()
 
-    def _removed(self) -> UnknownName:
-        return UnknownName(
-            f"the space {self._space.name!r} was removed while this was taken in; take it in "
-            "again to begin the space anew"
-        )
-
-    def _discard(self, intake: int) -> None:
-        """Remove what was staged. An error leaves it to whoever opens the space next."""
+    def _discard(self, mine: StagedImport) -> None:
+        """Remove what was staged. An error leaves it to the next process that opens the memory."""
         try:
             with self._space.read() as reader:
-                waiting = staged.waiting(reader, self._space.name, intake)
+                waiting = staged.waiting(reader, mine)
             for slice_ in waiting:
                 began = time.monotonic()
-                with self._space.write() as writer:
-                    staged.blank(writer, self._space.name, [slice_])
+                with self._write(mine) as writer:
+                    staged.blank(writer, mine.space, [slice_])
                 _give_way(began)
-            with self._space.write() as writer:
-                staged.end(writer, self._space.name, intake)
+            with self._write(mine) as writer:
+                staged.end(writer, mine)
+                if waiting:
+                    removal.queue_scrub(writer)
+        except UnknownName:  # somebody else has removed it, or does so now
+            pass
         except JournalError as error:  # what stopped the taking in is what the caller must hear of
             log.warning("what was not taken in is removed later: %s", error)
         self._sweep()
@@ -202,42 +216,20 @@ class Staging:
         with self._space.read() as reader:
             return staged.has_blank(reader, self._space.name)
 
-    def _left(self) -> list[_Left]:
-        """The takings in of this space that nobody works on."""
-        database = self._space.database
-        with database.read() as reader:
-            rows = list(
-                reader.rows(
-                    "SELECT id, attempt, presence, whole, plan FROM intake WHERE space = ?"
-                    " ORDER BY id",
-                    (self._space.name,),
-                )
-            )
-        return [
-            _Left(int(intake), int(attempt), Plan.from_json(plan) if whole else None)
-            for intake, attempt, presence, whole, plan in rows
-            if not attempts.is_at_work(database, int(presence), int(attempt))
-        ]
-
-    def _take_over(self, left: _Left, mine: int) -> bool:
-        """Whether what is left is this process's now; False if another one was faster."""
+    def _take_over(self, left: StagedImport, mine: StagedImport) -> bool:
+        """Make an import that was left this process's; False if another process was faster."""
         presence = self._space.database.presence()
         with self._space.write() as writer:
-            changed = writer.execute(
-                "UPDATE intake SET attempt = ?, presence = ?"
-                " WHERE space = ? AND id = ? AND attempt = ?",
-                (mine, presence, self._space.name, left.intake, left.attempt),
-            )
-        return changed > 0
+            return staged.hold(writer, left, presence, mine.attempt)
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
-    """What a process left that is gone; its plan, if all of it is here."""
-
-    intake: int
-    attempt: int
-    plan: Plan | None
+def recover_all(database: Database) -> None:
+    """As ``Staging.recover``, for all spaces: one may never be opened again. Errors are logged."""
+    try:
+        for name in staged.abandoned_spaces(database):
+            Staging(Space(database, name)).recover()
+    except TreeringError as error:
+        log.warning("what was cut short is still there; settle() retries: %s", error)
 
 
 class _Identities:

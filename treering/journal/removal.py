@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from treering.journal import staged, storage, vector_blocks
 from treering.journal.contract import Reader, StoredTable, Writer
-from treering.journal.space import UNNAMED, all_models
+from treering.journal.space import UNNAMED, SpaceWriter, all_models
 
 
 def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
@@ -23,7 +23,7 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     storage.blank_space(writer, space)
     for model in all_models(writer):
         vector_blocks.drop(writer, space, model)
-    _drop_staged(writer, name)
+    staged.drop(writer, name)
     # Rows refer to each other in every direction: what must agree is looked at when all are gone.
     writer.defer_references()
     tables = {table.name: table for table in writer.tables()}
@@ -36,12 +36,25 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
                 gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE {condition}', (value,))
         for table in own:
             gone[table] += writer.execute(f'DELETE FROM "{table}" WHERE space = ?', (value,))
+    _leave_unnamed(writer, space)
+    return {table: count for table, count in gone.items() if count}
+
+
+def queue_scrub(writer: SpaceWriter) -> None:
+    """Note that erased text of a space may be in the bytes of the file; make no space for it."""
+    if writer.is_there:
+        storage.queue_scrub(writer, writer.id)
+    else:
+        _leave_unnamed(writer, writer.id)
+
+
+def _leave_unnamed(writer: Writer, space: int) -> None:
+    """Keep the row of a space without its name, and with it the scrubbing of the file queued."""
     writer.execute(
         "UPDATE space SET name = ?, model = NULL, next = NULL, settings = '{}' WHERE id = ?",
         (f"{UNNAMED}{space}", space),
     )
     storage.queue_scrub(writer, space)
-    return {table: count for table, count in gone.items() if count}
 
 
 def waiting(reader: Reader) -> list[int]:
@@ -57,14 +70,6 @@ def finish(writer: Writer, spaces: Iterable[int]) -> None:
         " AND NOT EXISTS (SELECT 1 FROM work WHERE space = ?)",
         ((space, UNNAMED, space) for space in spaces),
     )
-
-
-def _drop_staged(writer: Writer, name: str) -> None:
-    """Overwrite the slices that wait for a space of a name, and forget about them."""
-    intakes = [int(r[0]) for r in writer.rows("SELECT id FROM intake WHERE space = ?", (name,))]
-    for intake in intakes:
-        staged.blank(writer, name, staged.waiting(writer, name, intake))
-        staged.end(writer, name, intake)
 
 
 def _has_space(table: StoredTable, form: type[int | str]) -> bool:

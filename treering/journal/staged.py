@@ -7,51 +7,108 @@ until then SQLite could move one that says something, and leave a copy of it beh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from treering.journal import attempts, storage
 from treering.journal.contract import Database, Reader, Writer
 
 
+@dataclass(frozen=True, slots=True)
+class StagedImport:
+    """An import that is staged for the space of a name, and the attempt that works on it.
+
+    ``plan`` is how its entries are to be taken in, once all of its slices are here; else None.
+    """
+
+    id: int
+    space: str
+    attempt: int
+    plan: str | None = None
+
+
+def abandoned_spaces(database: Database) -> list[str]:
+    """The spaces, be they there or not, with imports whose process is gone."""
+    with database.read() as reader:
+        names = [str(row[0]) for row in reader.rows("SELECT DISTINCT space FROM intake")]
+    return [name for name in names if abandoned(database, name)]
+
+
+def abandoned(database: Database, space: str) -> list[StagedImport]:
+    """The imports into a space whose process is gone."""
+    return [each for each, is_at_work in _all(database, space) if not is_at_work]
+
+
 def is_under_way(database: Database, space: str) -> bool:
     """Whether somebody is taking much into the space of that name at this moment."""
+    return any(is_at_work for _, is_at_work in _all(database, space))
+
+
+def _all(database: Database, space: str) -> list[tuple[StagedImport, bool]]:
+    """The imports into a space, and whether their process is at work."""
     with database.read(space) as reader:
-        rows = list(reader.rows("SELECT presence, attempt FROM intake WHERE space = ?", (space,)))
-    return any(attempts.is_at_work(database, int(row[0]), int(row[1])) for row in rows)
+        rows = list(
+            reader.rows(
+                "SELECT id, attempt, whole, plan, presence FROM intake WHERE space = ? ORDER BY id",
+                (space,),
+            )
+        )
+    return [
+        (
+            StagedImport(int(identity), space, int(attempt), str(plan) if whole else None),
+            attempts.is_at_work(database, int(presence), int(attempt)),
+        )
+        for identity, attempt, whole, plan, presence in rows
+    ]
 
 
-def put(writer: Writer, space: str, intake: int, items: bytes) -> bool:
-    """Stage a slice. False if the space was removed meanwhile."""
-    put_in = writer.execute(
-        "INSERT INTO intake_slice (intake, items) SELECT id, ? FROM intake"
-        " WHERE space = ? AND id = ?",
-        (items, space, intake),
+def begin(writer: Writer, space: str, presence: int, attempt: int, plan: str) -> StagedImport:
+    """Note that an import into a space begins."""
+    identity = writer.insert(
+        "INSERT INTO intake (space, presence, attempt, plan) VALUES (?, ?, ?, ?)",
+        (space, presence, attempt, plan),
     )
-    return bool(put_in)
+    return StagedImport(identity, space, attempt)
 
 
-def set_whole(writer: Writer, space: str, intake: int) -> bool:
-    """Note that all slices are here. False if the space was removed meanwhile."""
-    return bool(
-        writer.execute("UPDATE intake SET whole = 1 WHERE space = ? AND id = ?", (space, intake))
+def hold(writer: Writer, mine: StagedImport, presence: int, attempt: int | None = None) -> bool:
+    """Note which process works on an import, for another ``attempt`` if one is given.
+
+    False if the import is that of another attempt by now, or gone with its space.
+    """
+    held = writer.execute(
+        "UPDATE intake SET presence = ?, attempt = ? WHERE space = ? AND id = ? AND attempt = ?",
+        (presence, attempt or mine.attempt, mine.space, mine.id, mine.attempt),
     )
+    return held > 0
 
 
-def next_slice(reader: Reader, space: str, intake: int, after: int) -> tuple[int, bytes] | None:
+def put(writer: Writer, mine: StagedImport, items: bytes) -> None:
+    """Stage a slice."""
+    writer.execute("INSERT INTO intake_slice (intake, items) VALUES (?, ?)", (mine.id, items))
+
+
+def set_whole(writer: Writer, mine: StagedImport) -> None:
+    """Note that all slices are here."""
+    values = (mine.space, mine.id)
+    writer.execute("UPDATE intake SET whole = 1 WHERE space = ? AND id = ?", values)
+
+
+def next_slice(reader: Reader, mine: StagedImport, after: int) -> tuple[int, bytes] | None:
     """Number and content of the first slice that waits, of those numbered above ``after``."""
     row = reader.row(
         f"SELECT id, items FROM intake_slice WHERE {reader.dialect.in_heap_of_space}"
         " AND intake = ? AND id > ? AND NOT taken ORDER BY id LIMIT 1",
-        (space, intake, after),
+        (mine.space, mine.id, after),
     )
     return None if row is None else (int(row[0]), bytes(row[1]))
 
 
-def waiting(reader: Reader, space: str, intake: int) -> list[int]:
+def waiting(reader: Reader, mine: StagedImport) -> list[int]:
     """The numbers of the slices that wait."""
     rows = reader.rows(
         f"SELECT id FROM intake_slice WHERE {reader.dialect.in_heap_of_space}"
         " AND intake = ? AND NOT taken ORDER BY id",
-        (space, intake),
+        (mine.space, mine.id),
     )
     return [int(row[0]) for row in rows]
 
@@ -65,19 +122,28 @@ def blank(writer: Writer, space: str, slices: Sequence[int]) -> None:
     )
 
 
-def end(writer: Writer, space: str, intake: int) -> bool:
-    """Note that nothing of an intake waits any more. False if its space was removed meanwhile."""
-    return bool(writer.execute("DELETE FROM intake WHERE space = ? AND id = ?", (space, intake)))
+def end(writer: Writer, mine: StagedImport) -> None:
+    """Note that nothing of an import waits any more."""
+    writer.execute("DELETE FROM intake WHERE space = ? AND id = ?", (mine.space, mine.id))
+
+
+def drop(writer: Writer, space: str) -> None:
+    """Overwrite all that is staged for the space of a name, and end its imports."""
+    for row in list(writer.rows("SELECT id, attempt FROM intake WHERE space = ?", (space,))):
+        each = StagedImport(int(row[0]), space, int(row[1]))
+        blank(writer, space, waiting(writer, each))
+        end(writer, each)
+
+
+def is_there(reader: Reader, space: str) -> bool:
+    """Whether an import into the space of a name is under way, or was cut short."""
+    return reader.row("SELECT 1 FROM intake WHERE space = ?", (space,)) is not None
 
 
 def is_any_left(reader: Reader, space: str) -> bool:
     """Whether something is being taken in into a space, was cut short, or has left blank slices."""
-    row = reader.row(
-        "SELECT 1 WHERE EXISTS (SELECT 1 FROM intake WHERE space = ?)"
-        f" OR EXISTS (SELECT 1 FROM intake_slice WHERE {reader.dialect.in_heap_of_space})",
-        (space, space),
-    )
-    return row is not None
+    slices = f"SELECT 1 FROM intake_slice WHERE {reader.dialect.in_heap_of_space} LIMIT 1"
+    return is_there(reader, space) or reader.row(slices, (space,)) is not None
 
 
 def has_blank(reader: Reader, space: str) -> bool:

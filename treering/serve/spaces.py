@@ -11,6 +11,7 @@ from functools import partial
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
 from treering.errors import JournalError, LLMNotConfigured
+from treering.ingest.staging import recover_all
 from treering.journal import claims
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
@@ -74,8 +75,8 @@ class Spaces:
             self._tenants.popitem(last=False)
 
     async def keep_scrubbed(self) -> None:
-        """Remove erased text from the file where a reader prevented it, and replies whose time has
-        passed; runs until cancelled."""
+        """Remove erased text from the file where a reader prevented it, imports that were cut short
+        and replies whose time has passed; runs until cancelled."""
         while True:
             await self._threads.run("write", partial(_upkeep, self.database))
             await asyncio.sleep(SCRUB_PAUSE_S)
@@ -121,6 +122,7 @@ class Spaces:
 
 
 def _upkeep(database: Database) -> None:
+    recover_all(database)
     retry(database)
     try:
         claims.expire(database)

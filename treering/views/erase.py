@@ -20,6 +20,7 @@ from treering.journal import (
     removal,
     replies,
     sources,
+    staged,
     storage,
     unanswered,
     work,
@@ -275,11 +276,11 @@ def _told_if_full() -> Iterator[None]:
 def _removed(database: Database, name: str) -> Forgotten:
     """Delete the rows of a space. Raises UnknownName."""
     with Space(database, name).write() as writer:
-        if not writer.is_there and not writer.is_keyed:
+        if not writer.is_there and not writer.is_keyed and not staged.is_there(writer, name):
             writer.ensure_there()
             raise UnknownName(f"there is no space {name!r}: the file has none")
-        # A space that only a key opens gets its number here: the row keeps the scrubbing of its
-        # name queued.
+        # A space that only a key or an import names gets its number here: the row keeps the
+        # scrubbing of its name queued.
         seqs = list(entries.matching(writer, writer.id, Filter()))
         erased = entries.identities(writer, seqs)
         names = sources.source_names(writer, writer.id)
