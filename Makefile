@@ -40,7 +40,7 @@ test-ray: $(STAMP)
 # While you work: under a minute of processor time. Types are checked of what changed since the last
 # time, and of what rests on it. In a checkout where `make lint` has not run yet that would be all, half
 # a minute: there they are checked of the files that are not committed.
-CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments views memory facts \
+CORE_TESTS := $(addprefix tests/,journal split score relate recall fragments views memory facts golden \
 	test_public.py test_structure.py test_map.py)
 # Of these each test starts processes, reads the whole package, or takes an old file over.
 SLOW_TESTS := $(addprefix --ignore=tests/,journal/test_backup.py journal/test_named_spaces.py \
