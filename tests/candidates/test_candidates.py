@@ -28,7 +28,7 @@ from tests.postgres_server import (
     server_url,
 )
 from treering import Memory
-from treering.arrays import Codes, Floats
+from treering.arrays import Codes
 from treering.errors import InputError, JournalError
 from treering.journal import blocks
 from treering.journal.blocks import POSTING
@@ -42,12 +42,12 @@ from treering.search import rank
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session
 from treering.search.relations.semantic import Semantic
+from treering.search.snapshot import Cosines, Wanted
 from treering.search.term_postings import RowCounts
 from treering.search.terms import terms
-from treering.views.candidates import outside, postings, sample, source
+from treering.views.candidates import database_vectors, heads, sample, source
 from treering.views.candidates.heads import PieceHeads, PieceRanges
-from treering.views.candidates.held_terms import A_TERM, HeldTerms
-from treering.views.candidates.held_vectors import FilteredVectors
+from treering.views.candidates.postings import A_TERM, HeldTerms
 from treering.views.fragments import store
 
 LIMIT = 100
@@ -82,7 +82,7 @@ def add_texts(memory: Memory, rng: np.random.Generator, count: int) -> None:
 @contextmanager
 def pair(url: str, monkeypatch: pytest.MonkeyPatch, count: int = 0) -> Iterator[Pair]:
     """Both memories at a URL, to which so many texts are added."""
-    monkeypatch.setattr(outside, "NEAREST", NEAREST)
+    monkeypatch.setattr(database_vectors, "NEAREST", NEAREST)
     monkeypatch.setattr(blocks, "MOST_SLOTS", 200)
     with opened(url) as exact:
         add_texts(exact, np.random.default_rng(3), count)
@@ -163,7 +163,7 @@ def test_of_the_ten_best_97_in_100_are_found_where_a_question_names_a_time(
 ) -> None:
     corpus_source = same.found._views.searcher._corpus
     monkeypatch.setattr(corpus_source, "_drawn", 24)  # else the sample is the whole space
-    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
     questions: list[str] = []
     for number, question in enumerate(corpus.questions(np.random.default_rng(5), 12)):
         [turn] = same.exact.search(question, k=1, source=f"talk{number % 7}")
@@ -174,96 +174,61 @@ def test_of_the_ten_best_97_in_100_are_found_where_a_question_names_a_time(
 def test_all_that_tie_with_the_last_of_the_best_by_words_are_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(outside, "BY_WORDS", 2)
-    monkeypatch.setattr(outside, "MOST_TIED", 4)
+    monkeypatch.setattr(database_vectors, "BY_WORDS", 2)
+    monkeypatch.setattr(database_vectors, "MOST_TIED", 4)
     bm25 = np.array([0, 1, 3, 2, 2, 0, 2], dtype=np.float32)
-    assert outside._best_by_words(bm25, None).tolist() == [2, 3, 4, 6]
-    assert outside._best_by_words(np.minimum(bm25, 1), None).tolist() == [1, 2, 3, 4]
+    assert database_vectors._best_by_words(bm25, None).tolist() == [2, 3, 4, 6]
+    assert database_vectors._best_by_words(np.minimum(bm25, 1), None).tolist() == [1, 2, 3, 4]
     allowed = np.array([True, True, False, True, True, True, False])
-    assert outside._best_by_words(bm25, allowed).tolist() == [3, 4]
-    assert outside._best_by_words(bm25[:2], allowed[:2]).tolist() == [1]
-    assert not len(outside._best_by_words(bm25, np.zeros(7, dtype=np.bool_)))
+    assert database_vectors._best_by_words(bm25, allowed).tolist() == [3, 4]
+    assert database_vectors._best_by_words(bm25[:2], allowed[:2]).tolist() == [1]
+    assert not len(database_vectors._best_by_words(bm25, np.zeros(7, dtype=np.bool_)))
 
 
 def test_what_the_best_hits_bring_to_the_front_is_looked_up(
     same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("NEAREST", "BY_WORDS", "MOST_TIED"):
-        monkeypatch.setattr(outside, name, 4)
+        monkeypatch.setattr(database_vectors, name, 4)
     monkeypatch.setattr(rank, "BEST", 4)
     corpus_source = same.found._views.searcher._corpus
     monkeypatch.setattr(corpus_source, "_drawn", 4)  # else the sample is the whole space
-    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
     assert_97_in_100_are_found(same, corpus.questions(np.random.default_rng(5), 30))
-
-
-def test_vectors_that_a_filter_keeps_are_held_from_the_second_time_on_until_some_are_erased(
-    changing: Pair,
-) -> None:
-    fragments = changing.found._views.searcher._corpus
-    assert isinstance(fragments, source.CandidateSource)
-    held = fragments._held.filtered
-    questions = corpus.questions(np.random.default_rng(5), 3)
-    sizes: list[int] = []
-    for question in questions:
-        exact = changing.exact.search(question, k=10, speaker="Ana")
-        assert places(changing.found.search(question, k=10, speaker="Ana")) == places(exact)
-        sizes.append(held.size)
-    assert not sizes[0]
-    assert sizes[1] == sizes[2] > 0
-    gone = changing.found.search(questions[0], k=1, speaker="Ana")[0].entry_id
-    changing.found.forget(gone)
-    found = changing.found.search(questions[0], k=10, speaker="Ana")
-    assert not held.size
-    assert gone not in {hit.entry_id for hit in found}
-    assert places(found) == places(changing.exact.search(questions[0], k=10, speaker="Ana"))
-
-
-def test_vectors_that_a_filter_keeps_take_no_more_room_than_they_may(same: Pair) -> None:
-    def exact(rows: Codes) -> Floats:
-        return np.zeros((len(rows), 8), dtype=np.float32)
-
-    snapshot = same.exact._views.searcher.snapshot()
-    assert snapshot is not None
-    held = FilteredVectors(room=8 * 4 * 10)
-    for rows in (np.arange(6), np.arange(6, 10), np.arange(20, 24)):
-        assert held.of(snapshot, rows, 8, exact) is None
-        assert held.of(snapshot, rows, 8, exact) is not None
-    assert held.size == 8 * 4 * 8  # the first made room
-    assert held.of(snapshot, np.arange(11), 8, exact) is None
-    assert held.of(snapshot, np.arange(11), 8, exact) is None
 
 
 def test_a_filter_that_keeps_many_is_asked_of_the_index(
     same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside, "FEW", 20)
+    monkeypatch.setattr(database_vectors, "FEW", 20)
     test_of_the_ten_best_97_in_100_are_found(same, "speaker")
 
 
-def test_what_is_neither_near_nor_alike_can_be_looked_up(
+def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
     same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus_source = same.found._views.searcher._corpus
     monkeypatch.setattr(corpus_source, "_drawn", 8)  # else the sample is the whole space
-    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
     question = corpus.questions(np.random.default_rng(4), 1)[0]
-    vectors = HashingEmbedder().embed([question], query=True)
-    searched = same.found._views.searcher._corpus.searching([terms(question)])
-    with searched as (_, snapshot):
-        assert snapshot is not None
-        assert snapshot.outside is not None
-        found = snapshot.outside.cosines(vectors, None, None)
-        others = np.setdiff1d(np.flatnonzero(snapshot.embedded), found.rows[0])
-        far = others[found.values[others, 0] == found.centre[0]][-1:]
-        before = found.values[far, 0]
-        changed = snapshot.outside.add(found, far, 0, vectors[0])
-        assert changed.rows.tolist() == far.tolist()
-        assert far[0] in found.rows[0]
-        exact: Any = snapshot.items.vectors[far] @ vectors[0]
-        assert found.values[far, 0] == pytest.approx(exact, rel=1e-3)
-        assert before == pytest.approx(found.centre)
-        assert changed.change == pytest.approx(found.values[far, 0] - before)
+    queries = HashingEmbedder().embed([question], query=True)
+    far: list[int] = []
+
+    def promising(found: Cosines) -> list[Codes]:
+        assert found.spread is not None
+        others = np.setdiff1d(np.flatnonzero(snapshot.embedded), found.known[0])
+        far.extend(others[found.values[others, 0] == found.spread.centre[0]][-1:])
+        return [np.array(far)]
+
+    with corpus_source.searching([terms(question)]) as (_, searched):
+        assert searched is not None
+        snapshot = searched
+        wanted = Wanted(lambda: None, [None], promising)
+        found = snapshot.cosines(snapshot.items, queries, None, wanted)
+        exact: Any = snapshot.items.vectors[np.array(far)] @ queries[0]
+    assert far
+    assert far[0] in found.known[0]
+    assert found.values[far, 0] == pytest.approx(exact, rel=1e-3)
 
 
 def test_how_rare_a_word_is_at_most_is_told_without_reading_its_postings(same: Pair) -> None:
@@ -330,8 +295,8 @@ def test_postings_that_are_read_are_those_of_the_terms_however_many_were_erased(
     asked = np.array(sorted(data.draw(st.sets(st.integers(1, 5), min_size=1))), dtype=np.uint32)
     pieces = PieceRanges(block, block, block)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postings, "_MOST_ERASED", most_erased)
-        read, runs = postings._decoded([part.tobytes() for part in ranges], pieces, asked)
+        patch.setattr(heads, "MOST_ERASED", most_erased)
+        read, runs = heads.decode([part.tobytes() for part in ranges], pieces, asked)
     held = [
         (int(asked[term]), of_block, int(posting["slot"]))
         for term, of_block, first, stop in zip(
@@ -357,16 +322,16 @@ def _rows(count: int) -> RowCounts:
 def test_of_the_words_that_are_held_those_asked_for_last_stay() -> None:
     held = HeldTerms(2 * (A_TERM + 600))
     held.hold("a", {1: _rows(100), 2: _rows(100)})
-    assert held.of("a", [1]).keys() == {1}
+    assert held.get("a", [1]).keys() == {1}
     held.hold("a", {3: _rows(100)})
-    assert held.of("a", [1, 2, 3]).keys() == {1, 3}
+    assert held.get("a", [1, 2, 3]).keys() == {1, 3}
     held.hold("a", {4: _rows(10_000)})
-    assert not held.of("a", [1, 3, 4])
+    assert not held.get("a", [1, 3, 4])
     assert held.size == 0
     held.hold("a", {1: _rows(100)})
     held.hold("b", {5: _rows(100)})
-    assert not held.of("a", [1, 5])
-    assert held.of("b", [1, 5]).keys() == {5}
+    assert not held.get("a", [1, 5])
+    assert held.get("b", [1, 5]).keys() == {5}
     assert held.size == A_TERM + 600
 
 
@@ -400,7 +365,7 @@ def test_scores_by_words_alone_are_the_same(same: Pair) -> None:
 def test_scores_are_the_same_where_the_sample_is_the_whole_space(
     same: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside, "NEAREST", 4_000)
+    monkeypatch.setattr(database_vectors, "NEAREST", 4_000)
     for question in corpus.questions(np.random.default_rng(7), 5):
         exact, found = (memory.search(question, k=5) for memory in (same.exact, same.found))
         assert places(exact) == places(found)
@@ -414,7 +379,7 @@ def test_a_small_sample_changes_scores_little(same: Pair, monkeypatch: pytest.Mo
     corpus_source = same.found._views.searcher._corpus
     assert isinstance(corpus_source, source.CandidateSource)
     monkeypatch.setattr(corpus_source, "_drawn", 24)
-    monkeypatch.setattr(corpus_source, "_held", outside.Held())
+    monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())
     for question in corpus.questions(np.random.default_rng(8), 5):
         exact, found = (memory.search(question, k=1)[0] for memory in (same.exact, same.found))
         assert exact.score == pytest.approx(found.score, rel=0.1)

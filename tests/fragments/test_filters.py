@@ -146,7 +146,10 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
     plan = memory._views.planner.defaults()
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None  # a file's fragments are always held
-        ranking = searcher._rank(reader, snapshot, queries, vectors, "hybrid", plan, "messages")
+        of_all = RowFilter.of(reader, snapshot, Filter())
+        ranking = searcher._rank(
+            reader, snapshot, queries, vectors, "hybrid", plan, "messages", of_all, None
+        )
         assert isinstance(ranking, Ranking)  # of messages
         allowed = allowed_rows(reader, ranking.snapshot, condition)
         for query, scores in enumerate(ranking.scores.T):

@@ -16,13 +16,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
+from treering.arrays import Floats
 from treering.parallel import for_each_piece
 from treering.search.periods import Period, periods
 from treering.search.related import weight_of_rows
 from treering.search.relations.asked import Role, When, Wish
 from treering.search.relations.registry import Plan
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import Cosines, Snapshot
 from treering.search.terms import terms
 
 Mask = NDArray[np.bool_]
@@ -75,14 +75,16 @@ class BonusTerm:
         bonus = self.bonus if isinstance(self.bonus, np.float32) else self.bonus[row]
         return self.shares[query] * float(bonus)
 
-    def among(self, rows: Sequence[Codes]) -> BonusTerm:
-        """The bonus for some rows alone, by query.
+    def among(self, cosines: Cosines | None) -> BonusTerm:
+        """The bonus for the rows whose cosines are known.
 
-        For those whose cosines were looked up: with it the others, at the mean of all, would come
-        before what answers the query, in the order of their arrival.
+        With it the others, at the mean of all, would come before the rows that answer the query,
+        in the order of their arrival.
         """
+        if cosines is None or cosines.spread is None:
+            return self
         masks = [None if mask is None else np.zeros_like(mask) for mask in self.rows]
-        for narrow, mask, of_query in zip(masks, self.rows, rows, strict=True):
+        for narrow, mask, of_query in zip(masks, self.rows, cosines.known, strict=True):
             if narrow is not None and mask is not None:
                 narrow[of_query] = mask[of_query]
         return replace(self, rows=masks)

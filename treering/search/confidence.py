@@ -18,7 +18,7 @@ import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.search.own import FLAT, moments
-from treering.search.snapshot import FoundCosines
+from treering.search.snapshot import Cosines
 
 FEATURES: Final = ("coverage", "cosine", "standing")
 """What the model knows of a hit.
@@ -76,13 +76,13 @@ class Standings:
     spread: float
 
     @classmethod
-    def of(cls, scores: Floats, found: FoundCosines | None = None) -> Standings:
-        """Those of scores of shape (N, Q), not all of which are whole if ``found`` is given."""
-        if found is None:
+    def of(cls, scores: Floats, cosines: Cosines | None = None) -> Standings:
+        """Those of scores of shape (N, Q), to which the known ``cosines`` have been added."""
+        if cosines is None or cosines.spread is None:
             columns = [moments(column) for column in scores.T]
         else:
-            pairs = zip(scores.T, found.rows, strict=True)
-            columns = [_sampled(column, rows, found.sample) for column, rows in pairs]
+            pairs, sample = zip(scores.T, cosines.known, strict=True), cosines.spread.sample
+            columns = [_sampled(column, rows, sample) for column, rows in pairs]
         centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
         return cls(centre, deviation, sqrt(2 * log(len(scores) + 2)))
 

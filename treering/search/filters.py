@@ -81,10 +81,11 @@ class RowFilter:
             masks.append(~_among(snapshot.entry, hidden))
         return cls(reader, snapshot, _all_of(masks), rest)
 
-    def complete(self) -> None:
-        """Have the mask tell everything."""
+    def whole(self) -> Mask | None:
+        """The mask of all rows that meet the filter; None if all do."""
         if self.rest != Filter():
             self._ask_for_all()
+        return self.mask
 
     def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """The rows of the k best of a ranking for a query that meet the filter."""
@@ -110,8 +111,7 @@ class RowFilter:
             allowed = self._among_best(ranking.scores[:, query], k, margin)
             if allowed is not None:
                 return allowed
-        self.complete()
-        return self.mask
+        return self.whole()
 
     def _among_best(self, scores: Floats, k: int, margin: float) -> Mask | None:
         """Of the best rows those that meet the filter, so many that the k best of all are among
@@ -180,10 +180,7 @@ def _next_stop(stop: int, met: int, k: int) -> int:
 
 def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> Mask | None:
     """Which rows meet a filter; None if all do. Raises FilterError."""
-    rows = RowFilter.of(reader, snapshot, condition, whole=True)
-    if rows.rest != Filter():
-        rows._ask_for_all()
-    return rows.mask
+    return RowFilter.of(reader, snapshot, condition, whole=True).whole()
 
 
 def _all_of(masks: list[Mask]) -> Mask | None:

@@ -14,8 +14,7 @@ from treering.arrays import Codes, Floats, without
 from treering.parallel import for_each_piece, pieces
 from treering.records import KINDS
 from treering.scratch import lent
-from treering.search.relations.contract import cosines
-from treering.search.snapshot import FoundCosines, Outside, Snapshot
+from treering.search.snapshot import Cosines, Snapshot, Spread, Wanted
 from treering.search.terms import Terms
 from treering.search.vectors import power_sums
 
@@ -46,14 +45,20 @@ of what does it."""
 
 @dataclass(frozen=True, slots=True)
 class RawScores:
-    """Scores of N fragments for Q queries, (N, Q); None where a scorer took no part.
-
-    ``found`` says which cosines were looked up, where not all of them are there.
-    """
+    """Scores of N fragments for Q queries, (N, Q); None where a scorer took no part."""
 
     bm25: Floats | None
-    cosine: Floats | None
-    found: FoundCosines | None = None
+    cosines: Cosines | None
+
+    @property
+    def cosine(self) -> Floats | None:
+        """The cosines as far as they are known."""
+        return None if self.cosines is None else self.cosines.values
+
+    @property
+    def spread(self) -> Spread | None:
+        """How the cosines of all rows are spread, where most are missing."""
+        return None if self.cosines is None else self.cosines.spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +116,20 @@ def raw_scores(
     queries: Sequence[Terms],
     vectors: Floats | None,
     mode: Mode,
-    look_up: Callable[[Outside, Floats, Floats | None], FoundCosines] | None = None,
+    wanted: Callable[[Floats | None], Wanted] | None = None,
 ) -> RawScores:
     """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query.
 
-    Of vectors that stay in the database, only cosines that may matter are looked up, for the
-    vectors of queries and BM25.
+    ``wanted`` is asked for the rows whose cosines are needed, given BM25, where not all can be had.
     """
-    bm25 = cosine = None
+    bm25 = cosines = None
     if mode != "dense":
         columns = [snapshot.lexical.score(query) for query in queries]
         bm25 = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
     if mode != "lexical" and vectors is not None and snapshot.embedded.any():
-        if snapshot.outside is not None and look_up is not None:
-            found = look_up(snapshot.outside, vectors, bm25)
-            return RawScores(bm25, found.values, found)
-        cosine = cosines(snapshot.items.vectors, vectors)
-    return RawScores(bm25, cosine)
+        asked = None if wanted is None else wanted(bm25)
+        cosines = snapshot.cosines(snapshot.items, vectors, bm25, asked)
+    return RawScores(bm25, cosines)
 
 
 def fuse(
@@ -155,7 +157,7 @@ def fuse(
             lexical = terms["lexical"]
             terms["lexical"] = replace(lexical, scale=lexical.scale * weights)
     if raw.cosine is not None:
-        dense = scaled(raw.cosine, ~snapshot.embedded, raw.found)
+        dense = scaled(raw.cosine, ~snapshot.embedded, raw.spread)
         if readable is not None and raw.bm25 is not None:
             share = UNREAD + (1 - UNREAD) * readable
             dense = replace(dense, scale=dense.scale * share.astype(np.float32))
@@ -190,17 +192,16 @@ def standardise(column: Floats) -> Floats:
 def scaled(
     scores: Floats,
     silent: NDArray[np.bool_] | None = None,
-    found: FoundCosines | None = None,
+    spread: Spread | None = None,
 ) -> ScaledScores:
     """Scores, shape (N, Q), in standard deviations from their mean, each column by itself.
 
-    Mean and deviation are those that are ``found`` of all, or those of the rows that are not
-    ``silent``. The others get 0, which is the mean: a vector that is not known yet says nothing
-    about its fragment.
+    Mean and deviation are those of ``spread``, or those of the rows that are not ``silent``. The
+    others get 0, which is the mean: a vector that is not known yet says nothing about its fragment.
     """
     left_out = np.zeros(0, dtype=np.int64) if silent is None else np.flatnonzero(silent)
-    if found is not None:
-        centre, deviation = found.centre, found.deviation
+    if spread is not None:
+        centre, deviation = spread.centre, spread.deviation
     else:
         columns = [moments(without(column, left_out)) for column in scores.T]
         centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T

@@ -19,7 +19,7 @@ from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.own import Mode, OwnScores, RawScores, fuse, raw_scores
 from treering.search.parts import PartsTerm, by_parts
-from treering.search.refine import Refinement, pass_on, reached
+from treering.search.refine import Refinement
 from treering.search.related import (
     RelatedPart,
     RelatedTerm,
@@ -40,24 +40,17 @@ from treering.search.relations.asked import (
     Wish,
 )
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import Labels, is_local
+from treering.search.relations.contract import Labels
 from treering.search.relations.defaults import NAMED_SPEAKER
 from treering.search.relations.feedback import Feedback
 from treering.search.relations.registry import Plan
-from treering.search.snapshot import FoundCosines, Outside, Snapshot
+from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
 from treering.search.terms import Terms, terms, words
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
 
-EXTRA = 24
-"""Rows behind the k best that are scored exactly as well where they may belong before them."""
-
 BEST = 128
-"""Of vectors that stay in the database, those of the best by what is known at first are looked up,
-and of what is near them."""
-
-PASSED_ON = 0.001
-"""A share of a score that is passed on no further where a few scores change."""
+"""Rows that are promising by the cosines that are known at first, where most are missing."""
 
 UNSURE = tuple(
     relation().name
@@ -207,14 +200,10 @@ class Ranking:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
         if self.refinement is None:
             return top_rows(self.scores[:, query], k, allowed)
-        # Where vectors stay in the database, terms that came since have brought rows to the front
-        # whose cosines nobody has looked up yet.
-        is_partial = self.refinement.is_partial
-        depth = max(k, MOST_REFINED if is_partial else min(k + EXTRA, MOST_REFINED))
+        depth = max(k, min(k + self.refinement.cosines.doubt.rows, MOST_REFINED))
         rows = top_rows(self.scores[:, query], depth, allowed)
-        if not is_partial:
-            scores = self.scores[rows, query]
-            rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
+        scores = self.scores[rows, query]
+        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
         self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
         rows = np.sort(rows)  # an exact score may also fall below one that is not
         order = np.argsort(-self.scores[rows, query], kind="stable")
@@ -259,22 +248,19 @@ def rank(
     vectors: Floats | None,
     mode: Mode,
     exact: Callable[[Codes], Floats] | None = None,
-    allowed: NDArray[np.bool_] | None = None,
+    allowed: Callable[[], Mask | None] = lambda: None,
     now: datetime | None = None,
 ) -> Ranking:
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10).
 
-    Where the vectors stay in the database, those of the best that are ``allowed`` are looked for.
-
-    ``exact`` reads the vectors of rows as they were embedded, for a snapshot that has them in eight
-    bits: the best rows are then scored by those. ``now`` is an aware time from which "last week"
-    counts; None for the clock.
+    ``allowed`` returns the rows that meet the filter, for a snapshot that cannot have the cosines
+    of all. ``exact`` reads the vectors of rows as they were embedded, for a snapshot that has them
+    in eight bits: the best rows are then scored by those. ``now`` is an aware time from which "last
+    week" counts; None for the clock.
     """
     cut = pieces_a_message(snapshot, relations, plan)
     plan = beside_messages(plan, cut)
     asked = bonuses(snapshot, plan, queries, cut, now)
-    # Few rows may be of the time that a query names: the nearest of all need not be among them.
-    of_time = asked[When().name].rows if When().name in asked else ()
     line = _Line(
         snapshot,
         relations,
@@ -285,32 +271,16 @@ def rank(
         asked,
         by_parts(snapshot, plan, queries) if mode != "dense" else None,
     )
-
-    def look_up(outside: Outside, vectors: Floats, bm25: Floats | None) -> FoundCosines:
-        return outside.cosines(vectors, bm25, allowed, of_time)
-
-    raw = raw_scores(snapshot, line.queries, vectors, mode, look_up)
+    raw = raw_scores(snapshot, line.queries, vectors, mode, partial(line.wanted, allowed))
     plain = line.plain(raw)
-    if raw.found is not None and vectors is not None:
-        plain = line.completed(plain, raw, raw.found, vectors, allowed)
-    scored = line.scored(plain, raw.found)
+    scored = line.scored(plain, raw.cosines)
     refinement = None
-    if exact is not None and raw.cosine is not None and vectors is not None:
+    if exact is not None and raw.cosines is not None and vectors is not None:
         alpha = max(_alphas(plan, plain.related))
         dense, parts = plain.own.terms["dense"], plain.parts
         refinement = Refinement(
-            snapshot,
-            raw.cosine,
-            dense,
-            vectors,
-            parts,
-            alpha,
-            plain.share,
-            _exact_cosines(snapshot, vectors, exact),
-            is_partial=raw.found is not None,
+            snapshot, raw.cosines, dense, vectors, parts, alpha, plain.share, exact
         )
-        if raw.found is not None:  # what was looked up is as good as exact: it is in halves
-            refinement.refined.update(enumerate(raw.found.rows))
     return Ranking(
         snapshot,
         scored.scores,
@@ -321,18 +291,6 @@ def rank(
         plain.share,
         refinement,
     )
-
-
-def _exact_cosines(
-    snapshot: Snapshot, vectors: Floats, exact: Callable[[Codes], Floats]
-) -> Callable[[Codes, int], Floats]:
-    """What gives the cosines of rows with a query: the database, or the vectors as ``exact`` reads
-    them.
-    """
-    outside = snapshot.outside
-    if outside is not None:
-        return lambda rows, query: outside.looked_up(rows, vectors[query])
-    return lambda rows, query: np.asarray(exact(rows) @ vectors[query])
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,52 +354,36 @@ class _Line:
             scores *= share[:, None]
         return _PlainScores(own, related, parts, scores, share)
 
-    def scored(self, plain: _PlainScores, found: FoundCosines | None) -> _WholeScores:
+    def scored(self, plain: _PlainScores, cosines: Cosines | None) -> _WholeScores:
         """Those scores with what the queries ask for; those of ``plain`` change in place."""
-        standings = Standings.of(plain.scores, found)
+        standings = Standings.of(plain.scores, cosines)
         terms = dict(plain.terms)
-        for name, term in self._of_queries(found).items():
+        for name, term in self._of_queries(cosines).items():
             term.add_to(plain.scores, plain.share)
             terms[name] = term
         return _WholeScores(plain.scores, terms, standings)
 
-    def completed(
-        self,
-        plain: _PlainScores,
-        raw: RawScores,
-        found: FoundCosines,
-        vectors: Floats,
-        allowed: NDArray[np.bool_] | None,
-    ) -> _PlainScores:
-        """With the cosines of the best by all that is known so far, and of what is near them."""
-        outside = self.snapshot.outside
-        assert outside is not None  # it has found the others
-        scores = plain.scores
-        of_queries = self._of_queries(found).values()
-        if of_queries:
-            scores = scores.copy(order="F")
-            for term in of_queries:
-                term.add_to(scores, plain.share)
-        best = [np.sort(top_rows(column, BEST, allowed)) for column in scores.T]
-        near = (neighbours(self.snapshot, self.relations, self.plan, rows) for rows in best)
-        changes = [
-            outside.add(found, rows, query, vectors[query]) for query, rows in enumerate(near)
-        ]
-        if not all(is_local(part.operator) for part in plain.parts):
-            return self.plain(raw)  # a change counts at many rows
-        scale = plain.own.terms["dense"].scale
-        for query, changed in enumerate(changes):
-            reach = reached(plain.parts, changed.rows, PASSED_ON)
-            own = np.zeros(len(reach), dtype=np.float32)
-            own[np.searchsorted(reach, changed.rows)] = changed.change * scale[query]
-            pass_on(plain.parts, own, reach, query, plain.scores, plain.share)
-        return plain
+    def wanted(self, allowed: Callable[[], Mask | None], bm25: Floats | None) -> Wanted:
+        """The rows whose cosines are needed, given BM25."""
+        # Few rows may be of the time that a query names: the nearest of all need not be among them.
+        of_time = self.asked.get(When().name)
+        favoured = [None] * len(self.queries) if of_time is None else of_time.rows
+        return Wanted(allowed, favoured, partial(self._promising, allowed, bm25))
 
-    def _of_queries(self, found: FoundCosines | None) -> dict[str, BonusTerm | PartsTerm]:
+    def _promising(
+        self, allowed: Callable[[], Mask | None], bm25: Floats | None, cosines: Cosines
+    ) -> list[Codes]:
+        """The best rows by the cosines that are known so far, and the rows near them, by query."""
+        plain = self.plain(RawScores(bm25, cosines))
+        for term in self._of_queries(cosines).values():
+            term.add_to(plain.scores, plain.share)
+        best = [np.sort(top_rows(column, BEST, allowed())) for column in plain.scores.T]
+        return [neighbours(self.snapshot, self.relations, self.plan, rows) for rows in best]
+
+    def _of_queries(self, cosines: Cosines | None) -> dict[str, BonusTerm | PartsTerm]:
         """The terms of what queries ask for beside their words, and in their parts."""
         of_queries: dict[str, BonusTerm | PartsTerm] = {
-            name: term if found is None else term.among(found.rows)
-            for name, term in self.asked.items()
+            name: term.among(cosines) for name, term in self.asked.items()
         }
         if self.of_parts is not None:
             of_queries[Parts().name] = self.of_parts

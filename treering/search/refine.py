@@ -13,12 +13,7 @@ from treering.embed.quantised import LARGEST
 from treering.search.own import ScaledScores
 from treering.search.related import LEAST_SHARE
 from treering.search.relations.contract import Operator, is_local
-from treering.search.snapshot import Snapshot
-
-MARGIN = 3.0
-"""Steps between two codes of a unit vector by which cosines count as off. Rounding row and query
-leaves a cosine off by .4 of a step (the standard deviation), and what relations add by less, as
-that is a mean of many: of two scores ten such deviations."""
+from treering.search.snapshot import Cosines, Snapshot
 
 
 class WeightedScores(Protocol):
@@ -40,68 +35,55 @@ class Refinement:
     A relation that mixes many rows is left as it is: the errors of many cancel out. One that mixes
     a few neighbours gets the exact scores of those. ``alpha`` is what relations count together.
 
-    ``exact`` gives the cosines of rows, ascending, with a query. Where ``is_partial`` most rows are
-    at the mean of all until it has: nothing is known of how far off they are.
+    ``exact`` reads the vectors of rows, ascending, as they were embedded.
     """
 
     snapshot: Snapshot
-    cosine: Floats
+    cosines: Cosines
     dense: ScaledScores
     vectors: Floats
     related: Sequence[WeightedScores]
     alpha: float
     share: Floats | None
-    exact: Callable[[Codes, int], Floats]
-    is_partial: bool = False
-    refined: dict[int, Codes] = field(default_factory=dict)
+    exact: Callable[[Codes], Floats]
+    refined: dict[int, Codes] = field(init=False)
     """The rows whose cosines are exact already, by query, ascending."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "refined", dict(enumerate(self.cosines.known)))
 
     def margin(self, query: int) -> float:
         """What the exact scores of two rows may differ by more or less than those they have."""
         step = float(np.abs(self.vectors[query]).max(initial=0)) / LARGEST
-        return MARGIN * step * float(self.dense.scale[query]) * (1 + self.alpha)
+        return self.cosines.doubt.steps * step * float(self.dense.scale[query]) * (1 + self.alpha)
 
     def refine(self, scores: Floats, rows: Codes, query: int) -> None:
         """Make the scores of some rows, given ascending, exact for a query."""
-        near = reached(self.related, rows, LEAST_SHARE)
+        near = rows
+        for part in self.related:
+            if is_local(part.operator):
+                near = union(near, part.operator.near(rows, LEAST_SHARE))
         near = near[self.snapshot.embedded[near]]
         own = np.zeros(len(near), dtype=np.float32)
         is_new = ~are_among(near, self.refined.get(query, near[:0]))
         if not is_new.any():
             return
         new = near[is_new]
-        cosines = self.exact(new, query)
-        own[is_new] = (cosines - self.cosine[new, query]) * self.dense.scale[query]
-        self.cosine[new, query] = cosines
+        cosines, values = np.asarray(self.exact(new) @ self.vectors[query]), self.cosines.values
+        own[is_new] = (cosines - values[new, query]) * self.dense.scale[query]
+        values[new, query] = cosines
         self.refined[query] = union(self.refined.get(query, new), new)
-        pass_on(self.related, own, near, query, scores, self.share)
+        self._pass_on(own, near, query, scores)
 
+    def _pass_on(self, own: Floats, near: Codes, query: int, scores: Floats) -> None:
+        """Add the change of own scores at some rows, ``near``, to scores of shape (N, Q).
 
-def reached(related: Sequence[WeightedScores], rows: Codes, least: float) -> Codes:
-    """Some rows and those whose scores they change by a share of ``least``, ascending."""
-    near = rows
-    for part in related:
-        if is_local(part.operator):
-            near = union(near, part.operator.near(rows, least))
-    return near
-
-
-def pass_on(
-    related: Sequence[WeightedScores],
-    own: Floats,
-    near: Codes,
-    query: int,
-    scores: Floats,
-    share: Floats | None,
-) -> None:
-    """Add what own scores have changed by at some rows, ``near``, to scores of shape (N, Q).
-
-    With it goes what relations to few rows make of it; those to many stay as they are.
-    """
-    change = own.copy()
-    for part in related:
-        if is_local(part.operator):
-            passed = part.operator.among(near, own) * part.weight(near)
-            part.values[near, query] += passed
-            change += passed
-    scores[near, query] += change if share is None else change * share[near]
+        With it goes the change that relations to few rows make of it.
+        """
+        change = own.copy()
+        for part in self.related:
+            if is_local(part.operator):
+                passed = part.operator.among(near, own) * part.weight(near)
+                part.values[near, query] += passed
+                change += passed
+        scores[near, query] += change if self.share is None else change * self.share[near]

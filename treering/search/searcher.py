@@ -39,7 +39,6 @@ from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit, RoundRanker
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import terms
-from treering.search.vectors import VectorBlocks
 from treering.text import check_text
 
 log = logging.getLogger("treering")
@@ -210,16 +209,13 @@ class Searcher:
     ) -> list[list[Hit]]:
         """The k best hits for each query, without entries that are damaged."""
         allowed = RowFilter.of(reader, snapshot, condition, without=damaged)
-        if snapshot.outside is not None:
-            allowed.complete()  # what the database looks for depends on it
         best: list[list[Hit]] = []
         size = max(MOST_SCORES // len(snapshot), 1)
         for start in range(0, len(queries), size):
             part = slice(start, start + size)
             asked, of_asked = queries[part], None if vectors is None else vectors[part]
-            mask, now = allowed.mask, condition.as_of
             ranking = self._rank(
-                reader, snapshot, asked, of_asked, mode, plan, chat_unit, mask, now
+                reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed, condition.as_of
             )
             ranking = self._related(reader, ranking, asked, plan, allowed)
             best += [
@@ -242,10 +238,9 @@ class Searcher:
     ) -> tuple[RankedRows, NDArray[np.int64]]:
         """A ranking, and its rows that meet the filter as a context takes them."""
         allowed = RowFilter.of(reader, snapshot, condition, whole=True, without=damaged)
-        if snapshot.outside is not None:
-            allowed.complete()
-        mask, now = allowed.mask, condition.as_of
-        ranking = self._rank(reader, snapshot, [query], vectors, mode, plan, chat_unit, mask, now)
+        ranking = self._rank(
+            reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed, condition.as_of
+        )
         ranking = self._related(reader, ranking, [query], plan, allowed)
         order = allowed.best(ranking, 0, len(ranking.snapshot))
         order = _pinned_first(reader, ranking.snapshot, order)
@@ -272,14 +267,16 @@ class Searcher:
         mode: Mode,
         plan: Plan,
         chat_unit: ChatUnit,
-        allowed: NDArray[np.bool_] | None = None,
-        now: datetime | None = None,
+        allowed: RowFilter,
+        now: datetime | None,
     ) -> RankedRows:
         self.ensure_same(snapshot, vectors)
         if chat_unit == "rounds" and "chat" in snapshot.kinds:
             return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode, now)
         exact = self.exact(reader, snapshot)
-        return rank(snapshot, self._relations, plan, queries, vectors, mode, exact, allowed, now)
+        return rank(
+            snapshot, self._relations, plan, queries, vectors, mode, exact, allowed.whole, now
+        )
 
     def _related(
         self,
@@ -303,8 +300,7 @@ class Searcher:
         """What reads the vectors of rows as they were embedded; None if the snapshot has them."""
         model, matrix = snapshot.state.model, snapshot.items.vectors
         numbers = snapshot.vector_number
-        is_held = not isinstance(matrix, VectorBlocks) or matrix.is_exact
-        if model is None or (is_held and snapshot.outside is None):
+        if model is None or getattr(matrix, "is_exact", True):
             return None
         assert numbers is not None  # the database has vectors of eight bits together with them
         return lambda rows: self._corpus.exact(reader, model, numbers[rows])

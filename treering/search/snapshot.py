@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,58 +17,89 @@ from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
 from treering.search.names import Names
 from treering.search.reading import RowChange
-from treering.search.relations.contract import Items, Labels
+from treering.search.relations.contract import Items, Labels, cosines
 from treering.search.terms import Terms
 from treering.split import Span
 
+Mask = NDArray[np.bool_]
+
 
 @dataclass(frozen=True, slots=True)
-class FoundCosines:
-    """Cosines of some rows with Q queries, shape (N, Q); the mean of all in the place of others.
+class Doubt:
+    """How far scores may be off until they are computed from the vectors as they were embedded.
 
-    ``centre`` and ``deviation``, shape (Q,), are those of the cosines of all rows. ``rows`` have
-    been looked up, query by query. ``sample`` are rows drawn by chance, whose scores tell how those
-    of the others are spread.
+    A cosine counts as off by ``steps`` between two codes of a unit vector in eight bits. ``rows``
+    behind the k best are computed as well where they may belong before them.
     """
 
-    values: Floats
+    steps: float
+    rows: int
+
+
+EIGHT_BITS: Final = Doubt(steps=3.0, rows=24)
+"""Rounding row and query leaves a cosine off by .4 of a step (the standard deviation), and what
+relations add by less, as that is a mean of many: of two scores ten such deviations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the cosines of all rows are spread, where most are missing.
+
+    ``centre`` and ``deviation``, shape (Q,), are those of the cosines of all rows. The scores of
+    ``sample``, rows drawn by chance, show how those of the others are spread.
+    """
+
     centre: Floats
     deviation: Floats
-    rows: list[Codes]
     sample: Codes
 
 
 @dataclass(frozen=True, slots=True)
-class FoundChange:
-    """Rows, ascending, whose cosines with a query were looked up, and by how much each changed."""
+class Cosines:
+    """Cosines of N rows with Q queries, shape (N, Q), a query's column contiguous.
 
-    rows: Codes
-    change: Floats
+    ``known`` has the rows by query, ascending, whose cosines need not be computed again. Where a
+    ``spread`` is given, all other rows are at the mean of all.
+    """
+
+    values: Floats
+    known: Sequence[Codes] = ()
+    spread: Spread | None = None
+    doubt: Doubt = EIGHT_BITS
 
 
-class Outside(Protocol):
-    """The vectors of a snapshot that stay in the database, where the nearest are looked for."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The rows whose cosines a search needs, for a space that cannot compute all.
 
-    def cosines(
-        self,
-        queries: Floats,
-        bm25: Floats | None,
-        allowed: NDArray[np.bool_] | None,
-        favoured: Sequence[NDArray[np.bool_] | None] = (),
-    ) -> FoundCosines:
-        """The cosines of the nearest and of the best by words that are ``allowed``.
+    ``allowed`` returns the mask of the rows that meet the filter, None for all. ``favoured`` are
+    masks by query of rows that get a bonus. ``promising`` returns, by query, the best rows by the
+    cosines that are known so far, and the rows near them; ascending.
+    """
 
-        Those of the rows that a query favours, by query, are looked for once more among these.
-        """
+    allowed: Callable[[], Mask | None]
+    favoured: Sequence[Mask | None]
+    promising: Callable[[Cosines], Sequence[Codes]]
+
+
+class CosineSource(Protocol):
+    """Where the cosines of a snapshot come from."""
+
+    def __call__(
+        self, items: Items, queries: Floats, bm25: Floats | None, wanted: Wanted | None
+    ) -> Cosines:
+        """The cosines of rows with the vectors of queries, whose BM25 scores are given."""
         ...
 
-    def add(self, found: FoundCosines, rows: Codes, query: int, vector: Floats) -> FoundChange:
-        """Look up the cosines of more rows, given ascending, with the vector of a query."""
-        ...
 
-    def looked_up(self, rows: Codes, vector: Floats) -> Floats:
-        """The cosines of some embedded rows with the vector of a query."""
-        ...
+def all_cosines(
+    items: Items,
+    queries: Floats,
+    bm25: Floats | None,  # noqa: ARG001
+    wanted: Wanted | None,  # noqa: ARG001
+) -> Cosines:
+    """The cosines of all rows, by vectors in main memory."""
+    return Cosines(cosines(items.vectors, queries))
 
 
 @dataclass(slots=True)
@@ -90,7 +121,7 @@ class Snapshot:
     named: Labels | None = None  # codes in ``names`` of the sessions that have a name
     names: Names = field(default_factory=Names)
     metadata: Metadata = field(default_factory=Metadata)
-    outside: Outside | None = None  # where the vectors are, if they are not here
+    cosines: CosineSource = all_cosines
 
     def __len__(self) -> int:
         return len(self.fragment)

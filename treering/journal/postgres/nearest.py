@@ -122,24 +122,6 @@ def cosines(
     return stored[order], column[order]
 
 
-def vectors(
-    reader: Reader, index: VectorIndex, numbers: Sequence[int], dimension: int
-) -> tuple[Codes, Floats]:
-    """Of the vectors that are in the table: their numbers, ascending, and themselves, (n, d)."""
-    schema = index.kind.rpartition(".")[0]
-    row = reader.row(
-        f"SELECT string_agg(int8send(number) || {schema}.halfvec_send(half), '')"
-        f" FROM nearest WHERE space = {index.space}"
-        " AND number IN (SELECT value FROM json_each(?))",
-        ("[" + ",".join(map(str, numbers)) + "]",),
-    )
-    data = b"" if row is None or row[0] is None else row[0]
-    stored = np.frombuffer(data, dtype=[("number", ">i8"), *_half_fields(dimension)])
-    order = np.argsort(stored["number"])
-    halves = stored["half"][order].astype(np.float32)
-    return stored["number"][order].astype(np.int64), halves
-
-
 def _half_fields(dimension: int) -> list[tuple[Any, ...]]:
     """A vector in halves as the server sends and takes it: its dimension, two bytes for later use,
     and its halves, all big-endian.

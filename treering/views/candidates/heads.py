@@ -9,12 +9,15 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes
-from treering.journal.blocks import POSTING
+from treering.arrays import Codes, union
+from treering.journal.blocks import POSTING, Postings
 from treering.journal.postgres.pieces import PIECE
 
 TermCodes = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
+
+MOST_ERASED: Final = 1_000
+"""Stretches of what was erased that may stay between postings that are read: each parts a run."""
 
 _TERM_BITS: Final = np.uint64(32)
 _A_PIECE: Final = PIECE // POSTING.itemsize
@@ -116,3 +119,65 @@ def keys_in(blocks: int, terms: TermCodes) -> Keys:
     """The keys of each of T terms in each of B blocks, (B, T)."""
     block = np.repeat(np.arange(blocks), len(terms))
     return block_keys(block, np.tile(terms, blocks)).reshape(blocks, len(terms))
+
+
+@dataclass(frozen=True, slots=True)
+class TermRuns:
+    """Where postings of a term of a block stand together, from ``first`` to ``stop``.
+
+    ``block`` is the place of the block, ``term`` that of the term among those asked for. Runs
+    ascend by term, and those of a term by block.
+    """
+
+    first: Codes
+    stop: Codes
+    block: Codes
+    term: Codes
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def stops(self, terms: int) -> Codes:
+        """Where each of so many terms ends if all runs stand one after the other."""
+        sizes = np.bincount(self.term, weights=self.stop - self.first, minlength=terms)
+        stops: Codes = np.cumsum(sizes).astype(np.int64)
+        return stops
+
+
+def decode(
+    parts: Sequence[bytes | None], ranges: PieceRanges, terms: TermCodes
+) -> tuple[Postings, TermRuns]:
+    """The postings of ranges of pieces, and the runs of some terms in them. Raises ValueError."""
+    if len(parts) < len(ranges) or any(part is None for part in parts):
+        raise ValueError("pieces are missing")
+    data = [part or b"" for part in parts]
+    sizes = np.array([len(part) for part in data], dtype=np.int64) // POSTING.itemsize
+    postings = np.frombuffer(b"".join(data), dtype=POSTING)
+    term = np.ascontiguousarray(postings["term"])
+    starts = np.cumsum(sizes) - sizes
+    first = _run_starts(term, starts)
+    if np.count_nonzero(term[first] == 0) > MOST_ERASED:
+        term = _filled(term)
+        first = _run_starts(term, starts)
+    stop = np.append(first[1:], len(term))[: len(first)]
+    place = np.searchsorted(terms, term[first])
+    chosen = np.flatnonzero(terms.take(place, mode="clip") == term[first])
+    chosen = chosen[np.argsort(place[chosen], kind="stable")]
+    block = ranges.block[np.searchsorted(np.cumsum(sizes), first[chosen], "right")]
+    return postings, TermRuns(first[chosen], stop[chosen], block, place[chosen])
+
+
+def _run_starts(term: TermCodes, starts: Codes) -> Codes:
+    """Where terms begin to be others than those before, or of another range, ascending."""
+    first = union(np.flatnonzero(term[1:] != term[:-1]) + 1, starts)
+    return first[first < len(term)]
+
+
+def _filled(term: TermCodes) -> TermCodes:
+    """Terms, of which what was erased, which is zero, counts as the one before it: it takes nothing
+    away from that, as its count is zero, and few runs are left.
+    """
+    places = np.arange(len(term))
+    places[term == 0] = 0
+    filled: TermCodes = term[np.maximum.accumulate(places)]
+    return filled

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Hashable, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, union
+from treering.arrays import Codes
 from treering.journal import blocks, damage
 from treering.journal.blocks import POSTING, FragmentBlock, Postings
 from treering.journal.contract import Value
@@ -27,19 +28,18 @@ from treering.search.term_postings import RowCounts
 from treering.views.candidates.columns import SLOT_BITS
 from treering.views.candidates.heads import (
     PieceHeads,
-    PieceRanges,
     TermCodes,
+    decode,
 )
-from treering.views.candidates.held_terms import HeldTerms
 
 ROOM: Final = 64 << 20
 """Bytes of postings that are held in main memory: of a million turns of seventeen words, two thirds
 of all."""
 
-_MOST_SLOTS: Final = 1 << SLOT_BITS
+A_TERM: Final = 400
+"""Bytes that a term takes beside its postings."""
 
-_MOST_ERASED: Final = 1_000
-"""Stretches of what was erased that may stay between postings that are read: each parts a run."""
+_MOST_SLOTS: Final = 1 << SLOT_BITS
 
 _NOTHING: Final = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
 
@@ -88,6 +88,47 @@ class _Newest:
             RowCounts(self.rows[first:last], self.counts[first:last])
             for first, last in zip(low.tolist(), stop.tolist(), strict=True)
         ]
+
+
+class HeldTerms:
+    """The postings of the terms that were asked for last. Safe to use from many threads.
+
+    They are of one state of the blocks that they are in; another state drops them all.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._lock = threading.Lock()  # protects what follows
+        self._state: Hashable = None
+        self._held: OrderedDict[int, RowCounts] = OrderedDict()
+        self.size = 0  # bytes
+
+    def get(self, state: Hashable, terms: Sequence[int]) -> dict[int, RowCounts]:
+        """The postings of those terms that are held of a state."""
+        with self._lock:
+            if state != self._state:
+                return {}
+            held = {term: self._held[term] for term in terms if term in self._held}
+            for term in held:
+                self._held.move_to_end(term)
+            return held
+
+    def hold(self, state: Hashable, postings: Mapping[int, RowCounts]) -> None:
+        """Hold postings of a state; those that were asked for longest ago make room for them."""
+        with self._lock:
+            if state != self._state:
+                self._state, self.size = state, 0
+                self._held.clear()
+            for term, rows in postings.items():
+                if term not in self._held:
+                    self._held[term] = rows
+                    self.size += _size(rows)
+            while self.size > self._room:
+                self.size -= _size(self._held.popitem(last=False)[1])
+
+
+def _size(rows: RowCounts) -> int:
+    return A_TERM + rows.rows.nbytes + rows.counts.nbytes
 
 
 class TermReader:
@@ -159,7 +200,7 @@ class TermReader:
         # Rows of full blocks change only if some are erased, or if another block is full.
         living = tuple((*_stand(block), block.living) for block in full)
         state: Hashable = (reader.state.edition, living)
-        postings = self._held.of(state, terms.tolist())
+        postings = self._held.get(state, terms.tolist())
         missing = [term for term in terms.tolist() if term not in postings]
         if missing:
             asked = np.unique(np.array(missing, dtype=np.uint32))
@@ -177,7 +218,7 @@ class TermReader:
         params: list[Value] = [*(_array(of) for of in columns), reader.space]
         parts = [row[0] for row in reader.rows(_PIECES, params)]
         with damage.decoding("the search index"):
-            postings, runs = _decoded(parts, ranges, terms)
+            postings, runs = decode(parts, ranges, terms)
         if not len(runs):
             return {term: RowCounts(*_NOTHING) for term in terms.tolist()}
         stretches = list(map(slice, runs.first.tolist(), runs.stop.tolist()))
@@ -258,68 +299,6 @@ def _first_terms(block: FragmentBlock, stored: dict[int, bytes]) -> TermCodes:
     if len(heads) < count:
         raise ValueError("pieces are missing")
     return heads
-
-
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Where postings of a term of a block stand together, from ``first`` to ``stop``.
-
-    ``block`` is the place of the block, ``term`` that of the term among those asked for. Runs
-    ascend by term, and those of a term by block.
-    """
-
-    first: Codes
-    stop: Codes
-    block: Codes
-    term: Codes
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def stops(self, terms: int) -> Codes:
-        """Where each of so many terms ends if all runs stand one after the other."""
-        sizes = np.bincount(self.term, weights=self.stop - self.first, minlength=terms)
-        stops: Codes = np.cumsum(sizes).astype(np.int64)
-        return stops
-
-
-def _decoded(
-    parts: Sequence[bytes | None], ranges: PieceRanges, terms: TermCodes
-) -> tuple[Postings, _Runs]:
-    """The postings of ranges of pieces, and the runs of some terms in them. Raises ValueError."""
-    if len(parts) < len(ranges) or any(part is None for part in parts):
-        raise ValueError("pieces are missing")
-    data = [part or b"" for part in parts]
-    sizes = np.array([len(part) for part in data], dtype=np.int64) // POSTING.itemsize
-    postings = np.frombuffer(b"".join(data), dtype=POSTING)
-    term = np.ascontiguousarray(postings["term"])
-    starts = np.cumsum(sizes) - sizes
-    first = _run_starts(term, starts)
-    if np.count_nonzero(term[first] == 0) > _MOST_ERASED:
-        term = _filled(term)
-        first = _run_starts(term, starts)
-    stop = np.append(first[1:], len(term))[: len(first)]
-    place = np.searchsorted(terms, term[first])
-    chosen = np.flatnonzero(terms.take(place, mode="clip") == term[first])
-    chosen = chosen[np.argsort(place[chosen], kind="stable")]
-    block = ranges.block[np.searchsorted(np.cumsum(sizes), first[chosen], "right")]
-    return postings, _Runs(first[chosen], stop[chosen], block, place[chosen])
-
-
-def _run_starts(term: TermCodes, starts: Codes) -> Codes:
-    """Where terms begin to be others than those before, or of another range, ascending."""
-    first = union(np.flatnonzero(term[1:] != term[:-1]) + 1, starts)
-    return first[first < len(term)]
-
-
-def _filled(term: TermCodes) -> TermCodes:
-    """Terms, of which what was erased, which is zero, counts as the one before it: it takes nothing
-    away from that, as its count is zero, and few runs are left.
-    """
-    places = np.arange(len(term))
-    places[term == 0] = 0
-    filled: TermCodes = term[np.maximum.accumulate(places)]
-    return filled
 
 
 def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -> Postings:

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats
-from treering.search.snapshot import FoundCosines, Snapshot
+from treering.arrays import Codes, Floats, union
+from treering.search.snapshot import Cosines, Doubt, Snapshot, Spread
 
 DRAWN: Final = 256
 """Fragments that are drawn with those beside them. The best are not left to chance: their scores
@@ -25,6 +25,10 @@ LIKENESS: Final = 8_192
 
 BESIDE: Final = 6
 """Rows on either side of each, whose scores count at it by the relations."""
+
+UNKNOWN: Final = Doubt(steps=1e6, rows=128)
+"""Nothing is known of how far off a cosine at the mean of all is. Terms that are added after the
+cosines may bring such rows to the front."""
 
 GROWN: Final = 1.25
 LOST: Final = 0.1
@@ -95,7 +99,7 @@ class Sample:
         there: tuple[Codes, Codes],
         queries: Floats,
         looked_up: Sequence[tuple[Codes, Floats]],
-    ) -> FoundCosines:
+    ) -> Cosines:
         """Cosines of ``size`` rows with Q queries: those looked up, given as rows and values, and
         those of the part of the sample that is ``there``.
 
@@ -113,13 +117,9 @@ class Sample:
         values[rows] = sampled
         for query, (of_query, cosines) in enumerate(looked_up):
             values[of_query, query] = cosines
-        return FoundCosines(
-            values,
-            centre,
-            deviation,
-            rows=[of_query for of_query, _ in looked_up],
-            sample=rows[self.is_drawn[which]],
-        )
+        known = [union(of_query) for of_query, _ in looked_up]
+        spread = Spread(centre, deviation, rows[self.is_drawn[which]])
+        return Cosines(values, known, spread, UNKNOWN)
 
 
 def _beside(snapshot: Snapshot, rows: Codes) -> Codes:

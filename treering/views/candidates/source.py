@@ -11,11 +11,15 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
 from treering.arrays import Codes, Floats
+from treering.journal import vector_blocks
+from treering.journal.contract import Reader
 from treering.journal.postgres import nearest
+from treering.journal.postgres.database import PgConnection, PostgresDatabase
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import Progress
@@ -23,9 +27,8 @@ from treering.search.relations.contract import Matrix
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
 from treering.split import Span
-from treering.views.candidates import fill
 from treering.views.candidates.columns import SlimSnapshot, SlimTable
-from treering.views.candidates.outside import Held, OutsideMatrix, OutsideVectors, read_vectors
+from treering.views.candidates.database_vectors import DatabaseMatrix, DatabaseVectors, Held
 from treering.views.candidates.postings import TermReader
 from treering.views.candidates.sample import DRAWN
 from treering.views.fragments import store
@@ -33,8 +36,14 @@ from treering.views.fragments.held import HeldTable
 
 log = logging.getLogger("treering")
 
-MOST_RECENT = 20_000
+MOST_RECENT: Final = 20_000
 """Vectors that may be missing from the index: all of these are scored, and held in main memory."""
+
+LOADED: Final = 2_000
+"""Vectors stored at a time before there is an index."""
+
+ADDED: Final = 64
+"""Vectors added at a time to an index, half a second of work: who erases some of them waits."""
 
 
 class CandidateSource:
@@ -48,8 +57,7 @@ class CandidateSource:
         self._columns = SlimTable(space)
         self._terms = TermReader()
         self._held = Held()
-        self._later: tuple[tuple[int, int], Codes] = ((-1, -1), np.zeros(0, dtype=np.int64))
-        self._was_ready = False  # at the last search; whether it is, is then seen on the way
+        self._is_large = False  # at the last search
         self._has_warned = False
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
@@ -59,23 +67,24 @@ class CandidateSource:
     @contextmanager
     def searching(self, queries: Sequence[Terms]) -> Iterator[tuple[SpaceReader, Snapshot | None]]:
         """See ``FragmentSource``."""
-        if not self._was_ready and not self._is_ready():
-            with self._loaded.searching(queries) as (reader, snapshot):
-                yield reader, snapshot
-            return
-        self._loaded.release()
-        with self._columns.reading() as (reader, snapshot):
-            indexed = self._indexed(reader, snapshot)
-            self._was_ready = indexed is not None
-            if indexed is not None and isinstance(snapshot, SlimSnapshot):
-                yield reader, self._found(reader, snapshot, *indexed, queries)
-                return
-        with self._loaded.searching(queries) as whole:  # the index went, or fell far behind
+        if self._is_large or self._count() > self._limit:
+            with self._columns.reading() as (reader, snapshot):
+                index = _index(reader)
+                self._is_large = snapshot is not None and len(snapshot) > self._limit
+                if self._is_large and index is not None and isinstance(snapshot, SlimSnapshot):
+                    assert snapshot.vector_number is not None  # the columns of a space have them
+                    later = np.flatnonzero(snapshot.vector_number > index.mark)
+                    if len(later) <= MOST_RECENT:
+                        self._loaded.release()
+                        yield reader, self._found(reader, snapshot, index, later, queries)
+                        return
+            self._warn()
+        with self._loaded.searching(queries) as whole:
             yield whole
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
-        return read_vectors(reader, model, numbers)
+        return store.numbered(reader, model, numbers)
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """See ``FragmentSource``."""
@@ -86,22 +95,15 @@ class CandidateSource:
 
         Raises JournalError if it cannot.
         """
-        with self._space.read() as reader:
-            is_large = store.count(reader, reader.id) > self._limit
-        if is_large:
-            fill.fill(self._space, progress)
+        if self._count() > self._limit:
+            _fill(self._space, progress)
 
-    def _is_ready(self) -> bool:
-        """Whether the space is too large to be held, and the database can find candidates."""
+    def _count(self) -> int:
         with self._space.read() as reader:
-            if store.count(reader, reader.id) <= self._limit:
-                return False
-            index, model = _index(reader), reader.model
-            if index is not None and model is not None:
-                recent = store.count_vectors_after(reader, reader.id, model, index.mark)
-                if recent <= MOST_RECENT:
-                    return True
-        if not self._has_warned:
+            return store.count(reader, reader.id)
+
+    def _warn(self) -> None:
+        if self._is_large and not self._has_warned:
             self._has_warned = True
             log.warning(
                 "space %r has more than %d fragments, and all are held in main memory until "
@@ -109,31 +111,6 @@ class CandidateSource:
                 self._space.name,
                 self._limit,
             )
-        return False
-
-    def _indexed(
-        self, reader: SpaceReader, snapshot: Snapshot | None
-    ) -> tuple[VectorIndex, Codes] | None:
-        """The index of a space that is too large to be held, and the rows that are not in it yet.
-
-        None if these are too many.
-        """
-        index = _index(reader)
-        if index is None or snapshot is None or len(snapshot) <= self._limit:
-            return None
-        later = self._later_than(index, snapshot)
-        return (index, later) if len(later) <= MOST_RECENT else None
-
-    def _later_than(self, index: VectorIndex, snapshot: Snapshot) -> Codes:
-        """The rows that are not in the index; found once for each state of both."""
-        state = snapshot.version, index.mark
-        before, later = self._later
-        if state != before:
-            numbers = snapshot.vector_number
-            assert numbers is not None  # the columns of a space have them
-            later = np.flatnonzero(numbers > index.mark)
-            self._later = state, later
-        return later
 
     def _found(
         self,
@@ -147,13 +124,13 @@ class CandidateSource:
         asked = np.unique(np.concatenate([np.zeros(0, np.uint32), *(q[:, 0] for q in queries)]))
         lexical = snapshot.lexical.reading(self._terms.of(reader, snapshot.places))
         lexical.rarity(asked.tolist())  # reads what all that follows asks for, at once
-        outside = OutsideVectors(reader, snapshot, index, later, self._held, self._drawn)
-        vectors = OutsideMatrix(outside, len(snapshot), self._all_vectors)
+        vectors = DatabaseVectors(reader, snapshot, index, later, self._held, self._drawn)
+        matrix = DatabaseMatrix(vectors, len(snapshot), self._all_vectors)
         return replace(
             snapshot,
-            items=replace(snapshot.items, vectors=vectors),
+            items=replace(snapshot.items, vectors=matrix),
             lexical=lexical,
-            outside=outside,
+            cosines=vectors,
         )
 
     def _all_vectors(self) -> Matrix:
@@ -169,3 +146,70 @@ class CandidateSource:
 def _index(reader: SpaceReader) -> VectorIndex | None:
     """The index of the space and the model that answers; None if there is none."""
     return None if reader.model is None else nearest.opened(reader, reader.id, reader.model.id)
+
+
+def _fill(space: Space, progress: Progress | None = None) -> None:
+    """Put all vectors of a space into the index, which is made if there is none.
+
+    Another process that does so already is left to it. Raises JournalError.
+    """
+    database = space.database
+    assert isinstance(database, PostgresDatabase)  # the only one that has such an index
+    with space.read() as reader:
+        number, model = reader.id, reader.model
+    if model is None:
+        return
+    nearest.ensure_fits(model.dimension)
+    with (
+        database.connected() as (connection, schema),
+        nearest.filling(connection, schema) as is_ours,
+    ):
+        if not is_ours:
+            return
+        nearest.drop_others(connection, number, [model.id])
+        is_indexed = nearest.has_index(connection, number, model.id)
+        _add(space, connection, number, model, ADDED if is_indexed else LOADED, progress)
+        if not is_indexed:
+            nearest.make_index(connection, number, model.id, model.dimension)
+            _add(space, connection, number, model, ADDED, progress)
+
+
+def _add(
+    space: Space,
+    connection: PgConnection,
+    number: int,
+    model: EmbeddingModel,
+    size: int,
+    progress: Progress | None,
+) -> None:
+    """Put the vectors into the table that are not in it yet, so many at a time."""
+    mark = nearest.highest(connection, number, model.id)
+    done = 0
+    while True:
+        with space.read() as reader:
+            heads = _heads_after(reader, number, model, mark, size)
+            if not len(heads):
+                return
+            directed = heads[heads[:, 2] != 0]
+            vectors = store.numbered(reader, model, directed[:, 0])
+            left = vector_blocks.count_after(reader, number, model, mark) if progress else 0
+        numbers, fragments = directed[:, 0].tolist(), directed[:, 1].tolist()
+        nearest.insert(connection, number, model.id, numbers, fragments, vectors)
+        mark = int(heads[-1, 0])
+        done += len(heads)
+        if progress:
+            progress(done, done + max(left - len(heads), 0))
+
+
+def _heads_after(reader: Reader, space: int, model: EmbeddingModel, mark: int, size: int) -> Codes:
+    """Number, fragment, and 1 if it has a direction, of the next vectors above a mark; (n, 3)."""
+    blocks = sorted(vector_blocks.after(reader, space, model, mark), key=lambda block: block.oldest)
+    heads = np.zeros((0, 3), dtype=np.int64)
+    for block in blocks:
+        if len(heads) >= size and block.oldest > heads[size - 1, 0]:
+            break
+        number, fragment, scale = vector_blocks.read_heads(reader, block)
+        new = np.stack([number, fragment, scale != 0], axis=1)[number > mark]
+        heads = np.concatenate([heads, new])
+        heads = heads[np.argsort(heads[:, 0])]
+    return heads[:size]

@@ -1,26 +1,23 @@
-"""The vectors of a space that stay in the database, as a search sees them."""
+"""Vectors that stay in the database: it finds the nearest, and computes the cosines of others."""
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes, Floats, union
+from treering.arrays import Codes, Floats, are_among, union
 from treering.errors import JournalError
-from treering.journal import damage
 from treering.journal.postgres import nearest
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
 from treering.search.rank import top_rows
-from treering.search.relations.contract import Matrix
-from treering.search.snapshot import FoundChange, FoundCosines, Snapshot
-from treering.views.candidates.held_vectors import FilteredVectors
+from treering.search.relations.contract import Items, Matrix
+from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
 from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 
@@ -35,13 +32,10 @@ MOST_TIED: Final = 2_048
 which of them is best is told by their cosines, and by what stands beside them."""
 
 FEW: Final = 20_000
-"""If a filter keeps no more, the cosines of all of these are looked up, without the index. Where
-the same rows are asked for again, their vectors are held."""
+"""If a filter keeps no more, the cosines of all of these are looked up, without the index."""
 
 MOST_NEAREST: Final = 4_000
 """Fragments that the index is asked for, at most, where a filter leaves out many of them."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -60,34 +54,12 @@ class Held:
     lock: threading.Lock = field(default_factory=threading.Lock)
     sample: Sample | None = None
     recent: Recent = field(default_factory=Recent)
-    filtered: FilteredVectors = field(default_factory=FilteredVectors)
 
 
-def read_vectors(reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
-    """Vectors by their numbers as they were embedded, (n, d); zeros for number 0.
+class DatabaseVectors:
+    """The vectors of a snapshot in one read transaction; ``later`` rows are not in the index yet.
 
-    Raises JournalCorrupt.
-    """
-    wanted = union(numbers[numbers > 0])
-    rows = reader.rows(
-        f"SELECT id, data FROM vector_data WHERE {reader.dialect.in_heap_of_space}"
-        " AND id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (reader.space, json.dumps(wanted.tolist())),
-    )
-    data = [row[1] for row in rows]
-    vectors = np.zeros((len(numbers), model.dimension), dtype=np.float32)
-    with damage.decoding("a stored vector"):
-        if len(data) < len(wanted):
-            raise ValueError("vectors are missing")
-        stored = store.to_vectors(data, model.dimension)
-    if len(wanted):
-        vectors[numbers > 0] = stored[np.searchsorted(wanted, numbers[numbers > 0])]
-    return vectors
-
-
-class OutsideVectors:
-    """The vectors of a snapshot in one read transaction, of which some ``later`` rows are not in
-    the index.
+    As a ``CosineSource`` it finds the cosines of the nearest and of the best by words.
     """
 
     def __init__(
@@ -103,10 +75,9 @@ class OutsideVectors:
         assert model is not None  # else there is no index
         self._reader = reader
         self._snapshot = snapshot
-        self._model: EmbeddingModel = model
+        self.model: EmbeddingModel = model
         self._index = index
         self._later = later
-        self._filtered = held.filtered
         with held.lock:
             self._recent = self._read_recent(held)
             sample = held.sample
@@ -118,7 +89,7 @@ class OutsideVectors:
 
     def exact(self, rows: Codes) -> Floats:
         """The vectors of some rows as they were embedded."""
-        return read_vectors(self._reader, self._model, self._numbers[rows])
+        return store.numbered(self._reader, self.model, self._numbers[rows])
 
     @property
     def _numbers(self) -> Codes:
@@ -126,41 +97,32 @@ class OutsideVectors:
         assert numbers is not None  # the columns of a space have them
         return numbers
 
-    def cosines(
+    def __call__(
         self,
+        items: Items,  # noqa: ARG002
         queries: Floats,
         bm25: Floats | None,
-        allowed: Mask | None,
-        favoured: Sequence[Mask | None] = (),
-    ) -> FoundCosines:
-        """See ``Outside``."""
+        wanted: Wanted | None,
+    ) -> Cosines:
+        """See ``CosineSource``."""
+        assert wanted is not None  # only a search is given such a snapshot
+        allowed = wanted.allowed()
         candidates: list[tuple[Codes, Floats]] = []
-        for query, vector in enumerate(queries):
+        for query, (vector, mask) in enumerate(zip(queries, wanted.favoured, strict=True)):
             of_query = None if bm25 is None else bm25[:, query]
             rows, column = self._candidates(vector, of_query, allowed)
-            mask = favoured[query] if favoured else None
             if mask is not None:
-                mask = mask if allowed is None else mask & allowed
-                more, of_more = self._candidates(vector, of_query, mask)
-                is_new = ~np.isin(more, rows)
-                rows = np.concatenate([rows, more[is_new]])
-                column = np.concatenate([column, of_more[is_new]])
+                favoured = mask if allowed is None else mask & allowed
+                more, of_more = self._candidates(vector, of_query, favoured)
+                rows, column = np.append(rows, more), np.append(column, of_more)
             candidates.append((rows, column))
-        return self._sample.cosines(len(self._snapshot), self._sampled, queries, candidates)
-
-    def add(self, found: FoundCosines, rows: Codes, query: int, vector: Floats) -> FoundChange:
-        """See ``Outside``."""
-        more = rows[self._numbers[rows] > 0]
-        more = more[~_are_in(more, np.sort(found.rows[query]))]
-        cosines = self._cosines(self._numbers[more], vector)
-        change = cosines - found.values[more, query]
-        found.values[more, query] = cosines
-        found.rows[query] = union(rows, found.rows[query])
-        return FoundChange(more, change)
-
-    def looked_up(self, rows: Codes, vector: Floats) -> Floats:
-        """See ``Outside``."""
-        return self._cosines(self._numbers[rows], vector)
+        found = self._sample.cosines(len(self._snapshot), self._sampled, queries, candidates)
+        known = list(found.known)
+        for query, rows in enumerate(wanted.promising(found)):
+            more = rows[(self._numbers[rows] > 0) & ~are_among(rows, known[query])]
+            found.values[more, query] = self._cosines(self._numbers[more], queries[query])
+            known[query] = union(known[query], rows)
+        return replace(found, known=known)
 
     def _candidates(
         self, vector: Floats, bm25: Floats | None, allowed: Mask | None
@@ -169,7 +131,7 @@ class OutsideVectors:
         rows, column = self._nearest(vector, allowed)
         if bm25 is not None:
             best = union(_best_by_words(bm25, allowed), np.array([bm25.argmax()]))
-            more = best[(self._numbers[best] > 0) & ~_are_in(best, np.sort(rows))]
+            more = best[(self._numbers[best] > 0) & ~are_among(best, np.sort(rows))]
             rows = np.concatenate([rows, more])
             column = np.concatenate([column, self._cosines(self._numbers[more], vector)])
         return rows, column
@@ -180,41 +142,13 @@ class OutsideVectors:
         else:
             kept = np.flatnonzero(allowed & (self._numbers > 0))
             if len(kept) <= FEW:
-                rows, column = kept, self._of_filter(kept, vector)
+                rows, column = kept, self._cosines(self._numbers[kept], vector)
             else:
                 limit = min(NEAREST * len(allowed) // len(kept) + 1, MOST_NEAREST)
                 rows, column = self._of_index(vector, limit)
                 rows, column = rows[allowed[rows]], column[allowed[rows]]
         order = np.argsort(-column, kind="stable")[:NEAREST]
         return rows[order], column[order]
-
-    def _of_filter(self, rows: Codes, vector: Floats) -> Floats:
-        """The cosines of all rows that a filter keeps."""
-        dimension = self._model.dimension
-        vectors = self._filtered.of(self._snapshot, rows, dimension, self._in_halves)
-        if vectors is None:
-            return self._cosines(self._numbers[rows], vector)
-        # Threads that share a product, as those of ``@`` do, would stay on the database's cores.
-        cosines: Floats = np.einsum("nd,d->n", vectors, vector)
-        return cosines
-
-    def _in_halves(self, rows: Codes) -> Floats:
-        """The vectors of some rows, (n, d), zeros for one that is not found.
-
-        They are from the table of the index, whose pages a search has just read. Those as they were
-        embedded are elsewhere, and take twice the bytes.
-        """
-        numbers, recent = self._numbers[rows], self._recent
-        older = numbers[numbers <= self._index.mark].tolist()
-        of, vectors = nearest.vectors(self._reader, self._index, older, self._model.dimension)
-        of = np.concatenate([of, recent.number])
-        every = np.concatenate([vectors, recent.vectors])
-        out: Floats = np.zeros((len(rows), self._model.dimension), dtype=np.float32)
-        if len(of):
-            at = np.minimum(np.searchsorted(of, numbers), len(of) - 1)
-            is_there = of[at] == numbers
-            out[is_there] = every[at[is_there]]
-        return out
 
     def _of_index(self, vector: Floats, limit: int) -> tuple[Codes, Floats]:
         """The nearest of the index, and all that is not in it yet, with their cosines."""
@@ -252,15 +186,15 @@ class OutsideVectors:
         """The vectors above the mark; those that are held already are not read again."""
         numbers = np.sort(self._numbers[self._later])
         before = held.recent
-        if before.model != self._model.id:
-            before = Recent(self._model.id, vectors=np.zeros((0, self._model.dimension), "f4"))
+        if before.model != self.model.id:
+            before = Recent(self.model.id, vectors=np.zeros((0, self.model.dimension), "f4"))
         new = numbers[~np.isin(numbers, before.number)]
         stays = np.isin(before.number, numbers)
-        read = read_vectors(self._reader, self._model, new)
+        read = store.numbered(self._reader, self.model, new)
         number = np.concatenate([before.number[stays], new])
         order = np.argsort(number)
         vectors = np.concatenate([before.vectors[stays], read])
-        held.recent = Recent(self._model.id, number[order], vectors[order])
+        held.recent = Recent(self.model.id, number[order], vectors[order])
         return held.recent
 
 
@@ -275,35 +209,28 @@ def _best_by_words(bm25: Floats, allowed: Mask | None) -> Codes:
     return chosen
 
 
-def _are_in(rows: Codes, others: Codes) -> Mask:
-    """Which rows are among others, which ascend."""
-    if not len(others):
-        return np.zeros(len(rows), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(others, rows), len(others) - 1)
-    among: Mask = others[at] == rows
-    return among
-
-
-class OutsideMatrix:
+class DatabaseMatrix:
     """The vectors as relations may ask for them: rows are read, products need them all.
 
     ``whole`` gives all of them, which loads the space as if it were small.
     """
 
-    def __init__(self, outside: OutsideVectors, size: int, whole: Callable[[], Matrix]) -> None:
-        self._outside = outside
+    is_exact = False  # cosines are of halves
+
+    def __init__(self, vectors: DatabaseVectors, size: int, whole: Callable[[], Matrix]) -> None:
+        self._vectors = vectors
         self._whole = whole
-        self.shape = (size, outside._model.dimension)
+        self.shape = (size, vectors.model.dimension)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, rows: Any, /) -> Any:
         if isinstance(rows, slice):
-            return self._outside.exact(np.arange(*rows.indices(len(self))))
+            return self._vectors.exact(np.arange(*rows.indices(len(self))))
         if isinstance(rows, np.ndarray) and rows.ndim:
-            return self._outside.exact(np.flatnonzero(rows) if rows.dtype == np.bool_ else rows)
-        return self._outside.exact(np.array([int(rows)]))[0]
+            return self._vectors.exact(np.flatnonzero(rows) if rows.dtype == np.bool_ else rows)
+        return self._vectors.exact(np.array([int(rows)]))[0]
 
     def __matmul__(self, other: Any, /) -> Any:
         return self._whole() @ other
