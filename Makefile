@@ -18,7 +18,7 @@ COMMA := ,
 # which is half of what its start costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-ray browser hermes quick lint lock audit faults bench docs release clean
+.PHONY: demo test test-bench test-ray browser hermes quick lint lock audit faults bench docs release clean
 
 demo: $(CORE)
 	@$(VENV)/bin/python -m examples.demo
@@ -27,6 +27,10 @@ demo: $(CORE)
 # does is to wait for another program. The tests of a file stay together.
 test: lint browser hermes
 	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadfile
+
+# The benchmarks are a project of their own, with their own tests.
+test-bench: $(STAMP)
+	cd benchmarks && $(abspath $(VENV))/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 # The page is tested in a real Chromium; where none can be installed, a closing line says so.
 browser: $(STAMP)
@@ -54,6 +58,7 @@ quick: $(STAMP)
 	$(VENV)/bin/ruff format --check .
 	@if [ -d .mypy_cache ]; then $(VENV)/bin/mypy; else \
 		git ls-files --modified --others --exclude-standard -- 'treering/*.py' 'tests/*.py' 'tools/*.py' \
+		'benchmarks/*.py' \
 			| xargs -r $(VENV)/bin/mypy --cache-dir=/dev/null; fi
 	$(VENV)/bin/python -m pytest -q --hypothesis-profile=quick -k "not postgres" $(SLOW_TESTS) \
 		$(CORE_TESTS)
@@ -70,7 +75,8 @@ lock: $(STAMP)
 	$(VENV)/bin/python -m pip install --quiet --group supply
 	printf 'hatchling\neditables\n' | $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade \
-		$(addprefix --extra ,$(EXTRAS)) --group dev pyproject.toml - --output-file $(LOCK)
+		$(addprefix --extra ,$(EXTRAS)) --group dev pyproject.toml \
+		benchmarks/pyproject.toml - --no-emit-package treering --output-file $(LOCK)
 
 # Known vulnerabilities of what is locked. Without a network it says what it could not look up.
 audit: $(STAMP)
@@ -96,21 +102,22 @@ ifndef LOCKED
 endif
 	@touch $(CORE)
 
-$(STAMP): $(CORE)
+$(STAMP): $(CORE) benchmarks/pyproject.toml
 	@echo "installing what tests and tools need, too"
 	$(VENV)/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 ifdef LOCKED
 	$(VENV)/bin/python -m pip install --quiet --require-hashes --requirement $(LOCK)
-	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . --editable ./benchmarks
 else
-	$(VENV)/bin/python -m pip install --quiet --editable '.[$(subst $() ,$(COMMA),$(EXTRAS))]' --group dev
+	$(VENV)/bin/python -m pip install --quiet --editable '.[$(subst $() ,$(COMMA),$(EXTRAS))]' \
+		--editable ./benchmarks --group dev
 endif
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one
 # thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
 bench: $(STAMP)
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering bench perf --max-n 10000 \
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering-bench perf --max-n 10000 \
 		--no-peers --patience 2 --against benchmarks/results/perf/baseline --tolerance 2
 
 # The pages as a site, in site/. They are plain Markdown, and docs/index.md lists them.

@@ -33,12 +33,14 @@ def _extras_of_the_makefile() -> list[str]:
 
 def test_every_dependency_that_is_installed_for_tests_is_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    benchmarks = tomllib.loads((ROOT / "benchmarks" / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"]
     declared = [
         *project["project"]["dependencies"],
         *(name for extra in (*_extras_of_the_makefile(), "mcp") for name in extras[extra]),
         *project["dependency-groups"]["dev"],
         *project["build-system"]["requires"],
+        *benchmarks["project"]["dependencies"],
     ]
     names = {_plain(name) for name in declared} - {"treering"}
     assert names <= locked().keys()

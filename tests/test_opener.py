@@ -44,9 +44,6 @@ ALLOWED = {
 }
 """Why a call may stay, by the file's name and the call."""
 
-MEASURES_ITS_OWN = "bench"
-"""Measurements open memories of their own, in temporary folders where none of their data lies."""
-
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
     """Each call with the name of what is called and what that is looked up in."""
@@ -68,8 +65,6 @@ def opens_a_file(name: str, owner: str) -> bool:
 def test_only_the_opener_opens_files_and_each_exception_has_its_reason() -> None:
     seen = set()
     for path in sorted(PACKAGE.rglob("*.py")):
-        if MEASURES_ITS_OWN in path.relative_to(PACKAGE).parts:
-            continue
         for name, owner, call in calls(ast.parse(path.read_text("utf-8"))):
             if opens_a_file(name, owner) and owner not in ("files", "treering.files"):
                 seen.add((path.name, ast.unparse(call)))

@@ -64,19 +64,19 @@ def test_both_can_be_uploaded(release: tuple[Path, Path]) -> None:
     assert run("twine", "check", "--strict", *release).count("PASSED") == 2
 
 
-def test_the_wheel_holds_the_package_whole_with_bench_and_nothing_else(
+def test_the_wheel_holds_the_package_and_nothing_else(
     release: tuple[Path, Path],
 ) -> None:
     held = files_of(release[0])
     assert held == committed("treering")
     assert "treering/py.typed" in held
-    assert any(name.startswith("treering/bench/") for name in held)
 
 
 def test_the_sdist_holds_what_a_packager_needs(release: tuple[Path, Path]) -> None:
     with tarfile.open(release[1]) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     assert {"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "pyproject.toml"} <= held
+    assert not [name for name in held if name.startswith("benchmarks")]
     assert {"tests/conftest.py", "docs/index.md", "Makefile", "mkdocs.yml"} <= held
     assert not [name for name in held if name.endswith((".db", ".pyc")) or name.startswith("site/")]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SHELLS = {"adapters", "agents", "aio", "bench", "bulk", "cli", "client", "serve", "tune"}
+SHELLS = {"adapters", "agents", "aio", "bulk", "cli", "client", "serve", "tune"}
 """What is built on ``Memory``."""
 
 LAZY = {("memory", "client"), ("__main__", "agents"), ("__main__", "cli")}
@@ -123,6 +123,10 @@ def test_nothing_that_shells_are_built_on_imports_a_shell() -> None:
         if name not in SHELLS and name
     }
     assert built_on_shells - LAZY == set()
+
+
+def test_nothing_imports_the_benchmarks() -> None:
+    assert [name for name, text in sources().items() if "treering_bench" in text] == []
 
 
 def test_no_two_modules_have_a_public_class_of_one_name() -> None:

@@ -46,7 +46,9 @@ def _below(name: str, found: Any) -> Iterator[tuple[str, Any]]:
         yield name, found
     with typer.Context(found) as context:
         for one in found.list_commands(context):
-            yield from _below(f"{name} {one}", found.get_command(context, one))
+            command = found.get_command(context, one)
+            if not command.hidden:
+                yield from _below(f"{name} {one}", command)
 
 
 def _usage(found: Any) -> Iterator[str]:

@@ -14,16 +14,16 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from treering.bench import plots
-from treering.bench.compression import FEWER, WHOLE
-from treering.bench.memo_tuning import tuned_table
-from treering.bench.method_table import methods_table
-from treering.bench.metrics.evidence import BUDGETS
-from treering.bench.perf import report as speed
-from treering.bench.perf.timing import OURS
-from treering.bench.policy.registry import GROUPS
-from treering.bench.registry import benchmark
-from treering.bench.report import (
+from treering_bench import plots
+from treering_bench.compression import FEWER, WHOLE
+from treering_bench.memo_tuning import tuned_table
+from treering_bench.method_table import methods_table
+from treering_bench.metrics.evidence import BUDGETS
+from treering_bench.perf import report as speed
+from treering_bench.perf.timing import OURS
+from treering_bench.policy.registry import GROUPS
+from treering_bench.registry import benchmark
+from treering_bench.report import (
     Key,
     Scores,
     budget_table,
@@ -33,8 +33,8 @@ from treering.bench.report import (
     table,
     titled,
 )
-from treering.bench.results import read
-from treering.bench.trees.words import shares_of, word_table
+from treering_bench.results import read
+from treering_bench.trees.words import shares_of, word_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

@@ -1,4 +1,4 @@
-"""What wants a GPU for an hour, as treering's own commands: docs/figures/gpu-runs.md.
+"""Measurements that need a GPU for an hour, as commands: docs/figures/gpu-runs.md.
 
 ``python -m tools.gpu_runs g1 g4 g2 --data DATA --sources SOURCES --model FILE.gguf --out OUT`` runs
 them one after another; ``--small`` tries the same commands with as little work as they take. A
@@ -90,7 +90,7 @@ def tuning(scale: Scale) -> Iterator[str]:
         f"--batch {scale.batch} --rate 2e-4 --rank 32 --out {{out}}/memos.gguf"
     )
     yield (
-        f"bench memos tuned --data {TEST_ROWS} --llm {{model}} --adapter {{out}}/memos.gguf "
+        f"memos tuned --data {TEST_ROWS} --llm {{model}} --adapter {{out}}/memos.gguf "
         f"--limit {scale.tested} --replies {{out}}/g1.replies.jsonl --out {{out}}/g1.json"
     )
 
@@ -100,14 +100,14 @@ def trees(scale: Scale) -> Iterator[str]:
     only = "" if scale.book is None else f"--only quality/{scale.book} "
     for base, rate in product(scale.bases, scale.rates):
         yield (
-            f"bench tree words quality --data {{data}}/quality {only}--summaries {{llm}} "
+            f"tree words quality --data {{data}}/quality {only}--summaries {{llm}} "
             f'--fragment "512 tokens" --route content --summary-tokens {scale.summary_tokens} '
             f"--base {base} --rate {rate} --budget 400 --budget 1000 --budget 2000 "
             "--reference flat_dense --replies {out}/g2.replies.jsonl "
             f"--out {{out}}/g2-{base}-{rate}.json"
         )
     yield (
-        "bench run quality-open --data {data}/quality --preset memtree-story --summaries {llm} "
+        "run quality-open --data {data}/quality --preset memtree-story --summaries {llm} "
         "--llm {llm} --judge {llm} --policy tree-collapsed --policy tree-mixed --policy dense "
         f"--policy whole --budget {scale.budgets[0]} --sample {scale.questions} "
         "--out {out}/g2-answers.jsonl"
@@ -120,7 +120,7 @@ def stories(scale: Scale) -> Iterator[str]:
     for name, preset, budget in product(("narrativeqa", "quality-open"), presets, scale.budgets):
         folder = name.removesuffix("-open")
         yield (
-            f"bench run {name} --data {{data}}/{folder} --preset {preset} --policy treering "
+            f"run {name} --data {{data}}/{folder} --preset {preset} --policy treering "
             f"--policy middle-cut --llm {{llm}} --budget {budget} --sample {scale.questions} "
             f"--out {{out}}/g3-{name}-{preset}-{budget}.jsonl"
         )
@@ -131,7 +131,7 @@ def lines(scale: Scale) -> Iterator[str]:
     ways = " ".join(f"--way {way}" for way in ("file", "bm25", "relation", "relation+second"))
     for level in ("line", "api"):
         yield (
-            f"bench code completion --sources {{sources}} --level {level} {ways} "
+            f"code completion --sources {{sources}} --level {level} {ways} "
             f"--tasks {scale.tasks} --budget {scale.prompt} --llm {{llm}} "
             f"--replies {{out}}/g4.replies.jsonl --out {{out}}/g4-{level}.json"
         )
@@ -142,7 +142,7 @@ def rounds(scale: Scale) -> Iterator[str]:
     parts = ("full", "memory", "codemem", "codemem-ctxmem", "codemem-ctxast", "codemem-sessast")
     ways = " ".join(f"--way {way}" for way in parts)
     yield (
-        f"bench code sessions --data {{data}}/codeif_bench --sources {{sources}} {ways} "
+        f"code sessions --data {{data}}/codeif_bench --sources {{sources}} {ways} "
         f"--dialogues {scale.dialogues} --rounds {scale.rounds} --llm {{llm}} "
         "--replies {out}/g5.replies.jsonl --out {out}/g5.json"
     )
@@ -155,6 +155,11 @@ def commands(run: str, places: Mapping[str, str], *, small: bool) -> Iterator[li
     """The arguments of each command of a run; ``places`` is what stands for names in braces."""
     for line in RUNS[run](SMALL if small else FULL):
         yield [word.format(**places) for word in shlex.split(line)]
+
+
+def program(command: Sequence[str]) -> str:
+    """The module that runs a command: tuning is treering's own."""
+    return "treering" if command[0] == "tune" else "treering_bench"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -174,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     for run in given.runs:
         for command in commands(run, places, small=given.small):
-            sys.stderr.write(f"{run}: treering {shlex.join(command)}\n")
+            sys.stderr.write(f"{run}: {program(command)} {shlex.join(command)}\n")
             if not given.print and (code := _run(run, command, given.out)):
                 return code
     return 0
@@ -183,7 +188,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(run: str, command: Sequence[str], out: Path) -> int:
     """Run a command and note how long it took."""
     begun = time.monotonic()
-    code = subprocess.run([sys.executable, "-m", "treering", *command], check=False).returncode
+    code = subprocess.run(
+        [sys.executable, "-m", program(command), *command], check=False
+    ).returncode
     took = {"run": run, "command": command, "exit": code, "seconds": time.monotonic() - begun}
     with (out / "seconds.jsonl").open("a", encoding="utf-8") as file:
         file.write(f"{json.dumps(took)}\n")

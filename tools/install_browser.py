@@ -9,9 +9,15 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
+from typing import Final
 
-from treering.bench.browser import installed
-
+NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+QUIET: Final = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+"""Options of a Chromium that makes no connections of its own."""
 BY_HAND = "apt-get install chromium, or playwright install chromium"
 TIME_LIMIT_S = 600
 
@@ -56,6 +62,13 @@ def _succeeds(command: list[str]) -> bool:
     if done.returncode:
         print(f"  {' '.join(command)}: {(done.stderr or done.stdout).strip()[-300:]}")
     return done.returncode == 0
+
+
+def installed(own: str | Path | None = None) -> str | None:
+    """The path of a Chromium: ``own``, which Playwright may have, or one of the system's."""
+    if own is not None and Path(own).exists():
+        return str(own)
+    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def _is_there() -> bool:

@@ -38,6 +38,14 @@ def test_the_options_of_every_command_are_on_every_command() -> None:
         assert found >= set(option_names(Globals)), name
 
 
+def test_bench_says_where_it_went(treering: Treering) -> None:
+    for arguments in ((), ("run", "locomo", "--data", "x"), ("--help",)):
+        moved = treering("bench", *arguments)
+        assert moved.exit_code == 2
+        assert "treering-bench" in moved.stderr
+    assert "treering bench" not in COMMANDS
+
+
 def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     assert treering("-m", one, "add", "words").exit_code == 0

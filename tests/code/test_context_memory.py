@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from tests.code.repositories import SHOP
-from treering.bench.coding.completion import complete, completion_prompt, query_of
 from treering.errors import InputError, LLMReplyError
 from treering.llm.scripted import ScriptedLLM
 from treering.records import Why
 from treering.views.code.index.blocks import CodeBlock, code_block
 from treering.views.code.index.code_index import CodeHit, index_file
 from treering.views.code.write.context_memory import ContextMemory, LLMJudge, NameJudge
+from treering_bench.coding.completion import complete, completion_prompt, query_of
 
 CART = index_file(SHOP["shop/cart.py"], "shop/cart.py", "python", "blocks")
 PRICES = index_file(SHOP["shop/prices.py"], "shop/prices.py", "python", "blocks")

@@ -11,7 +11,7 @@ from treering.memory import Memory
 from treering.views.presets import PRESETS
 
 PAGE = (DOCS / "explanation" / "papers.md").read_text("utf-8")
-MODULE = re.compile(r"`((?:search|split|embed|llm|views|chat|bench)/[\w/.*]*)`")
+MODULE = re.compile(r"`((?:search|split|embed|llm|views|chat|treering_bench)/[\w/.*]*)`")
 
 
 def test_the_page_names_every_preset() -> None:
@@ -26,4 +26,5 @@ def test_what_configure_says_of_itself_names_every_preset() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(MODULE.findall(PAGE))))
 def test_every_module_of_the_page_is_there(name: str) -> None:
-    assert list((ROOT / "treering").glob(name.rstrip("/"))), name
+    folder = "benchmarks" if name.startswith("treering_bench") else "treering"
+    assert list((ROOT / folder).glob(name.rstrip("/"))), name

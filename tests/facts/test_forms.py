@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.facts.test_statements import entry
-from treering.bench.fact_changes import of_statements
 from treering.views.facts.fiction import own_life
 from treering.views.facts.framing import unframed
 from treering.views.facts.statement import statements
+from treering_bench.fact_changes import of_statements
 
 SETS = sorted(Path(__file__).with_name("forms").glob("*.jsonl"))
 RECALL = 0.9

@@ -8,12 +8,12 @@ from time import process_time
 
 import pytest
 
-from treering.bench.change_pairs import CHANGED, MISSED, UNCHANGED
 from treering.records import Entry, Kind
 from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.form import Form
 from treering.views.facts.forms import FORMS
 from treering.views.facts.statement import statements
+from treering_bench.change_pairs import CHANGED, MISSED, UNCHANGED
 
 
 def entry(

@@ -14,7 +14,12 @@ from typer.testing import CliRunner
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
-from treering.bench.confidence import (
+from treering.cli.main import app
+from treering.errors import InputError
+from treering.search.confidence import FEATURES, MODELS, ConfidenceModel, Standings, confidence
+from treering.search.rank import rank
+from treering.search.relations.combine import Relations
+from treering_bench.confidence import (
     AskedHit,
     AskedQuestion,
     asked_questions,
@@ -23,12 +28,7 @@ from treering.bench.confidence import (
     measured,
     without,
 )
-from treering.bench.task import Document, DocumentPiece, Task, TaskQuestion
-from treering.cli.main import app
-from treering.errors import InputError
-from treering.search.confidence import FEATURES, MODELS, ConfidenceModel, Standings, confidence
-from treering.search.rank import rank
-from treering.search.relations.combine import Relations
+from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 QUESTION = "Where does the gardener plant tulips?"
 LINES = [

@@ -10,6 +10,7 @@ import typer
 import treering
 from treering.cli import (
     agents,
+    bench,
     configure,
     doctor,
     facts,
@@ -27,15 +28,26 @@ from treering.cli.subapps import Root
 _EPILOG = (
     "Exit codes: 0 done, also when a search finds nothing; 1 another failure; "
     "2 input that cannot be accepted; 3 the memory's file; 4 the embedding model; "
-    "5 the language model; 6 a check found something (code check, copy, doctor, bench perf "
-    "--against); 130 interrupted; 141 the reader of the output has left."
+    "5 the language model; 6 a check found something (code check, copy, doctor); "
+    "130 interrupted; 141 the reader of the output has left."
 )
 
 
 class _Treering(Root):
     apps = tuple(
         module.commands
-        for module in (taking_in, ingest, recall, facts, upkeep, moving, configure, doctor, agents)
+        for module in (
+            taking_in,
+            ingest,
+            recall,
+            facts,
+            upkeep,
+            moving,
+            configure,
+            doctor,
+            agents,
+            bench,
+        )
     )
 
 

@@ -34,7 +34,6 @@ SUB_APPS: dict[str, SubApp] = {
     "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
     "hook": SubApp("treering.cli.hook", "What agents run at their events; look at it, stop it."),
     "tune": SubApp("treering.cli.tune", "Teach a small model to write memos."),
-    "bench": SubApp("treering.cli.bench", "Measure quality, speed and cost; repeat our figures."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""
 

@@ -67,7 +67,7 @@ _EXCHANGES = (
 )
 """A model of 1.5 billion parameters cites from these, not from rules; what to do when no passage
 holds the answer is said after the question, because it gets lost before (see
-``treering bench prompts``)."""
+``treering-bench prompts``)."""
 
 
 def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Message]:

@@ -17,8 +17,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tools.install_browser import BY_HAND
-from treering.bench.browser import QUIET, installed
+from tools.install_browser import BY_HAND, QUIET, installed
 
 NO_BROWSER = f"no Chromium is installed, so the page was not tested in a browser: {BY_HAND}"
 

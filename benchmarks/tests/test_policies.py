@@ -1,0 +1,448 @@
+import json
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean, pstdev
+
+import pytest
+
+from treering.arrays import Floats
+from treering.embed.contract import Embedder
+from treering.errors import InputError, UnknownName
+from treering.llm.scripted import ScriptedLLM
+from treering.search.relations.asked import ReplyTo
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.feedback import Feedback
+from treering_bench.metrics.evidence import RetrievedPassage, ranked_units, reached
+from treering_bench.policy.contract import RetrievalPolicy
+from treering_bench.policy.peering import searching_with
+from treering_bench.policy.raptor import build
+from treering_bench.policy.registry import policies
+from treering_bench.space import TaskSpace
+from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
+from worlds import SAID, BagOfWords, remembered
+
+ALL_UNITS = [f"D{n}" for n in range(len(SAID))]
+
+
+def named(name: str, seed: int = 0) -> RetrievalPolicy:
+    [policy] = policies([name], seed)
+    return policy
+
+
+def units(space: TaskSpace, name: str, question: int = 0, seed: int = 0) -> list[str]:
+    policy = named(name, seed)
+    assert policy.pick is not None
+    return ranked_units(policy.pick(space, space.task.questions[question]))
+
+
+def test_a_passage_carries_its_unit_its_day_its_speaker_and_its_place(space: TaskSpace) -> None:
+    asked = space.task.questions[0]
+    first = space.search(asked)[0]
+    assert first.units == ("D0",)
+    assert first.text == "(2026-01-01) Ana: My sister moved to Porto in spring."
+    assert first.tokens == len(first.text)
+    assert space.scored(asked)[0].passage == first
+    assert [scored.passage.units[0] for scored in space.scored(asked)] == ALL_UNITS
+
+
+def test_whole_is_everything_in_reading_order(space: TaskSpace) -> None:
+    assert units(space, "whole") == ALL_UNITS
+
+
+def test_the_window_begins_with_the_latest(space: TaskSpace) -> None:
+    assert units(space, "window") == ALL_UNITS[::-1]
+
+
+def test_cutting_in_the_middle_takes_from_both_ends_in_turn(space: TaskSpace) -> None:
+    assert units(space, "middle-cut") == ["D0", "D5", "D1", "D4", "D2", "D3"]
+
+
+STORY = Task(
+    "story",
+    (Document("fox", (DocumentPiece("fox", " ".join(f"w{n:02d}" for n in range(40))),)),),
+    (TaskQuestion("1", "Who?", ("a fox",)),),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("whole", "w00 w01 w02 w03 w04"),
+        ("middle-cut", "w00 w01\n…\nw38 w39"),
+        ("window", "w35 w36 w37 w38 w39"),
+    ],
+)
+def test_of_a_story_in_one_piece_as_much_is_shown_as_fits(
+    name: str, shown: str, tmp_path: Path, embedder: BagOfWords
+) -> None:
+    with remembered(tmp_path, STORY, embedder) as space:
+        [asked] = STORY.questions
+        picked = named(name).pick
+        assert picked is not None
+        [passage] = named(name).within(space, asked, picked(space, asked), 19)
+        assert passage.text == shown
+        assert (passage.tokens, passage.units) == (len(shown), ())
+        [everything] = named(name).within(space, asked, picked(space, asked), 1000)
+        assert everything.units == ("fox",)
+
+
+@pytest.mark.parametrize(
+    ("name", "whole", "part"),
+    [
+        ("whole", ["D0", "D1"], "(2026-01-03) Ana:"),
+        ("window", ["D5", "D4"], "bicycle yesterday."),
+        ("middle-cut", ["D0", "D5"], "(2026-01-02) Ben:"),
+    ],
+)
+def test_what_a_budget_leaves_room_for_is_filled_with_a_part_that_is_no_evidence(
+    space: TaskSpace, name: str, whole: list[str], part: str
+) -> None:
+    policy, asked = named(name), space.task.questions[0]
+    assert policy.pick is not None
+    picked = policy.pick(space, asked)
+    budget = sum(passage.tokens for passage in picked[:2]) + 20
+    *fitting, cut = policy.within(space, asked, picked, budget)
+    assert ranked_units(fitting) == whole
+    assert (cut.units, cut.tokens) == ((), len(cut.text))
+    assert cut.tokens <= 20
+    assert cut.text.startswith(part) or cut.text.endswith(part)
+
+
+@pytest.mark.parametrize("name", ["treering", "own", "bm25", "dense", "fusion", "rank-fusion"])
+def test_every_searching_policy_ranks_all_and_finds_the_obvious(
+    space: TaskSpace, name: str
+) -> None:
+    found = units(space, name)
+    assert found[0] == "D0"
+    assert sorted(found) == ALL_UNITS
+
+
+def test_spelled_relations_replace_the_defaults(space: TaskSpace) -> None:
+    asked = space.task.questions[1]
+    spelled = named("with:context(w=0.9)@2").pick
+    assert spelled is not None
+    related = [Weighted(ContextRelation(w=0.9), 2.0)]
+    assert spelled(space, asked) == space.search(asked, relations=related)
+    assert spelled(space, asked) != space.search(asked, relations=())
+
+
+def test_default_stands_for_the_relations_of_the_kind_of_content(space: TaskSpace) -> None:
+    asked = space.task.questions[1]
+    assert units(space, "with:default", 1) == units(space, "treering", 1)
+    assert units(space, "with:default@0", 1) == units(space, "own", 1)
+    faded = named("with:default(w=0.1)@9").pick
+    assert faded is not None
+    context = ContextRelation(w=0.1, within="session")
+    related = [Weighted(context, 9.0), Weighted(Feedback(), 9.0), Weighted(ReplyTo(), 9.0)]
+    assert faded(space, asked) == space.search(asked, relations=related)
+
+
+def test_relations_that_a_memory_makes_itself_can_be_named(space: TaskSpace) -> None:
+    spelled = named("with:default+tree@2").pick
+    asked = space.task.questions[1]
+    assert spelled is not None
+    related = [*DEFAULTS["chat"], "tree"]
+    assert spelled(space, asked) == space.search(asked, relations=related, alpha={"tree": 2.0})
+
+
+def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
+    tmp_path: Path, embedder: BagOfWords
+) -> None:
+    said = [*(f"Number {n}." for n in range(8)), "The boat leaks.", "A pity.", "It dries.", "So."]
+    pieces = tuple(DocumentPiece(f"D{n}", text, "Ana", "user") for n, text in enumerate(said))
+    asked = TaskQuestion("1", "Where does the boat leak?")
+    task = Task("chat", (Document("session", pieces, chat=True),), (asked,))
+    numbers = {"topic": "numbers", "summary": "Ana says numbers.", "start": 1, "end": 8}
+    boat = {"topic": "boat", "summary": "Ana says the boat leaks.", "start": 9, "end": 10}
+    llm = ScriptedLLM([json.dumps([numbers, boat])])
+    [policy] = policies(["with:topic@2"], 0, writer=llm)
+    with remembered(tmp_path, task, embedder, llm) as space:
+        assert policy.pick is not None
+        assert ranked_units(policy.pick(space, asked))[:2] == ["D8", "D9"]
+        policy.pick(space, asked)
+    assert (llm.left, len(llm.requests)) == (0, 1)
+
+
+def test_a_group_stands_for_its_policies() -> None:
+    swept = [policy.name for policy in policies(["sweep:alpha", "sweep:w"], seed=0)]
+    assert swept[:3] == ["own", "with:default@0.1", "with:default@0.2"]
+    assert swept[-1] == "with:default(w=0.9)"
+    parts = [policy.name for policy in policies(["ablation"], seed=0)]
+    assert parts[0] == "treering"
+    assert "with:default+tree" in parts
+
+
+def test_plain_fusions_order_by_the_formulas(space: TaskSpace) -> None:
+    asked = space.task.questions[1]
+    scored = space.scored(asked)
+    bm25 = [one.bm25 for one in scored]
+    cosine = [one.cosine for one in scored]
+
+    def z(values: list[float], place: int) -> float:
+        return (values[place] - fmean(values)) / (pstdev(values) or 1)
+
+    def rank(values: list[float], place: int) -> int:
+        return 1 + sorted(range(len(values)), key=lambda n: -values[n]).index(place)
+
+    def best_first(score: Callable[[int], float]) -> list[str]:
+        return [ALL_UNITS[n] for n in sorted(range(len(scored)), key=lambda n: -score(n))]
+
+    assert units(space, "fusion", 1) == best_first(lambda n: z(bm25, n) + z(cosine, n))
+    assert units(space, "rank-fusion", 1) == best_first(
+        lambda n: (1 / (60 + rank(bm25, n)) if bm25[n] > 0 else 0) + 1 / (60 + rank(cosine, n))
+    )
+
+
+def test_a_compressed_context_holds_more_passages_in_the_same_budget(space: TaskSpace) -> None:
+    asked = space.task.questions[0]
+    [plain] = named("context").within(space, asked, (), 150)
+    [shorter] = named("compressed@0.4").within(space, asked, (), 150)
+    assert max(plain.tokens, shorter.tokens) <= 150
+    assert len(plain.units) < len(reached([shorter]))
+
+
+def test_what_compression_cut_into_is_not_counted_as_found(space: TaskSpace) -> None:
+    asked = space.task.questions[0]
+    [shorter] = named("compressed@0.4").within(space, asked, (), 150)
+    texts = {piece.unit: piece.text for d in space.task.documents for piece in d.pieces}
+    assert all(texts[unit] in shorter.text for unit in shorter.units)
+    cut = set(shorter.sources) - set(shorter.units)
+    assert cut
+    assert not any(texts[unit] in shorter.text for unit in cut)
+
+
+def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: TaskSpace) -> None:
+    asked, policy = space.task.questions[0], named("context")
+    assert policy.pick is None
+    [filled] = policy.within(space, asked, (), 120)
+    assert "D0" in filled.units
+    assert 0 < filled.tokens <= 120
+    assert "Porto" in filled.text
+
+
+def test_other_policies_fill_a_budget_with_the_head_of_their_ranking(space: TaskSpace) -> None:
+    picked: Sequence[RetrievedPassage] = [
+        RetrievedPassage(("a",), 10),
+        RetrievedPassage(("b",), 10),
+    ]
+    assert named("dense").within(space, space.task.questions[0], picked, 15) == picked[:1]
+
+
+def test_memory_stream_adds_recency_to_relevance(space: TaskSpace) -> None:
+    # "Who has a bicycle?" is like D3 only; of the rest, the later a turn the higher.
+    nothing_alike = TaskQuestion("x", "zebra")
+    picked = named("memory-stream").pick
+    assert picked is not None
+    ranking = ranked_units(picked(space, nothing_alike))
+    assert ranking.index("D5") < ranking.index("D0")
+
+
+def test_rarity_stands_for_importance_without_a_model(space: TaskSpace) -> None:
+    nothing_alike = TaskQuestion("x", "zebra")
+    picked = named("memory-stream+rarity").pick
+    assert picked is not None
+    # Said on the same day, what says more that nobody else says would come first; here D5, the
+    # latest, also has the most such words.
+    assert ranked_units(picked(space, nothing_alike))[0] == "D5"
+    shortest = ranked_units(picked(space, nothing_alike)).index("D1")
+    plain = named("memory-stream").pick
+    assert plain is not None
+    assert shortest >= ranked_units(plain(space, nothing_alike)).index("D1")
+
+
+def test_a_model_rates_each_piece_once(space: TaskSpace) -> None:
+    llm = ScriptedLLM(["1", "Rating: 10", "1", "1", "1", "1"])
+    [policy] = policies(["memory-stream+rated"], 0, llm)
+    assert policy.pick is not None
+    for question in space.task.questions:
+        policy.pick(space, question)
+    assert len(llm.requests) == len(SAID)
+    assert "Memory: Ana: My sister moved" in llm.requests[0].text
+    ranking = ranked_units(policy.pick(space, TaskQuestion("x", "zebra")))
+    assert ranking.index("D1") < ranking.index("D0")
+
+
+def test_a_rating_in_words_is_asked_for_once_more_as_a_number(space: TaskSpace) -> None:
+    llm = ScriptedLLM(["Based on this", *(["1"] * len(SAID))])
+    [policy] = policies(["memory-stream+rated"], 0, llm)
+    assert policy.pick is not None
+    policy.pick(space, space.task.questions[0])
+    assert "one number from 1 to 10" in llm.requests[1].text
+    assert llm.left == 0
+
+
+def test_a_rating_that_is_none_counts_as_in_the_authors_code_and_is_told(
+    space: TaskSpace, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = ["4", "very poignant", "quite", *(["4"] * (len(SAID) - 2))]
+    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(said))
+    [plain] = policies(["memory-stream"], 0)
+    assert policy.pick is not None
+    assert plain.pick is not None
+    asked = space.task.questions[0]
+    assert policy.pick(space, asked) == plain.pick(space, asked)  # all are rated 4
+    assert "memory-stream+rated: 1 of 6 ratings could not be read" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("reply", "rating"),
+    [
+        ("On a scale of 1 to 10, I would rate this 8.", 8.0),
+        ("7/10", 7.0),
+        ('{"rating": 3}', 3.0),
+        ("Between 4 and 6.", None),
+        ("11", None),
+    ],
+)
+def test_a_rating_is_the_only_number_but_for_the_scale(
+    space: TaskSpace, reply: str, rating: float | None
+) -> None:
+    other = "4" if rating is None else str(int(rating))
+    asked = [reply, *(["none"] if rating is None else []), *([other] * (len(SAID) - 1))]
+    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(asked))
+    [plain] = policies(["memory-stream"], 0)
+    assert policy.pick is not None
+    assert plain.pick is not None
+    question = space.task.questions[0]
+    assert policy.pick(space, question) == plain.pick(space, question)  # all have one rating
+
+
+def test_a_weight_of_zero_is_no_default(space: TaskSpace) -> None:
+    asked = space.task.questions[1]
+    spelled = named("with:tree@0").pick
+    assert spelled is not None
+    assert spelled(space, asked) == space.search(asked, relations=())
+
+
+def test_memos_of_texts_are_refused(tmp_path: Path, embedder: BagOfWords) -> None:
+    task = Task("story", (Document("book", (DocumentPiece("D0", "It rains."),)),), ())
+    llm = ScriptedLLM([])
+    [policy] = policies(["with:default+topic"], 0, writer=llm)
+    with remembered(tmp_path, task, embedder, llm) as space:
+        assert policy.pick is not None
+        with pytest.raises(InputError, match="memos are of chats"):
+            policy.pick(space, TaskQuestion("1", "Does it rain?"))
+
+
+def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: TaskSpace) -> None:
+    kept = [set(units(space, "memory-bank", question)) for question in (0, 1, 2)]
+    assert kept[0] == kept[1] == kept[2]
+    assert "D5" in kept[0]  # said at the time of asking: R = 1
+    drawn = [len(units(space, "memory-bank", seed=seed)) for seed in range(40)]
+    # The expected number kept is Σ exp(-d/5) over d = 0…5 days: 3.85 of 6.
+    assert sum(drawn) / len(drawn) == pytest.approx(3.85, abs=0.5)
+
+
+class Backwards:
+    """A peer that finds the latest texts, and can be watched."""
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        self.folder = folder
+        self.vectors: list[Floats] = []
+        self.texts: list[str] = []
+        self.closed = False
+        self._embedder = embedder
+
+    def add(self, texts: Sequence[str]) -> None:
+        self.texts += texts
+        self.vectors.append(self._embedder.embed(texts))
+
+    def search(self, query: str, k: int) -> list[int]:
+        return list(range(len(self.texts)))[::-1][:k]
+
+    def close(self) -> None:
+        self.closed = self.folder.is_dir()
+
+
+def test_a_peer_holds_the_fragments_as_they_are_embedded_once_for_all_questions(
+    space: TaskSpace, embedder: BagOfWords
+) -> None:
+    opened: list[Backwards] = []
+
+    def factory(folder: Path, model: Embedder) -> Backwards:
+        opened.append(Backwards(folder, model))
+        return opened[-1]
+
+    policy = searching_with("peer:backwards", factory)
+    assert policy.pick is not None
+    for question in space.task.questions:
+        assert ranked_units(policy.pick(space, question)) == ALL_UNITS[::-1]
+    [system] = opened
+    assert system.texts[0] == "Ana: My sister moved to Porto in spring."
+    assert (system.vectors[0] == embedder.embed(system.texts)).all()
+    space.__exit__(None, None, None)
+    assert system.closed
+    assert not system.folder.exists()
+
+
+def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space: TaskSpace) -> None:
+    policy = named("raptor")
+    assert policy.pick is not None
+    picked = policy.pick(space, space.task.questions[0])
+    assert picked[0].units == ("D0",)
+    [root] = [passage for passage in picked if len(passage.units) > 1]
+    assert len(picked) == len(SAID) + 1
+    assert root.place == min(passage.place for passage in picked)
+    said = {unit: f"{who}: {text}" for unit, (who, text) in zip(ALL_UNITS, SAID, strict=True)}
+    assert set(root.units) == {unit for unit, text in said.items() if text in root.text}
+
+
+def test_a_summary_leads_to_all_that_it_was_made_of_and_a_text_to_nothing_more(
+    space: TaskSpace,
+) -> None:
+    space._memory.tree.replant(base=-1.0)  # everything below one topic
+    for name in ("raptor", "tree"):
+        policy = named(name)
+        assert policy.pick is not None
+        picked = policy.pick(space, space.task.questions[0])
+        summaries = [passage for passage in picked if passage.sources]
+        assert summaries, name
+        for passage in summaries:
+            assert set(passage.units) <= set(passage.sources)
+            assert len(passage.sources) > 1
+        assert set(reached(summaries)) == {u for passage in summaries for u in passage.sources}
+        assert set(reached(picked)) == set(ALL_UNITS)
+
+
+def test_a_raptor_tree_shrinks_to_one_node_over_all_texts() -> None:
+    texts = [f"text {n}" for n in range(30)]
+    vectors = BagOfWords().embed(texts)
+    levels = build(texts, vectors, lambda groups: [g[0] for g in groups], BagOfWords().embed)
+    assert [len(level.texts) for level in levels[:1]] == [30]
+    assert all(len(b.texts) < len(a.texts) for a, b in pairwise(levels))
+    assert [sorted(leaves) for leaves in levels[-1].leaves] == [list(range(30))]
+
+
+def test_all_stands_for_treering_and_every_baseline() -> None:
+    names = [policy.name for policy in policies(["all", "with:session", "dense"], seed=0)]
+    assert names[0] == "treering"
+    assert {"context", "bm25", "dense", "fusion", "memory-stream", "memory-bank"} < set(names)
+    assert {"whole", "middle-cut", "window", "with:session"} < set(names)
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
+        ("memory-stream+rated", InputError, "needs ratings; name a model with --summaries"),
+        ("with:default+topic", InputError, "needs memos; name a model with --summaries"),
+        ("with:default(tau=1)", InputError, "default takes w, not tau"),
+        ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
+        ("peer:oracle", UnknownName, "no peer 'oracle'; there are chroma"),
+        ("compressed@half", InputError, "policy 'compressed@half': 'half' is no rate"),
+        ("compressed@0", InputError, "compress is 0.0"),
+        ("with:friendship", UnknownName, "no relation 'friendship'"),
+        ("with:context(w=)", InputError, "not of the form"),
+        ("with:context(w=1.5)", InputError, re.escape("1.5")),
+        ("with:context(speed=1)", InputError, "context takes w, within, not speed"),
+    ],
+)
+def test_a_policy_that_cannot_be_is_refused(
+    name: str, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        policies([name], seed=0)

@@ -1,0 +1,140 @@
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from treering.errors import InputError
+from treering_bench.plots import plot_budgets, plot_policies, plot_sweeps
+from treering_bench.report import Scores, budget_table, compare, overview, report, summary
+from treering_bench.results import QuestionResult, RunHeader
+
+RUN = RunHeader(
+    benchmark="locomo",
+    data_sha256="d" * 64,
+    seed=0,
+    settings={"level": "evidence"},
+    commit="c" * 40,
+    versions={"treering": "0.1.0", "python": "3.11.9"},
+    machine={},
+    started="2026-01-01T00:00:00+00:00",
+)
+
+
+def scores(run: RunHeader = RUN, **recalls: list[float]) -> Scores:
+    lines = [
+        QuestionResult(policy, "chat", str(n), "ab"[n % 2], _metrics(value))
+        for policy, values in recalls.items()
+        for n, value in enumerate(values)
+    ]
+    return Scores.of(run, lines)
+
+
+def _metrics(value: float) -> Mapping[str, float]:
+    budgets = {f"recall@{budget}tokens": value for budget in (250, 500, 1000, 2000)}
+    return {"recall@10": value, "tokens@10": 1234.0, **budgets}
+
+
+def rows(page: str) -> dict[str, list[str]]:
+    split = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
+    return {cells[0]: cells[1:] for cells in reversed(split)}
+
+
+def test_a_report_gives_means_intervals_and_the_difference_to_the_reference() -> None:
+    page = report(scores(fusion=[0.5] * 40, treering=[0.75] * 40))
+    assert "Commit `cccccccccccc`" in page
+    table = rows(page)
+    assert table["fusion"] == ["40", "50.0 [50.0, 50.0]", "1,234", "50.0", "–"]
+    assert table["treering"][-1] == "+25.0 [+25.0, +25.0]"
+
+
+def test_a_report_says_no_difference_when_there_is_none() -> None:
+    noisy = [float(n % 2) for n in range(40)]
+    page = report(scores(fusion=noisy, treering=noisy[::-1]), reference="fusion")
+    assert rows(page)["treering"][-1] == "no difference (+0.0)"
+
+
+def test_a_report_counts_the_questions_that_have_a_verdict() -> None:
+    rated = [QuestionResult("dense", "chat", str(n), "", {"rating": 0.9}) for n in range(3)]
+    unread = QuestionResult("dense", "chat", "3", "", {}, {"unread": {"rating": "Good."}})
+    page = report(Scores.of(RUN, [*rated, unread]))
+    assert rows(page)["dense"][:2] == ["3", "90.0 [90.0, 90.0]"]
+
+
+def test_a_report_has_the_headline_by_category() -> None:
+    page = report(scores(dense=[1.0, 0.0, 1.0, 0.0]))
+    assert "| recall@10 | a (2) | b (2) |" in page
+    assert page.rstrip().endswith("| dense | 100.0 | 0.0 |")
+
+
+def test_comparing_runs_pairs_the_questions_that_both_hold() -> None:
+    old = scores(treering=[0.0] * 20, dense=[0.5] * 20)
+    new = scores(replace(RUN, commit="e" * 40), treering=[0.5] * 30, other=[1.0] * 20)
+    page = compare(new, old)
+    assert "cccccccccccc → eeeeeeeeeeee" in page
+    assert rows(page)["treering"] == ["20", "0.0", "50.0", "+50.0 [+50.0, +50.0]", "better"]
+    assert "dense" not in page
+    assert "other" not in page
+
+
+def test_runs_on_different_data_are_not_compared() -> None:
+    other = scores(replace(RUN, data_sha256="0" * 64), treering=[0.5])
+    with pytest.raises(InputError, match="different data"):
+        compare(other, scores(treering=[0.5]))
+
+
+def test_an_overview_marks_what_the_reference_does_not_beat() -> None:
+    noisy = [float(n % 2) for n in range(40)]
+    one = scores(treering=[0.5] * 40, better=[0.9] * 40, worse=[0.1] * 40, even=noisy)
+    two = scores(replace(RUN, benchmark="fairytaleqa"), treering=[0.5] * 4)
+    table = overview([one, two], ["treering", "better", "worse", "even"], "treering")
+    assert "| LoCoMo | 40 | recall@10 | 50.0 | 90.0 ▲ | 10.0 | 50.0 = |" in table
+    assert "| FairytaleQA | 4 | recall@10 | 50.0 | – | – | – |" in table
+
+
+def test_figures_without_the_questions_that_stand_apart_stand_beside() -> None:
+    told = QuestionResult("dense", "chat", "1", "single-hop", _metrics(0.5))
+    twisted = QuestionResult("dense", "chat", "2", "adversarial", _metrics(1.0))
+    measured = Scores.of(RUN, [told, twisted])
+    shown = rows(overview([measured], ["dense"], "dense"))
+    assert shown["LoCoMo"] == ["2", "recall@10", "75.0"]
+    assert shown["LoCoMo without adversarial"] == ["1", "recall@10", "50.0"]
+    budgets = budget_table(measured, ["dense"])
+    assert "| LoCoMo: recall within | 250 |" in budgets
+    assert "| LoCoMo without adversarial: recall within | 250 |" in budgets
+
+
+def test_a_summary_holds_plain_means() -> None:
+    assert summary(scores(dense=[0.0, 1.0]))["dense"]["recall@10"] == 0.5
+
+
+def test_an_unknown_reference_is_named_along_with_those_measured() -> None:
+    with pytest.raises(InputError, match="no policy 'bm25' was measured; there are: dense"):
+        report(scores(dense=[1.0]), reference="bm25")
+
+
+def test_a_pipe_in_a_policys_name_cannot_break_the_table() -> None:
+    assert "| a\\|b | 1 |" in report(scores(RUN, **{"a|b": [1.0]}))
+
+
+@pytest.mark.parametrize("plot", [plot_budgets, plot_policies])
+def test_plots_are_reproducible_svg_and_real_png(plot: object, tmp_path: Path) -> None:
+    drawn = scores(dense=[0.0, 1.0], treering=[1.0, 1.0])
+    paths = [tmp_path / name for name in ("a.svg", "b.svg", "c.png")]
+    for path in paths:
+        plot(drawn, path)  # type: ignore[operator]
+    assert b"<svg" in paths[0].read_bytes()
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert paths[2].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_sweep_is_drawn_over_its_parameter(tmp_path: Path) -> None:
+    swept = {f"with:default@{alpha}": [0.0, 1.0] for alpha in (0.5, 2)}
+    drawn = scores(RUN, **swept, **{"with:default(w=0.3)": [1.0]}, dense=[1.0])
+    assert plot_sweeps(drawn, tmp_path, "locomo", "svg") == [tmp_path / "locomo-alpha.svg"]
+    assert b"<svg" in (tmp_path / "locomo-alpha.svg").read_bytes()
+
+
+def test_a_plot_of_another_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\.svg or \.png"):
+        plot_budgets(scores(dense=[1.0]), tmp_path / "plot.exe")

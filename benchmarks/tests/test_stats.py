@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from treering.errors import InputError
+from treering_bench.stats import bootstrap, paired_difference
+
+
+def test_the_interval_agrees_with_scipys_bootstrap() -> None:
+    from scipy import stats as scipy_stats  # two thirds of a second: only here
+
+    values = np.random.default_rng(1).random(200)
+    ours = bootstrap(values.tolist(), seed=3)
+    theirs = scipy_stats.bootstrap(
+        (values,), np.mean, method="percentile", rng=np.random.default_rng(5)
+    ).confidence_interval
+    assert ours.mean == pytest.approx(values.mean())
+    assert ours.low == pytest.approx(theirs.low, abs=0.004)
+    assert ours.high == pytest.approx(theirs.high, abs=0.004)
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    values = [0.0, 1.0, 1.0, 0.5, 0.25]
+    assert bootstrap(values, seed=7) == bootstrap(values, seed=7)
+
+
+def test_pairing_finds_a_small_steady_gain_that_the_spread_would_hide() -> None:
+    rng = np.random.default_rng(0)
+    old = rng.random(300)
+    new = old + 0.01
+    gain = paired_difference(new.tolist(), old.tolist())
+    assert gain.verdict == "better"
+    assert gain.mean == pytest.approx(0.01)
+    assert bootstrap(new.tolist()).low < bootstrap(old.tolist()).high
+
+
+def test_a_steady_loss_is_worse() -> None:
+    assert paired_difference([0.0] * 30, [0.5] * 30).verdict == "worse"
+
+
+def test_equal_runs_and_noise_show_no_difference() -> None:
+    values = [0.0, 1.0, 0.5]
+    assert paired_difference(values, values).verdict == "no difference"
+    noise = np.random.default_rng(2).normal(0, 1, 100)
+    assert (
+        paired_difference((noise - noise.mean()).tolist(), [0.0] * 100).verdict == "no difference"
+    )
+
+
+def test_samples_that_cannot_be_resampled_are_refused() -> None:
+    with pytest.raises(InputError, match="one or more finite"):
+        bootstrap([])
+    with pytest.raises(InputError, match="finite"):
+        bootstrap([float("nan")])
+    with pytest.raises(InputError, match="cannot pair 2 values with 1"):
+        paired_difference([1.0, 2.0], [1.0])

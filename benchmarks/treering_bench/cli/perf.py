@@ -1,0 +1,128 @@
+"""``treering-bench perf``: what takes how long, against the least the machine could do it with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treering.cli.failures import FOUND
+from treering.embed.registry import DEFAULT as EMBEDDER
+from treering.embed.registry import open_embedder
+from treering_bench.cli.options import AsJson, PlotFolder, PlotForm, log
+from treering_bench.peers.registry import installed
+from treering_bench.perf import report as speed
+from treering_bench.perf.report import TOLERANCE
+from treering_bench.perf.run import LEAST_N, OPERATIONS, Done, again, done_as
+from treering_bench.perf.run import run as time_operations
+from treering_bench.perf.timing import BOUNDS, Bounds, Timing
+from treering_bench.results import this_run
+
+app = typer.Typer(add_completion=False)
+
+AGAIN = 2  # times that what seems slower is timed again
+
+
+Operations = Annotated[
+    list[str] | None, typer.Option(help="Time this only; may be repeated. Default: all.")
+]
+TimingsFile = Annotated[Path | None, typer.Option(help="Save the timings; continued if there.")]
+Kept = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Keep what is filled here, for a run that is cut short and goes on; no peers.",
+    ),
+]
+Against = Annotated[
+    Path | None, typer.Option(help="Fail if a ratio is worse than in these timings, or a folder's.")
+]
+
+
+@app.command()
+def perf(
+    max_n: Annotated[int, typer.Option(min=LEAST_N, help="The largest size.")] = 100_000,
+    operation: Operations = None,
+    peers: Annotated[
+        bool, typer.Option(help="Time other systems too, as far as installed.")
+    ] = True,
+    peers_max_n: Annotated[
+        int, typer.Option(min=0, help="The largest size that other systems are given.")
+    ] = BOUNDS.peers_most,
+    patience: Annotated[
+        float, typer.Option(min=0.0, help="Seconds for what is timed up to 100 times.")
+    ] = BOUNDS.patience,
+    out: TimingsFile = None,
+    keep: Kept = None,
+    against: Against = None,
+    tolerance: Annotated[
+        float, typer.Option(min=1.0, help="What a ratio may grow by before that counts.")
+    ] = TOLERANCE,
+    plot: PlotFolder = None,
+    form: PlotForm = "svg",
+    as_json: AsJson = False,
+) -> None:
+    """Time what treering does over growing sizes, against the physical limit and other systems."""
+    earlier = speed.usual(against) if against else None
+    model = open_embedder(EMBEDDER)
+    header = this_run(speed.BENCHMARK, "", 0, {"max_n": max_n, "embedder": model.name})
+    timings = speed.goes_on(out, header) if out else speed.Timings(header, ())
+    others = installed() if peers and not keep else {}
+    chosen = operation or OPERATIONS
+    bounds = Bounds(peers_max_n, patience=patience)
+    timing = time_operations(chosen, max_n, model, others, timings.done, keep, bounds)
+    for timed in _logged(timing):
+        timings = replace(timings, timed=(*timings.timed, *timed))
+        if out:
+            speed.write(out, timings)  # each time, so that a run that is cut short goes on
+    if earlier:
+
+        def repeat(due: Collection[Done]) -> Iterator[list[Timing]]:
+            return again(due, max_n, model, keep, bounds)
+
+        timings = _again(timings, earlier, tolerance, repeat)
+        if out:
+            speed.write(out, timings)
+    if plot:
+        for name in timings.operations:
+            speed.plot(timings, name, plot / f"perf-{name.replace(' ', '-')}.{form}")
+        speed.plot_live(timings, plot / f"perf-live.{form}")
+    slower = speed.slower(timings, earlier, tolerance) if earlier else []
+    _show(timings, slower, as_json)
+    if slower:
+        raise typer.Exit(FOUND)
+
+
+def _show(timings: speed.Timings, slower: list[speed.Slowdown], as_json: bool) -> None:
+    if not as_json:
+        typer.echo(f"{speed.table(timings)}\n\n{speed.limits(timings.operations)}\n")
+        for slowdown in slower:
+            typer.echo(f"slower: {slowdown}")
+    typer.echo(json.dumps(speed.summary(timings, slower)))
+
+
+def _again(
+    timings: speed.Timings,
+    earlier: speed.Timings,
+    tolerance: float,
+    repeat: Callable[[Collection[Done]], Iterator[list[Timing]]],
+) -> speed.Timings:
+    """The timings, with those that seem slower taken again: what else the machine does passes."""
+    for _ in range(AGAIN):
+        slower = speed.slower(timings, earlier, tolerance)
+        due = {done_as(slowdown.operation, slowdown.n) for slowdown in slower}
+        retimed = tuple(timing for batch in _logged(repeat(due)) for timing in batch)
+        timings = speed.better(timings, replace(timings, timed=retimed))
+    return timings
+
+
+def _logged(batches: Iterator[list[Timing]]) -> Iterator[list[Timing]]:
+    for batch in batches:
+        for timing in batch:
+            name = f"{timing.operation} {timing.n:,} {timing.system}"
+            log.print(f"{name}: {timing.ratio:.2f} × limit")
+        yield batch

@@ -1,0 +1,95 @@
+"""Runs unit tests against a version of a project: the far side of ``sessions.py``.
+
+Reads one JSON job on standard input, ``{root, module, tests}``, and prints one JSON list: for each
+test ``passed``, ``failed`` or ``broken`` (it needs what is not there). Started as a process of its
+own behind ``treering/bench/undone/boundary.py``, with limits on memory and time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import json
+import os
+import re
+import resource
+import sys
+import unittest
+import unittest.mock
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from treering_bench.undone.sandbox_child import FORBIDDEN_EVENTS, guarded
+
+MISSING = ("NameError", "ImportError", "ModuleNotFoundError", "FileNotFoundError")
+"""Errors of a test that lacks a fixture, not of the code under test."""
+SECONDS = 5.0
+MEMORY = 4 << 30
+_NAME = re.compile(r"def (\w+)\((.*?)\)")
+
+
+def run(test: str, names: dict[str, Any]) -> str:
+    """The outcome of one test, a function that takes nothing or ``self``."""
+    header = _NAME.search(test)
+    if header is None or header[2].strip() not in ("", "self"):
+        return "broken"
+    space = dict(names)
+    case = unittest.TestCase()
+    outcome = guarded(lambda: exec(compile(test, "<test>", "exec"), space), SECONDS)
+    if outcome["end"] != "value":
+        return "broken"
+    arguments = (case,) if header[2].strip() else ()
+    outcome = guarded(lambda: space[header[1]](*arguments), SECONDS)
+    if outcome["kind"] in MISSING or "TestCase' object has no attribute" in outcome["text"]:
+        return "broken"
+    return "passed" if outcome["end"] == "value" else "failed"
+
+
+def stay_in_folder() -> None:
+    """Refuse sockets, processes, and changes to files anywhere but in the current folder.
+
+    By an error, where the kernel, which holds the boundary, might be silent.
+    """
+    here = Path.cwd().resolve()
+
+    def is_inside(name: object) -> bool:
+        return isinstance(name, str) and (here / name).resolve().is_relative_to(here)
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        writes = event == "open" and isinstance(args[1], str) and not set(args[1]) <= set("rbtU")
+        if writes and not is_inside(args[0]):
+            raise PermissionError(f"{args[0]} cannot be written by code under test")
+        if event == "os.remove" and is_inside(args[0]):
+            return
+        if event.startswith(FORBIDDEN_EVENTS):
+            raise PermissionError(f"{event} is not available to code under test")
+
+    sys.addaudithook(hook)
+
+
+def main() -> None:
+    """Do the job."""
+    job = json.load(sys.stdin)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    sys.path.insert(0, job["root"])
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            module = import_module(job["module"])
+    # Code that cannot even be imported fails every test.
+    except BaseException as error:
+        sys.stdout.write(json.dumps([f"no import: {error!r:.200}"] * len(job["tests"])) + "\n")
+        return
+    import pytest
+
+    usual = {"pytest": pytest, "unittest": unittest, "re": re, "inspect": inspect, "os": os}
+    mocks = {name: getattr(unittest.mock, name) for name in unittest.mock.__all__}
+    names = usual | mocks | {job["module"].rpartition(".")[2]: module} | vars(module)
+    stay_in_folder()
+    sys.stdout.write(json.dumps([run(test, names) for test in job["tests"]]) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Peers by name; a package is imported when its peer is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+
+from treering.errors import UnknownName
+from treering_bench.peers.chroma import Chroma
+from treering_bench.peers.contract import PeerFactory
+from treering_bench.peers.lance import Lance
+from treering_bench.peers.llama_index import LlamaIndex
+from treering_bench.peers.mem_zero import Mem0
+from treering_bench.peers.sqlite_vector import SqliteVec
+
+PEERS: Mapping[str, PeerFactory] = {
+    "chroma": Chroma,
+    "lancedb": Lance,
+    "lancedb-hybrid": partial(Lance, hybrid=True),
+    "llamaindex": LlamaIndex,
+    "llamaindex-hybrid": partial(LlamaIndex, hybrid=True),
+    "mem0": Mem0,
+    "sqlite-vec": SqliteVec,
+}
+
+_PACKAGES = {
+    "chroma": "chromadb",
+    "lancedb": "lancedb",
+    "lancedb-hybrid": "lancedb",
+    "llamaindex": "llama-index-core",
+    "llamaindex-hybrid": "llama-index-retrievers-bm25",
+    "mem0": "mem0ai",
+    "sqlite-vec": "sqlite-vec",
+}
+
+
+def installed() -> Mapping[str, PeerFactory]:
+    """The peers whose packages are installed."""
+    return {name: make for name, make in PEERS.items() if _is_installed(_PACKAGES[name])}
+
+
+def peer(name: str) -> PeerFactory:
+    """The peer called ``name``. Raises UnknownName."""
+    if name not in PEERS:
+        raise UnknownName(f"no peer {name!r}; there are {', '.join(PEERS)}")
+    return PEERS[name]
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,256 @@
+"""A memory that lives: searches between adds and forgets, filtered ones, and other systems' lives.
+
+What is timed many times is told by its median and its worst; both are beside a median.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from treering.arrays import Floats
+from treering.memory import Memory
+from treering_bench.peers.contract import LivePeer
+from treering_bench.perf.texts import FIRST_AT, TOPICS, TURN_S
+from treering_bench.perf.timing import (
+    FEW_ROUNDS,
+    LIMIT,
+    MANY_ROUNDS,
+    OURS,
+    ROUNDS,
+    Timing,
+    compared,
+    in_turn,
+    many_rounds,
+    rest,
+    seconds_of,
+    spread,
+)
+from treering_bench.perf.world import PASSING, World, source_of, vectors_in
+
+TOP = 10
+RELATIONS = {"context": ("context",), "semantic": ("context", "semantic")}
+WARMING = 2  # that come before one that is timed
+SOURCE_LINES = 15  # of a source that is forgotten
+_, DOOMED = PASSING
+
+
+def warm(world: World) -> list[Timing]:
+    """``Memory.search`` with relations by name, against the bare product; medians.
+
+    Each comes after others of its kind: the other leaves nothing of it in the processor's cache.
+    """
+    query, matrix = _product_of(world)
+    scale = world.n / len(matrix)
+    timed: list[Timing] = []
+    for name, relations in RELATIONS.items():
+        ways: dict[str, Callable[[], float]] = {
+            LIMIT: lambda: scale * seconds_of(lambda: matrix @ query),
+            OURS: partial(_searched, world, relations=relations),
+        }
+        taken: dict[str, list[float]] = {way: [] for way in ways}
+        for _ in range(2 * ROUNDS):
+            for system, way in ways.items():
+                rest()
+                *_, warmed_up = (way() for _ in range(WARMING + 1))
+                taken[system].append(warmed_up)
+        medians = {system: [statistics.median(times)] for system, times in taken.items()}
+        timed += compared(f"warm {name}", world.n, medians)
+    return timed
+
+
+def after_add(world: World) -> list[Timing]:
+    """The search after one add, against a warm one."""
+    numbers = itertools.count()
+
+    def add() -> None:
+        content = f"a sentence in passing, {next(numbers)}"
+        world.memory.add({"role": "user", "content": content}, source=DOOMED)
+
+    timed = _between(world, "after-add", add)
+    world.memory.forget(source=DOOMED)
+    return timed
+
+
+def after_forget(world: World) -> list[Timing]:
+    """The search after one forget, against a warm one."""
+    ids = world.add_passing(MANY_ROUNDS, DOOMED)
+    timed = _between(world, "after-forget", lambda: world.memory.forget(next(ids)))
+    if next(ids, None) is not None:
+        world.memory.forget(source=DOOMED)
+    return timed
+
+
+def by_source(world: World) -> list[Timing]:
+    """A search of one source among many, another each time."""
+    sources = (source_of(37_000 * number % world.n) for number in itertools.count())
+    return _filtered(world, "by-source", ({"source": source} for source in sources))
+
+
+def by_speaker(world: World) -> list[Timing]:
+    """A search of what one of the two speakers said."""
+    names = itertools.cycle(("Ana", "Ben"))
+    return _filtered(world, "by-speaker", ({"speaker": name} for name in names))
+
+
+def by_time(world: World) -> list[Timing]:
+    """A search of a tenth of the time, another each time."""
+    span = TURN_S * world.n
+
+    def wheres() -> Iterator[dict[str, Any]]:
+        for number in itertools.count():
+            since = FIRST_AT + number % 10 * span / 10
+            yield {"since": since, "until": since + span / 10}
+
+    return _filtered(world, "by-time", wheres())
+
+
+def by_metadata(world: World) -> list[Timing]:
+    """A search of the turns with a value in their metadata, another each time."""
+    topics = itertools.cycle(range(TOPICS))
+    return _filtered(world, "by-metadata", ({"metadata": {"topic": topic}} for topic in topics))
+
+
+def forget_source(world: World) -> list[Timing]:
+    """Forgetting a source of 15 lines, gone from the file's bytes."""
+    names = [f"{DOOMED} {number}" for number in range(FEW_ROUNDS + 1)]
+    for name in names:
+        world.add_passing(SOURCE_LINES, name)
+    left = iter(names)
+    ours: Callable[[], object] = lambda: world.memory.forget(source=next(left))  # noqa: E731
+    ways = {LIMIT: world.bare.forget_last, OURS: ours}
+    return in_turn("forget-source", world.n, ways, FEW_ROUNDS)
+
+
+def life(world: World) -> list[Timing]:
+    """Add one, search, search what one speaker said, forget one: treering and other systems.
+
+    The limits are SQLite's insert and delete, and the product with all vectors or half of them.
+    """
+    query, matrix = _product_of(world)
+    half = matrix[: len(matrix) // 2]
+    lives = {LIMIT: _BareLife(world, matrix, half, query), OURS: _OurLife(world)}
+    lives |= {n: _PeerLife(world, p) for n, p in world.peers.items() if isinstance(p, LivePeer)}
+    steps = ("add", "search", "filter", "forget")
+    taken: dict[str, dict[str, list[float]]] = {
+        step: {name: [] for name in lives} for step in steps
+    }
+
+    def round_() -> None:
+        for name, system in lives.items():
+            rest()
+            for step in steps:
+                taken[step][name].append(seconds_of(getattr(system, step)))
+
+    world.lived += many_rounds(round_, world.bounds.patience)
+    medians = {
+        step: {name: [statistics.median(times)] for name, times in systems.items()}
+        for step, systems in taken.items()
+    }
+    return [t for step in steps for t in compared(f"life {step}", world.n, medians[step])]
+
+
+class _OurLife:
+    """The steps of a life in treering."""
+
+    def __init__(self, world: World) -> None:
+        self._memory: Memory = world.memory
+        self._questions = world.questions
+        self._id = ""
+
+    def add(self) -> None:
+        message = {"role": "user", "name": "Ana", "content": "a sentence in passing"}
+        [self._id] = self._memory.add(message, source=DOOMED).ids
+
+    def search(self) -> None:
+        self._memory.search(next(self._questions), k=TOP)
+
+    def filter(self) -> None:
+        self._memory.search(next(self._questions), k=TOP, speaker="Ana")
+
+    def forget(self) -> None:
+        self._memory.forget(self._id)
+
+
+class _PeerLife:
+    """The same in another system, which numbers its texts."""
+
+    def __init__(self, world: World, peer: LivePeer) -> None:
+        self._peer = peer
+        self._questions = world.questions
+        self._added = itertools.count(world.n + world.lived)
+
+    def add(self) -> None:
+        self._peer.add_said(["a sentence in passing"], ["Ana"])
+
+    def search(self) -> None:
+        self._peer.search(next(self._questions), TOP)
+
+    def filter(self) -> None:
+        self._peer.search_said(next(self._questions), TOP, "Ana")
+
+    def forget(self) -> None:
+        self._peer.forget(next(self._added))
+
+
+class _BareLife:
+    """The least that these steps could take."""
+
+    def __init__(self, world: World, matrix: Floats, half: Floats, query: Floats) -> None:
+        self._bare = world.bare
+        self._vector = world.vectors.embed(["a sentence in passing"])
+        self._matrix, self._half, self._query = matrix, half, query
+        self._scale = world.n / len(matrix)
+
+    def add(self) -> None:
+        self._bare.add(["a sentence in passing"], self._vector)
+
+    def search(self) -> None:
+        _ = self._matrix @ self._query
+
+    def filter(self) -> None:
+        _ = self._half @ self._query
+
+    def forget(self) -> None:
+        self._bare.delete_last()
+
+
+def _product_of(world: World) -> tuple[Floats, Floats]:
+    """A query's vector, and the matrix of all vectors that the bare file has."""
+    [query] = world.vectors.embed(["query"])
+    return query, vectors_in(world.bare.path)
+
+
+def _searched(world: World, **options: Any) -> float:
+    question = next(world.questions)
+    return seconds_of(lambda: world.memory.search(question, k=TOP, **options))
+
+
+def _between(world: World, operation: str, change: Callable[[], object]) -> list[Timing]:
+    """Warm searches, and those that come after a change, in turn."""
+    taken: dict[str, list[float]] = {LIMIT: [], OURS: []}
+    _searched(world)
+
+    def round_() -> None:
+        taken[LIMIT].append(_searched(world))
+        change()
+        taken[OURS].append(_searched(world))
+
+    many_rounds(round_, world.bounds.patience)
+    return spread(operation, world.n, taken)
+
+
+def _filtered(world: World, operation: str, wheres: Iterator[dict[str, Any]]) -> list[Timing]:
+    """Warm searches of everything, and filtered ones, in turn."""
+    taken: dict[str, list[float]] = {LIMIT: [], OURS: []}
+    _searched(world)
+
+    def round_() -> None:
+        taken[LIMIT].append(_searched(world))
+        taken[OURS].append(_searched(world, **next(wheres)))
+
+    many_rounds(round_, world.bounds.patience)
+    return spread(operation, world.n, taken)

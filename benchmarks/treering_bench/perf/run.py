@@ -1,0 +1,192 @@
+"""All operations over growing sizes: which there are, and one run of them."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from treering.embed.contract import Embedder
+from treering.errors import UnknownName
+from treering.views.code.parse.parser import syntax_root
+from treering_bench.peers.contract import PeerFactory
+from treering_bench.perf import fresh, live, operations, parts, tenants
+from treering_bench.perf.intake import Books, LargeInputs
+from treering_bench.perf.tenants import ManySpaces
+from treering_bench.perf.texts import RandomVectors
+from treering_bench.perf.timing import BOUNDS, Bounds, Timing
+from treering_bench.perf.world import World
+
+log = logging.getLogger("treering")
+
+LEAST_N = 1_000
+
+Done = tuple[str, int]
+"""An operation at a size."""
+
+OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
+    "search": operations.search,
+    "warm": live.warm,
+    "after-add": live.after_add,
+    "after-forget": live.after_forget,
+    "by-source": live.by_source,
+    "by-speaker": live.by_speaker,
+    "by-time": live.by_time,
+    "by-metadata": live.by_metadata,
+    "life": live.life,
+    "open": operations.opening,
+    "first": fresh.first,
+    "ingest": operations.ingest,
+    "forget": operations.forget,
+    "forget-source": live.forget_source,
+    "forget-wait": operations.forget_wait,
+    "forgets": tenants.forgets,
+    "size": operations.size,
+    "resident": operations.resident,
+    "peak": fresh.peak,
+}
+"""Each needs a memory of that size; filling it gives ``store``."""
+
+BESIDE_BARE = frozenset({"search", "life", "open", "forget", "forget-source", "size"})
+"""What is measured against a bare file of the same turns."""
+
+OF_PARTS: Mapping[str, Callable[[Embedder, Bounds], Callable[[int], list[Timing]]]] = {
+    "import": lambda model, _: LargeInputs(_random(model)).export,
+    "text": lambda model, _: LargeInputs(_random(model)).text,
+    "book": lambda model, _: Books(model),
+    "spaces": lambda model, bounds: ManySpaces(_random(model), bounds),
+    "rank": lambda *_: parts.ranking,
+    "tree": lambda *_: parts.GrowingTree(),
+    "code": lambda *_: parts.code,
+}
+"""Each makes what it needs; the model is the one that memories are opened with."""
+
+OPERATIONS = ("store", *OF_MEMORIES, *OF_PARTS)
+
+LIMITS: Mapping[str, str] = {
+    "store": "inserting texts and vectors into SQLite",
+    "search": "the matrix-vector product",
+    "warm": "the matrix-vector product",
+    "after-add": "a warm search",
+    "after-forget": "a warm search",
+    "by-source": "a warm search",
+    "by-speaker": "a warm search",
+    "by-time": "a warm search",
+    "by-metadata": "a warm search",
+    "life": "SQLite's insert or delete, the product, the product with half of the vectors",
+    "open": "reading the vectors from SQLite",
+    "first": "reading as many bytes from SQLite",
+    "ingest": "the bare embedder",
+    "forget": "SQLite's delete and vacuum",
+    "forget-source": "SQLite's delete and vacuum",
+    "forget-wait": "such a call while nothing else goes on",
+    "forgets": "one of them alone",
+    "size": "the same texts and vectors in SQLite",
+    "resident": "the vectors alone",
+    "peak": "the vectors alone",
+    "import": "inserting as many texts and vectors into SQLite",
+    "import-wait": "such a call while nothing else goes on",
+    "text": "inserting as many texts and vectors into SQLite",
+    "text-wait": "such a call while nothing else goes on",
+    "book": "the bare embedder",
+    "spaces": "the same in a file with no other space",
+    "rank": "the matrix-vector product",
+    "tree": "a scan of all nodes, no limit",
+    "code": "tree-sitter's parse",
+}
+"""What each operation is measured against; by the first word of its name."""
+
+
+PART_OF: Mapping[str, str] = {"import-wait": "import", "text-wait": "text"}
+"""What is timed along with another operation."""
+
+
+def done_as(name: str, n: int) -> Done:
+    """The operation of a timed name, with the size: "rank dense" belongs to ``rank``."""
+    first = name.split()[0]
+    return PART_OF.get(first, first), n
+
+
+def _random(model: Embedder) -> RandomVectors:
+    return RandomVectors(model.name, model.dimension)
+
+
+def sizes(most: int) -> list[int]:
+    """Powers of ten from 1,000 up to ``most``, and ``most``."""
+    powers = [10**power for power in range(3, len(str(most)))]
+    return [*(n for n in powers if n < most), most]
+
+
+def run(
+    chosen: Sequence[str],
+    most: int,
+    model: Embedder,
+    peers: Mapping[str, PeerFactory],
+    done: Collection[Done] = (),
+    folder: Path | None = None,
+    bounds: Bounds = BOUNDS,
+) -> Iterator[list[Timing]]:
+    """Time the operations ``chosen`` at every size but for those ``done``, parts first.
+
+    ``folder`` keeps the memory, so that the next run need not fill it again; what was not saved of
+    ``store`` by then is not timed any more. Raises UnknownName, and InputError if it holds a larger
+    one than an operation needs.
+    """
+    unknown = [name for name in chosen if name not in OPERATIONS]
+    if unknown:
+        raise UnknownName(f"no operation {unknown[0]!r}; there are {', '.join(OPERATIONS)}")
+    if "code" in chosen:
+        syntax_root(b"", "python")  # what it needs should be missed before anything is timed
+    for name in chosen:
+        if name in OF_PARTS:
+            part = OF_PARTS[name](model, bounds)
+            for n in sizes(most):
+                if (name, n) not in done:
+                    yield part(n)
+    left = {
+        n: names
+        for n in sizes(most)
+        if (names := [o for o in chosen if o not in OF_PARTS and (o, n) not in done])
+    }
+    if left:
+        with World(model, peers, folder, bounds) as world:
+            for n in sizes(max(left)):  # also through those done: there the next `store` begins
+                yield from _of_memory(world, n, left.get(n, ()))
+
+
+def again(
+    due: Collection[Done],
+    most: int,
+    model: Embedder,
+    folder: Path | None = None,
+    bounds: Bounds = BOUNDS,
+) -> Iterator[list[Timing]]:
+    """Time operations again, each at its sizes only; those at ``most`` in the memory kept."""
+    for n in sorted({n for _, n in due}):
+        names = [name for name in OPERATIONS if (name, n) in due]
+        smaller = [(name, size) for name in names for size in sizes(n) if size < n]
+        yield from run(names, n, model, {}, smaller, folder if n == most else None, bounds)
+
+
+def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timing]]:
+    is_grown = world.n >= n
+    if is_grown and "store" in names:
+        log.warning(
+            "store at %s is not timed: %s holds as many turns already; remove it to have that",
+            f"{n:,}",
+            world.folder,
+        )
+    asked = [
+        operation
+        for name, operation in OF_MEMORIES.items()
+        if name in names and (n <= world.bounds.bare_most or name not in BESIDE_BARE)
+    ]
+    if is_grown and not asked:
+        return
+    stored = world.grow(n)
+    if "store" in names and not is_grown:
+        yield stored
+    for operation in asked:
+        gc.collect()  # what others left is not to be collected while this one is timed
+        yield operation(world)

@@ -1,0 +1,115 @@
+"""Benchmarks by name. A benchmark is one file in ``suites`` with one registration."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from treering.errors import InputError, UnknownName
+from treering_bench.coding.task import CodeTask, OmittedTask
+from treering_bench.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """Where a benchmark's files come from.
+
+    ``sha256`` maps the names of the files the loader has been run on to their checksums. It is
+    empty where the loader follows the published format but has met no real file yet.
+    """
+
+    url: str
+    licence: str
+    files: str
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A data set, its loader, and how its answers are asked for and scored.
+
+    ``prompt`` names an answer prompt of :mod:`treering_bench.prompts`, ``headline`` the evidence
+    metric that tables lead with. Tables have a second row without the questions of the category
+    ``apart``. A model is asked no questions but the rows' own prompts where they are
+    ``instructions`` (:mod:`treering_bench.instructions`).
+    """
+
+    name: str
+    title: str
+    load: Callable[[Path], Iterator[Task]]
+    data: DataSource
+    prompt: str = "search-results"
+    headline: str = "recall@10"
+    apart: str = ""
+    instructions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBenchmark:
+    """Functions to be written in repositories, measured by what of a repository is found for them.
+
+    ``load`` reads the tasks, given the folder of the projects' sources too.
+    """
+
+    name: str
+    title: str
+    load: Callable[[Path, Path], Iterator[CodeTask | OmittedTask]]
+    data: DataSource
+    headline: str = "recall@10"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Recorded dialogues that are replayed as a whole: the figures are not means over questions.
+
+    ``replay`` measures ``policies`` on a file, on at most so many dialogues.
+    """
+
+    name: str
+    title: str
+    replay: Callable[[Path, Sequence[str], int | None], dict[str, Any]]
+    data: DataSource
+    headline: str = "f1"
+
+
+AnyBenchmark = Benchmark | CodeBenchmark | Replay
+_REGISTERED: dict[str, AnyBenchmark] = {}
+
+
+def register(benchmark: AnyBenchmark) -> AnyBenchmark:
+    """Make ``benchmark`` known under its name, and return it."""
+    if benchmark.name in _REGISTERED:
+        raise InputError(f"a benchmark named {benchmark.name!r} is already registered")
+    _REGISTERED[benchmark.name] = benchmark
+    return benchmark
+
+
+def benchmarks() -> dict[str, AnyBenchmark]:
+    """Every benchmark, by name, in alphabetical order."""
+    _import_suites()
+    return dict(sorted(_REGISTERED.items()))
+
+
+def benchmark(name: str) -> AnyBenchmark:
+    """The benchmark called ``name``.
+
+    Raises:
+        UnknownName: there is none; the message lists those there are.
+    """
+    by_name = benchmarks()
+    if name not in by_name:
+        raise UnknownName(f"no benchmark is called {name!r}; there are: {', '.join(by_name)}")
+    return by_name[name]
+
+
+@cache
+def _import_suites() -> None:
+    from treering_bench import suites
+
+    for module in pkgutil.iter_modules(suites.__path__, f"{suites.__name__}."):
+        importlib.import_module(module.name)

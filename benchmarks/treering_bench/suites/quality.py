@@ -1,0 +1,92 @@
+"""QuALITY: long articles with four-choice questions (Pang et al. 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from treering_bench.read import Row, json_lines, only_file
+from treering_bench.registry import Benchmark, DataSource, register
+from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
+
+
+def load(path: Path) -> Iterator[Task]:
+    """One task an article; no evidence is marked, so this counts at the answer level only.
+
+    ``path`` is a published ``QuALITY.v1.*`` file, or a folder with ``articles.jsonl`` and
+    ``questions.jsonl``.
+    """
+    if (path / "articles.jsonl").exists():
+        yield from _from_lines(path)
+    else:
+        yield from _from_published(only_file(path, "QuALITY.v*"))
+
+
+def load_open(path: Path) -> Iterator[Task]:
+    """The same articles and questions, asked without their options."""
+    for task in load(path):
+        asked = tuple(replace(question, options=()) for question in task.questions)
+        yield replace(task, questions=asked)
+
+
+def _from_published(path: Path) -> Iterator[Task]:
+    # The same article comes in several lines, each with another writer's questions.
+    asked: dict[str, list[TaskQuestion]] = {}
+    article: dict[str, str] = {}
+    for row in json_lines(path):
+        key = str(row["article_id"])
+        article[key] = row["article"]
+        asked.setdefault(key, []).extend(_published(question) for question in row["questions"])
+    for key, text in article.items():
+        yield _task(key, text, asked[key])
+
+
+def _published(row: Row) -> TaskQuestion:
+    options = tuple(row["options"])
+    gold = row.get("gold_label")  # absent in the hidden test split; counted from 1
+    return TaskQuestion(
+        id=row["question_unique_id"],
+        text=row["question"],
+        answers=(options[gold - 1],) if gold else (),
+        options=options,
+        category="hard" if row["difficult"] else "easy",
+    )
+
+
+def _from_lines(path: Path) -> Iterator[Task]:
+    asked: dict[int, list[TaskQuestion]] = {}
+    for row in json_lines(path / "questions.jsonl"):
+        options = row["options"]
+        question = TaskQuestion(
+            id=row["qid"],
+            text=row["question"],
+            answers=(options[row["answer"]],),
+            options=tuple(options.values()),
+        )
+        asked.setdefault(row["doc"], []).append(question)
+    for row in json_lines(path / "articles.jsonl"):
+        yield _task(str(row["doc"]), row["text"], asked.get(row["doc"], []))
+
+
+def _task(name: str, text: str, asked: list[TaskQuestion]) -> Task:
+    article = Document(source=f"article {name}", pieces=(DocumentPiece(unit=name, text=text),))
+    return Task(name, (article,), tuple(asked))
+
+
+_DATA = DataSource(
+    url="https://github.com/nyu-mll/quality (data/v1.0.1)",
+    licence="CC BY 4.0",
+    files="QuALITY.v1.0.1.htmlstripped.dev; or articles.jsonl and questions.jsonl",
+    sha256={
+        "articles.jsonl": "dd33daa8f95755ab9d3d480860f5425054703734ea2b7dd2e59eca566be93426",
+        "questions.jsonl": "90b38c054a595a9a68c7559942ca8aca835cafcd4c8793cb3ab5374822109bd0",
+    },
+)
+
+register(
+    Benchmark(name="quality", title="QuALITY", load=load, prompt="choice", data=_DATA),
+)
+register(  # MemTree's "more difficult setting": answers are judged against the reference
+    Benchmark(name="quality-open", title="QuALITY without options", load=load_open, data=_DATA),
+)

@@ -1,0 +1,51 @@
+"""2WikiMultihopQA: questions whose answers need two to four Wikipedia passages (Ho et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from treering_bench.read import json_items, json_lines, only_file
+from treering_bench.registry import Benchmark, DataSource, register
+from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
+
+
+def load(path: Path) -> Iterator[Task]:
+    """One task: the passages of the corpus, each a document that its title names."""
+    passages = {
+        row["title"]: DocumentPiece(row["title"], f"{row['title']}: {row['text']}")
+        for row in json_items(only_file(path, "*corpus.json"))
+    }
+    questions = tuple(
+        TaskQuestion(
+            str(number),
+            row["question"],
+            evidence=frozenset(row["gold_titles"]),
+            category=f"{len(row['gold_titles'])} passages",
+        )
+        for number, row in enumerate(json_lines(only_file(path, "*gold_titles.jsonl")))
+    )
+    documents = tuple(Document(title, (piece,)) for title, piece in passages.items())
+    yield Task("wikipedia", documents, questions)
+
+
+register(
+    Benchmark(
+        name="twowiki",
+        title="2WikiMultihopQA",
+        load=load,
+        data=DataSource(
+            url="https://github.com/Alab-NII/2wikimultihop; passages as in HippoRAG's corpus",
+            licence="Apache-2.0",
+            files="2wikimultihopqa_corpus.json, and questions as lines in *gold_titles.jsonl",
+            sha256={
+                "2wikimultihopqa_corpus.json": (
+                    "9d6e352952aafb18dab22bf8195039461321a44a949df902ae83bce134ad238a"
+                ),
+                "2wiki_101_gold_titles.jsonl": (
+                    "0ee8e3514722bc6968b014808d5b2ab7e6cc71dffe4905ac3fdb2d2cb81e91ac"
+                ),
+            },
+        ),
+    )
+)

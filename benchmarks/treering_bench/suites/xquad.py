@@ -1,0 +1,50 @@
+"""XQuAD: the same questions and paragraphs in twelve languages (Artetxe et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from treering_bench.read import files_of, json_items
+from treering_bench.registry import Benchmark, DataSource, register
+from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
+
+
+def load(path: Path) -> Iterator[Task]:
+    """One task a language; its paragraphs are documents of their own, and evidence as a whole."""
+    for file in files_of(path, "xquad.*.json"):
+        language = file.name.split(".")[1]
+        documents: list[Document] = []
+        questions: list[TaskQuestion] = []
+        for article in json_items(file, "data.item"):
+            for number, paragraph in enumerate(article["paragraphs"], start=1):
+                unit = f"{article['title']} {number}"
+                documents.append(Document(unit, (DocumentPiece(unit, paragraph["context"]),)))
+                questions += (
+                    TaskQuestion(
+                        asked["id"],
+                        asked["question"],
+                        tuple(answer["text"] for answer in asked["answers"]),
+                        frozenset((unit,)),
+                        language,
+                    )
+                    for asked in paragraph["qas"]
+                )
+        yield Task(language, tuple(documents), tuple(questions))
+
+
+register(
+    Benchmark(
+        name="xquad",
+        title="XQuAD",
+        load=load,
+        data=DataSource(
+            url="https://github.com/google-deepmind/xquad",
+            licence="CC BY-SA 4.0",
+            files="xquad.LANGUAGE.json, one or several",
+            sha256={
+                "xquad.en.json": "e4c57d1c9143aaa1c5d265ba5987a65f4e69528d2a98f29d6e75019b10344f29"
+            },
+        ),
+    )
+)
