@@ -95,8 +95,8 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def new_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A memory's file as opening makes it. A copy saves the test all the migrations, which cost
-    five times what opening costs; that a file is made is tested by itself."""
+    """A memory's file as opening makes it. A copy saves the test the making of the
+    tables; that a file is made is tested by itself."""
     file = tmp_path_factory.mktemp("new") / "new.db"
     open_database(file).close()
     return file

@@ -17,7 +17,7 @@ DIALECT = re.compile(
 SQLITE_ALONE = {
     *("sqlite.py", "sqlite_connection.py", "sqlite_pool.py", "sqlite_transaction.py"),
     *("schema.py", "dialect.py", "first_look.py"),
-    *("scrub.py", "takeover.py", "backup.py"),
+    *("scrub.py", "backup.py"),
 }
 """The modules of the journal that are SQLite's own."""
 

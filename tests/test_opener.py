@@ -21,8 +21,6 @@ ALLOWED = {
     ("opened.py", "FileIO(name, 'r+')"): "kept open as long as the database is",
     ("opened.py", "FileIO(file.name, 'r+')"): "the same in a forked process, which has no locks",
     ("backup.py", "os.open(folder, os.O_RDONLY)"): "a folder, to lock it",
-    ("schema.py", "script.read_text('utf-8')"): "the tables, which come with the package",
-    ("scripts.py", "script.read_text('utf-8')"): "a migration, the same",
     ("plugins.py", "package.read_text('entry_points.txt')"): "what an installed package brings",
     ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
     ("console.py", "folder.joinpath(name).read_bytes()"): "scripts that fastapi-offline ships",

@@ -96,7 +96,7 @@ class JournalFull(JournalError):
 
 
 class JournalVersionError(JournalError):
-    """The file was written by a newer treering."""
+    """The file has a format that this treering does not read, or the server is too old."""
 
 
 class EmbeddingError(TreeringError):

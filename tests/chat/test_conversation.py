@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
-from tests.journal.old_layout import write_back
 from tests.memo.talk import place
 from treering import Memory
 from treering.chat.fragments import WHOLE_ROUNDS
@@ -282,30 +280,6 @@ def test_ids_of_no_entry_in_a_policy_of_ones_own_do_no_harm(open_memory: Open) -
 
     memory, _ = talking(open_memory, "Yes.")
     assert memory.chat("Are they?", policy=Own()).text == "Yes."
-
-
-def test_marks_of_a_file_from_before_marks_had_a_table_still_hold(
-    open_memory: Open, path: Path
-) -> None:
-    asked = open_memory(llm=ScriptedLLM([LLMUnavailable("down")]))
-    with asked as before, pytest.raises(LLMUnavailable):
-        before.chat("Hi?")
-    write_back(path)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(
-            "INSERT INTO work (space, view, target)"
-            " SELECT space, 'mark:unanswered', entry FROM unanswered"
-        )
-        for table in ("unanswered", "claim_entry", "claim", "view"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("ALTER TABLE space DROP COLUMN edition")
-        connection.execute("ALTER TABLE fact_mark ADD COLUMN read INTEGER NOT NULL DEFAULT 0")
-        connection.execute("PRAGMA user_version = 9")
-        connection.commit()
-    memory = open_memory(llm=ScriptedLLM(["Hello!"]))
-    memory.chat("Hi?")
-    assert said(memory) == [("user", "Hi?"), ("assistant", "Hello!")]
-    assert memory.settle().pending == {}
 
 
 def test_two_who_say_the_same_at_once_are_both_kept(open_memory: Open, path: Path) -> None:

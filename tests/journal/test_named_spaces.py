@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 import treering
-from treering.journal import storage
+from treering.journal import schema, storage
 from treering.journal.dialect import SqliteDialect
 from treering.journal.postgres.dialect import PostgresDialect, translated
 from treering.journal.sqlite import SqliteDatabase
@@ -66,9 +66,8 @@ _GROUNDED: Final = re.compile(r"\bspace(?: = (?:%s|\?|\d+|…)| IN \()|(?:%s|\?)
 @cache
 def keyed() -> frozenset[str]:
     """The tables of PostgreSQL whose rows are of a space."""
-    folder = ROOT / "journal" / "postgres" / "migrations"
-    scripts = "".join(file.read_text("utf-8") for file in sorted(folder.glob("*.sql")))
-    return frozenset({*re.findall(r"CREATE TABLE (\w+)", scripts), "nearest"} - OF_THE_WHOLE)
+    script = schema.script("treering.journal.postgres")
+    return frozenset({*re.findall(r"CREATE TABLE (\w+)", script), "nearest"} - OF_THE_WHOLE)
 
 
 def without_space(sql: str) -> list[str]:
@@ -148,7 +147,7 @@ def statements() -> Sequence[tuple[str, str]]:
 
 def _statements() -> Iterator[tuple[str, str]]:
     for file, module in modules().items():
-        if "migrations" in file.parts or file.stem in ("takeover", "into_blocks", "fresh"):
+        if file.stem == "fresh":
             continue  # of files alone
         for part in module.body:
             name = getattr(part, "name", "") or ast.unparse(part).split(" ")[0].rstrip(":")

@@ -27,7 +27,6 @@ from treering.errors import (
     UnknownName,
 )
 from treering.journal import open as opening
-from treering.journal import schema as sqlite_schema
 from treering.journal import storage
 from treering.journal.contract import ForeignKey, StoredTable
 from treering.journal.open import open_database
@@ -217,11 +216,6 @@ def test_a_lone_surrogate_is_refused_and_nothing_is_stored(opened: PostgresDatab
     assert names(opened) == []
 
 
-def test_both_engines_have_migrations_up_to_the_same_number() -> None:
-    """Whoever adds one to SQLite's folder adds one of the same number to PostgreSQL's."""
-    assert max(schema._migrations()) == sqlite_schema.newest()
-
-
 def _by_number(table: StoredTable) -> set[ForeignKey]:
     """What a table refers to, but for the space that a server's references name, too."""
     return {link for link in table.references if link.column != "space" or link.target == "space"}
@@ -260,13 +254,6 @@ def test_a_schema_of_another_program_is_left_alone(url: str) -> None:
         connection.execute(f'CREATE SCHEMA "{name}"')
         connection.execute(f'CREATE TABLE "{name}".invoice (id BIGINT)')
     with pytest.raises(JournalError, match="tables of another program"):
-        open_database(url)
-
-
-def test_a_memory_of_a_newer_version_is_left_alone(opened: PostgresDatabase, url: str) -> None:
-    with opened.write() as writer:
-        writer.execute("UPDATE treering_version SET number = 9000")
-    with pytest.raises(JournalVersionError, match="upgrade treering"):
         open_database(url)
 
 

@@ -18,7 +18,7 @@ from tests.views.conftest import fill
 from treering import Memory
 from treering.errors import JournalError
 from treering.journal import staged
-from treering.journal.postgres import schema, transaction
+from treering.journal.postgres import transaction
 from treering.journal.postgres.database import PostgresDatabase
 from treering.journal.postgres.dialect import PostgresStatement, translated
 from treering.journal.postgres.location import Location
@@ -208,101 +208,3 @@ def test_a_read_within_a_read_of_another_space_sees_that_one(tenants: Tenants) -
         assert names(database, "ben's") == ["ben's"]
         assert names(database, None) == ["ana", "ben's"]
         assert names(database, "ana") == ["ana"]
-
-
-def test_what_stands_in_tables_of_version_19_is_given_its_space(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    url = new_schema()
-    scripts = dict(schema._migrations())
-    monkeypatch.setattr(schema, "_migrations", lambda: {19: scripts[19]})
-    PostgresDatabase(url).close()
-    location = Location.of(url)
-    number = (7).to_bytes(8, "little") + (1_000_000).to_bytes(8, "little")
-    with psycopg.connect(location.conninfo) as owner:
-        owner.execute(f'SET search_path TO "{location.schema}"')
-        owner.execute(
-            "INSERT INTO model VALUES (1, 'm', 2); INSERT INTO space (id, name) VALUES (5, 'ana');"
-            " INSERT INTO body (id, text, metadata) VALUES (1, 'of ana', '{}'), (2, 'lost', '{}');"
-            " INSERT INTO label VALUES (1, 'letter');"
-            " INSERT INTO source (id, space, hash, name) VALUES (1, 5, '', 1);"
-            " INSERT INTO entry (seq, space, id, source, position, digest, kind, added, body)"
-            " VALUES (1, 5, 'e', 1, 0, '', 'text', 0, 1);"
-            " INSERT INTO block VALUES (1, 5, 100, 1, 1, 1, 3, 4, 1);"
-            " INSERT INTO block_rows VALUES (1, decode(repeat('ab', 6800), 'hex'));"
-            " INSERT INTO block_postings VALUES (3, decode(repeat('cd', 32), 'hex'));"
-            " INSERT INTO vector_block VALUES (1, 5, 1, 1, 0, 2, 2, 7, 1000000);"
-            " INSERT INTO vector_data VALUES (7, ''), (1000000, ''), (8, '');"
-            " INSERT INTO code_repository (id, space, root, unit) VALUES (1, 5, '/', 'file');"
-            " INSERT INTO code_file VALUES (1, 1, 'a.py', '', '', '');"
-            " INSERT INTO code_relation VALUES (1, 1, '');"
-            " INSERT INTO memo (id, space, name) VALUES (1, 5, 'boat');"
-            " INSERT INTO memo_version (id, memo, made, origin, writer, topic, claims)"
-            " VALUES (1, 1, 0, '', '', 'boat', '[]');"
-            " INSERT INTO memo_line VALUES (1, 1, 1);"
-            " INSERT INTO reply_shown VALUES (1, 1);"
-            " INSERT INTO intake (id, space, presence, attempt, plan) VALUES (1, 'ana', 1, 1, '');"
-            " INSERT INTO intake_slice (id, intake, items) VALUES (1, 1, '')"
-        )
-        owner.execute("INSERT INTO vector_block_data VALUES (1, %s)", (number + bytes(28),))
-    monkeypatch.undo()
-    with closing(PostgresDatabase(url)) as database:
-        with database.read("ana") as reader:
-            assert reader.row("SELECT text FROM body") == ("of ana",)
-            assert reader.row("SELECT text FROM label") == ("letter",)
-            vectors = reader.rows("SELECT id FROM vector_data ORDER BY id")
-            assert [row[0] for row in vectors] == [7, 1_000_000]
-            assert reader.part("block_rows", "data", (5, 1), 0, 9_999) == b"\xab" * 6_800
-            assert reader.part("block_postings", "data", (5, 3), 0, 99) == b"\xcd" * 32
-            assert reader.extent("vector_block_data", (5, 1)) == 44
-            for table in ("code_file", "code_relation", "memo_version", "memo_line", "reply_shown"):
-                assert reader.row(f"SELECT space FROM {table}") == (5,)
-            assert reader.row("SELECT space FROM intake_slice") == ("ana",)
-        with database.write("ana") as writer:
-            assert writer.allot("block_postings", 8, 5) == 4
-
-
-def test_tables_made_later_refer_to_rows_with_their_space_after_version_24(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    url = new_schema()
-    scripts = {number: script for number, script in schema._migrations().items() if number < 25}
-    monkeypatch.setattr(schema, "_migrations", lambda: scripts)
-    PostgresDatabase(url).close()
-    location = Location.of(url)
-    with psycopg.connect(location.conninfo) as owner:
-        owner.execute(f'SET search_path TO "{location.schema}"')
-        owner.execute(
-            "SELECT set_config('treering.all', 'on', true);"
-            " INSERT INTO space (id, name) VALUES (5, 'ana'), (6, 'ben');"
-            " INSERT INTO source (id, space, hash, name) VALUES (1, 5, '', 1), (2, 6, '', 1);"
-            " INSERT INTO entry (seq, space, id, source, position, digest, kind, added, body)"
-            " VALUES (1, 5, 'e', 1, 0, '', 'text', 0, 1), (2, 6, 'e', 2, 0, '', 'text', 0, 2);"
-            " CREATE TABLE shout (space BIGINT NOT NULL, word TEXT,"
-            "  entry BIGINT REFERENCES entry (seq) ON DELETE CASCADE);"
-            " CREATE TABLE echo (entry BIGINT REFERENCES entry (seq) DEFERRABLE);"
-            " INSERT INTO shout VALUES (5, 'BOAT', 1); INSERT INTO echo VALUES (1), (2);"
-            " CREATE TABLE nearest (number BIGINT PRIMARY KEY"
-            "  REFERENCES vector_data (id) ON DELETE CASCADE DEFERRABLE, space BIGINT NOT NULL);"
-            " INSERT INTO vector_data (id, space, data) VALUES (7, 5, '');"
-            " INSERT INTO nearest VALUES (7, 5)"
-        )
-    monkeypatch.undo()
-    with closing(PostgresDatabase(url)) as database:
-        with database.read("ben") as reader:  # the table without a space has one, and is protected
-            assert list(reader.rows("SELECT space, entry FROM echo")) == [(6, 2)]
-        with database.write("ana") as writer:
-            with pytest.raises(JournalError, match="foreign key"), writer.attempt():
-                writer.execute("INSERT INTO shout (space, entry) VALUES (5, 2)")
-            writer.execute("DELETE FROM echo WHERE entry = 1")
-            writer.execute("DELETE FROM entry WHERE space = 5 AND seq = 1")
-            assert writer.row("SELECT 1 FROM shout") is None
-            writer.execute("DELETE FROM vector_data WHERE space = 5 AND id = 7")
-            assert writer.row("SELECT 1 FROM nearest") is None
-    with psycopg.connect(location.conninfo) as owner:
-        keys_of_nearest = owner.execute(
-            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype IN ('p', 'f')"
-            " AND conrelid = CAST(%s AS regclass) ORDER BY contype",
-            (f"{location.schema}.nearest",),
-        ).fetchall()
-    assert [str(key).count("(space, ") for (key,) in keys_of_nearest] == [2, 1]

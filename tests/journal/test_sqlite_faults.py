@@ -21,7 +21,6 @@ from treering.errors import (
     JournalCorrupt,
     JournalError,
     JournalFull,
-    JournalVersionError,
 )
 from treering.journal import failures
 from treering.journal.open import open_database
@@ -113,15 +112,6 @@ def test_another_programs_database_is_refused_and_left_as_it_was(path: Path) -> 
         SqliteDatabase(path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
-
-
-def test_a_file_of_a_newer_version_is_refused_and_left_as_it_was(path: Path) -> None:
-    with opened(path) as database, database.write() as writer:
-        writer.execute("PRAGMA user_version = 99")
-    with pytest.raises(JournalVersionError, match=r"version 99.*upgrade treering"):
-        SqliteDatabase(path)
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (99,)
 
 
 def test_a_truncated_file_is_corrupt(path: Path) -> None:

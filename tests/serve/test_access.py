@@ -3,7 +3,6 @@ from __future__ import annotations
 import logging
 import re
 import socket
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +14,6 @@ from starlette.testclient import TestClient
 
 from tests.serve import live
 from tests.serve.conftest import MakeKey, Serve, bearer
-from tools import generate_schema
 from treering.errors import InputError, UnknownName
 from treering.journal.open import open_database
 from treering.serve import access, keys
@@ -125,18 +123,6 @@ def test_after_a_restart_too_a_memory_that_had_keys_is_closed(
             keys.remove(database, keys.listed(database)[0].id)
         keys.open_again(database)
     assert serve().get("/v1/stats").status_code == 200
-
-
-def test_a_file_with_keys_from_before_is_closed_too(path: Path) -> None:
-    before_closed = 17  # the version that knew keys, and no closing
-    with closing(sqlite3.connect(path)) as connection:
-        generate_schema.migrate(connection, before_closed)
-        connection.execute(
-            "INSERT INTO serve_key (id, digest, space, created) VALUES ('ab', x'00', 'ana', 0)"
-        )
-        connection.commit()
-    with closing(open_database(path)) as database:
-        assert keys.is_closed(database)
 
 
 def test_a_page_of_another_site_is_refused_without_keys(client: TestClient) -> None:

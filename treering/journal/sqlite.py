@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import time
@@ -18,18 +17,14 @@ from treering.errors import (
     JournalBusy,
     JournalCorrupt,
     JournalError,
-    JournalFull,
-    JournalVersionError,
 )
-from treering.journal import first_look, opened, schema, scrub, storage, takeover
+from treering.journal import first_look, opened, schema, scrub, storage
 from treering.journal.contract import Reader, Writer
 from treering.journal.failures import no_permission, not_lockable, translated
 from treering.journal.sqlite_connection import begin_writing, connect
 from treering.journal.sqlite_pool import ConnectionPool
 from treering.journal.sqlite_queues import queues_of
 from treering.journal.sqlite_transaction import SqliteTransaction
-
-log = logging.getLogger("treering")
 
 T = TypeVar("T")
 
@@ -40,7 +35,7 @@ class SqliteDatabase:
     """A treering database in one SQLite file, created if it is not there.
 
     Raises JournalCorrupt when the file is something else or damaged, JournalVersionError when a
-    newer treering wrote it, JournalError when it cannot be opened.
+    newer or unreleased treering wrote it, JournalError when it cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +56,6 @@ class SqliteDatabase:
             with self._pool.entered():
                 self._prepare()
             self.presence()  # from now on, lost locks are noticed
-            self._take_over()
         except BaseException:
             self.close()
             raise
@@ -93,6 +87,14 @@ class SqliteDatabase:
         derived: bool = False,
     ) -> Iterator[Writer]:
         """A write transaction, alone in the file; rolled back as a whole if the block raises."""
+        with self._writing(derived=derived) as writer:
+            # Another process may have brought the file up to date since this one opened it.
+            schema.refuse_unreadable(schema.version(writer), self.url)
+            yield writer
+
+    @contextmanager
+    def _writing(self, *, derived: bool = False) -> Iterator[Writer]:
+        """A write transaction, whatever the format of the file."""
         self._take_lost_locks_again()
         with self._queues.writing, self._pool.entered():
             connection = self._pool.connection()
@@ -312,18 +314,16 @@ class SqliteDatabase:
             first_look.refuse_other_files(self._file, self._path)
         with self.read() as reader:
             version = schema.version(reader)
-        if version > schema.newest():
-            raise JournalVersionError(
-                f"{self._path} has version {version}, this treering reads up to "
-                f"{schema.newest()}; upgrade treering"
-            )
-        if version < schema.newest():  # else opening need not wait for a writer
+            is_new = schema.is_empty(reader)
+        if not is_new:
+            schema.refuse_unreadable(version, self.url)
+        if version != schema.newest():  # else opening need not wait for a writer
             # A table that is given another name must not take along what refers to it.
             with (
                 self._pool.changed(foreign_keys="OFF", legacy_alter_table="ON"),
-                self.write() as writer,
+                self._writing() as writer,
             ):
-                schema.bring_up_to_date(writer)
+                schema.bring_up_to_date(writer, self.url)
                 writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
 
     def _refuse_other_places(self) -> None:
@@ -333,24 +333,6 @@ class SqliteDatabase:
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
         first_look.refuse_a_log_without_its_file(self._file)
-
-    def _take_over(self) -> None:
-        """Move what a file of an older layout holds, and rewrite the file once."""
-        with self.read() as reader:
-            is_due = takeover.is_due(reader)
-            is_rewritten = takeover.needs_rewriting(reader)
-        if is_due:
-            # A file that is rewritten then is without what is dropped, which need not be zeroed.
-            secure = "OFF" if is_rewritten else "ON"
-            with self._pool.changed(foreign_keys="OFF", secure_delete=secure):
-                takeover.run(self, self.url)
-            with self.read() as reader:
-                is_due = storage.is_rewrite_due(reader)
-        if is_due:
-            try:
-                self.scrub((), patient=True)
-            except JournalFull as error:
-                log.warning("%s is still to be rewritten; settle() retries: %s", self.url, error)
 
     def _rewrite(self) -> dict[str, int]:
         """Write what is live to new pages, without the blanked rows. Raises JournalBusy.

@@ -35,6 +35,7 @@ from treering.journal.postgres.location import Location
 from treering.journal.postgres.queues import WriterQueues
 from treering.journal.postgres.texts import adapt
 from treering.journal.postgres.transaction import PostgresTransaction
+from treering.journal.schema import refuse_unreadable
 from treering.journal.space import UNNAMED
 
 T = TypeVar("T")
@@ -313,7 +314,7 @@ class PostgresDatabase:
                 pass
             version = cursor.fetchone()
         if version is not None:
-            schema.refuse_newer(int(version[0]), self.url)
+            refuse_unreadable(int(version[0]), self.url)
 
     @contextmanager
     def _borrowed(self) -> Iterator[PgConnection]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 import psycopg
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError, JournalVersionError, UnknownName
+from treering.journal import schema
 from treering.journal.postgres import scope
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.locks import Locks
-from treering.journal.scripts import migration_scripts
 
 MIN_SERVER: Final = 150_000
 """PostgreSQL 15, as the server numbers its versions."""
@@ -26,27 +25,15 @@ def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, cre
     Raises JournalVersionError, JournalError, and without ``create`` UnknownName if there are none.
     """
     _refuse_server(connection, location.shown)
-    migrations = _migrations()
-    newest = max(migrations)
-    version = _version(connection, location.schema)
-    if version is None and not create:
+    number = _version(connection, location.schema)
+    if number is None and not create:
         raise UnknownName(
             f"there is no memory at {location.shown}; leave create=False out to make one"
         )
-    if version is not None:
-        refuse_newer(version, location.shown)
-    if version != newest:
-        _migrate(connection, location, migrations)
-
-
-def refuse_newer(version: int, shown: str) -> None:
-    """Raise JournalVersionError if a newer treering has made or changed the tables."""
-    newest = max(_migrations())
-    if version > newest:
-        raise JournalVersionError(
-            f"{shown} has version {version}, this treering reads up to {newest}; upgrade treering, "
-            "and start anew what runs"
-        )
+    if number is not None:
+        schema.refuse_unreadable(number, location.shown)
+    if number != schema.newest():
+        _bring_up_to_date(connection, location)
 
 
 def _refuse_server(connection: psycopg.Connection[TupleRow], shown: str) -> None:
@@ -62,24 +49,26 @@ def _refuse_server(connection: psycopg.Connection[TupleRow], shown: str) -> None
         )
 
 
-def _migrate(
-    connection: psycopg.Connection[TupleRow], location: Location, migrations: Mapping[int, str]
-) -> None:
-    schema = location.schema
+def _bring_up_to_date(connection: psycopg.Connection[TupleRow], location: Location) -> None:
     with connection.transaction():
-        connection.execute(Locks(schema).for_writer_of(None))
+        connection.execute(Locks(location.schema).for_writer_of(None))
         connection.execute(scope.ALL)
-        version = _version(connection, schema)  # again: another process may have been faster
-        if version is None:
-            _begin(connection, location)
-        for number in sorted(migrations):
-            if version is None or number > version:
-                connection.execute(migrations[number])
-        connection.execute(f"UPDATE {_TABLE} SET number = {max(migrations)}")
+        number = _version(
+            connection, location.schema
+        )  # again: another process may have been faster
+        if number is None:
+            _ensure_empty(connection, location)
+            connection.execute(schema.script("treering.journal.postgres"))
+            connection.execute(f"INSERT INTO {_TABLE} VALUES ({schema.newest()})")
+            return
+        schema.refuse_unreadable(number, location.shown)
+        for step in schema.steps_after(number):
+            connection.execute(step.postgres)
+        connection.execute(f"UPDATE {_TABLE} SET number = {schema.newest()}")
 
 
-def _begin(connection: psycopg.Connection[TupleRow], location: Location) -> None:
-    """Make the schema, unless it is there and empty."""
+def _ensure_empty(connection: psycopg.Connection[TupleRow], location: Location) -> None:
+    """Make the schema, unless it exists and has no tables. Raises JournalError."""
     row = connection.execute(
         "SELECT count(c.oid) FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid"
         " AND c.relkind IN ('r', 'p', 'v') WHERE n.nspname = %s GROUP BY n.oid",
@@ -92,8 +81,6 @@ def _begin(connection: psycopg.Connection[TupleRow], location: Location) -> None
             f"{location.shown}: the schema {location.schema!r} has tables of another program; "
             "name another one with ?schema=NAME"
         )
-    connection.execute(f"CREATE TABLE {_TABLE} (number BIGINT NOT NULL)")
-    connection.execute(f"INSERT INTO {_TABLE} VALUES (0)")
 
 
 def _version(connection: psycopg.Connection[TupleRow], schema: str) -> int | None:
@@ -104,8 +91,3 @@ def _version(connection: psycopg.Connection[TupleRow], schema: str) -> int | Non
         return None
     number = connection.execute(f"SELECT number FROM {_TABLE}").fetchone()
     return None if number is None else int(number[0])
-
-
-def _migrations() -> Mapping[int, str]:
-    """The migrations by number; the first makes the tables as SQLite's with that number do."""
-    return migration_scripts("treering.journal.postgres")

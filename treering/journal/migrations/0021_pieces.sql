@@ -1,1 +1,0 @@
--- PostgreSQL alone has something to change here: SQLite overwrites parts of a value in place.

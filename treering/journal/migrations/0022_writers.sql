@@ -1,1 +1,0 @@
--- Writers of several spaces at once are PostgreSQL's alone; its migration of this number is for them.

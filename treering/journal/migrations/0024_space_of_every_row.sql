@@ -1,1 +1,0 @@
--- The space of every row is PostgreSQL's concern alone; its migration of this number is for that.
