@@ -231,6 +231,7 @@ class Memory:
         expires: Any = None,
         pin: bool = False,
         sync: bool = False,
+        force: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -252,18 +253,22 @@ class Memory:
 
         Sources of a folder's files are called after the folder, ``notes/travel.md``; a file that
         was moved is known again. ``Receipt.gone`` names the sources whose files are there no more;
-        with ``sync`` they are erased. A text file is dated by its front matter, its name or, else,
-        its modification time.
+        with ``sync`` they are erased. If more than half of a folder's known files are gone, it may
+        not be mounted: nothing is erased then without ``force``. A text file is dated by its front
+        matter, its name or, else, its modification time.
 
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added), MissingExtra and JournalError.
+        Raises InputError (and then nothing was added, or with ``sync`` nothing erased),
+        MissingExtra and JournalError.
         """
         if self._warns_of_paths:
             warn_of_path(content)
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask, expires, pin)
-        receipt = counted(self._intake.add(content, source, envelope, sync), envelope.cleaner)
+        receipt = counted(
+            self._intake.add(content, source, envelope, sync, force), envelope.cleaner
+        )
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
 

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import Treering, process, records, settings, treering
 from treering import Memory
 from treering.errors import InputError
+from treering.serve.wording import spoken
 
 __all__ = ["process", "settings", "treering"]
 
@@ -91,6 +92,41 @@ def test_a_file_that_is_gone_is_named_and_erased_on_request(
     memory.settle()
     assert b"Croatia" not in path.read_bytes()
     assert memory.add(notes, sync=True).gone == ()
+
+
+@pytest.mark.parametrize("others", [0, 10])
+def test_a_folder_that_lost_most_of_its_files_is_synced_only_by_force(
+    memory: Memory, notes: Path, others: int
+) -> None:
+    """As one whose drive is not mounted, or at whose place another one is."""
+    memory.add(notes)
+    drive = notes.rename(notes.with_name("drive"))
+    notes.mkdir()
+    for number in range(others):
+        (notes / f"{number}.md").write_text(f"Note {number} of another drive.")
+    with pytest.raises(InputError) as refused:
+        memory.add(notes, sync=True)
+    assert spoken(str(refused.value), "cli").endswith("add --sync --force")
+    assert len(sources(memory)) == 3 + others
+    assert memory.add(notes, sync=True, force=True).removed == 3
+    assert len(sources(memory)) == others
+    assert memory.add(drive).added == 3
+
+
+def test_a_folder_without_known_files_is_synced(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert memory.add(tmp_path / "empty", sync=True).gone == ()
+    (tmp_path / "empty" / "first.md").write_text("The first one.")
+    assert memory.add(tmp_path / "empty", sync=True).added == 1
+
+
+def test_a_folder_whose_files_were_sorted_anew_is_synced(memory: Memory, notes: Path) -> None:
+    memory.add(notes)
+    (notes / "old").mkdir()
+    for name in ("boiler.md", "guitar.md", "travel"):
+        (notes / name).rename(notes / "old" / name)
+    receipt = memory.add(notes, sync=True)
+    assert (receipt.moved, receipt.removed, receipt.gone) == (3, 0, ())
 
 
 def test_what_was_changed_while_a_folder_moved_is_gone_from_where_it_was(
@@ -187,6 +223,8 @@ def test_only_a_folder_is_synced(memory: Memory, notes: Path) -> None:
         memory.add(notes / "boiler.md", sync=True)
     with pytest.raises(InputError, match="sync is for a folder"):
         memory.add("Hello.", sync=True)
+    with pytest.raises(InputError, match="force is for sync"):
+        memory.add(notes, force=True)
     assert memory.stats().entries == 0
 
 

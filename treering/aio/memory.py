@@ -147,6 +147,7 @@ class AsyncMemory:
         expires: Any = None,
         pin: bool = False,
         sync: bool = False,
+        force: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
@@ -168,13 +169,15 @@ class AsyncMemory:
 
         Sources of a folder's files are called after the folder, ``notes/travel.md``; a file that
         was moved is known again. ``Receipt.gone`` names the sources whose files are there no more;
-        with ``sync`` they are erased. A text file is dated by its front matter, its name or, else,
-        its modification time.
+        with ``sync`` they are erased. If more than half of a folder's known files are gone, it may
+        not be mounted: nothing is erased then without ``force``. A text file is dated by its front
+        matter, its name or, else, its modification time.
 
         An embedder that fails delays the embedding, which is queued, and loses nothing:
         ``Receipt.pending`` counts the entries that are not fully searchable yet.
 
-        Raises InputError (and then nothing was added), MissingExtra and JournalError.
+        Raises InputError (and then nothing was added, or with ``sync`` nothing erased),
+        MissingExtra and JournalError.
         """
         return await asyncio.to_thread(
             lambda: self._memory.add(
@@ -189,6 +192,7 @@ class AsyncMemory:
                 expires=expires,
                 pin=pin,
                 sync=sync,
+                force=force,
                 progress=progress,
             )
         )

@@ -59,6 +59,10 @@ def add(
         bool,
         typer.Option("--sync", help="Erase what was read from files of the folder that are gone."),
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="With --sync, also if most files of the folder are gone."),
+    ] = False,
     text: Annotated[
         bool, typer.Option("--text", help="Take arguments as texts even if they look like paths.")
     ] = False,
@@ -91,6 +95,7 @@ def add(
                     source=source,
                     pin=pin,
                     sync=sync,
+                    force=force,
                     progress=progress,
                     **described,
                 )

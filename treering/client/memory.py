@@ -216,7 +216,7 @@ class RemoteMemory(Memory):
 
 
 def _without_sync(sent: dict[str, Any]) -> dict[str, Any]:
-    if sent.pop("sync"):
+    if sent.pop("force") | sent.pop("sync"):
         raise InputError("sync is for a folder, which cannot be added over HTTP by its path")
     return sent
 

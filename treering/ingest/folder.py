@@ -7,7 +7,7 @@ beside the name, so that a file is known again by its path, and by its digest wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -75,15 +75,20 @@ class KnownFolder:
         same = [name for name, end in zip(names, ends, strict=True) if end == place]
         return candidates.pop((same or names)[-1])
 
-    def gone(self, reader: Reader, space: int) -> list[FileSource]:
+    def gone(self, reader: Reader, space: int) -> list[str]:
         """The sources that were read from the folder and whose files are there no more."""
-        return [
-            file
-            for file in sources.file_sources(reader, space)
-            if file.path is not None
-            and any(PurePath(file.path).is_relative_to(root) for root in self.roots)
-            and not _is_there(file)
-        ]
+        files = self._below(sources.file_sources(reader, space))
+        return list(dict.fromkeys(file.whole for file in files if not _is_there(file)))
+
+    def size(self) -> int:
+        """How many of its files were known before it was read."""
+        return len({file.whole for file in self._below(self.sources)})
+
+    def _below(self, files: Iterable[FileSource]) -> Iterator[FileSource]:
+        for file in files:
+            path = PurePath(file.path or "")
+            if file.path is not None and any(path.is_relative_to(root) for root in self.roots):
+                yield file
 
 
 def _is_there(file: FileSource) -> bool:

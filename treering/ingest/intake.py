@@ -38,6 +38,12 @@ log = logging.getLogger("treering")
 
 Message = Mapping[str, Any]
 
+MAX_GONE = 0.5
+"""Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
+of a drive that is not mounted, or of a checkout under way, most are gone."""
+
+FORCED = "give sync=True and force=True"
+
 
 class Intake:
     """Adds to one space of a journal. What it returns is durable; what it refuses left no trace."""
@@ -74,17 +80,21 @@ class Intake:
         source: str | None,
         envelope: Envelope,
         sync: bool = False,
+        force: bool = False,
     ) -> Receipt:
         """Append a text or messages to a source, or make a file's source what the file holds.
 
-        With ``sync`` what was read from files of a folder that are gone is erased.
+        With ``sync`` what was read from files of a folder that are gone is erased; if these are
+        more than half of all that are known of it, only with ``force``.
 
         Raises InputError, UnknownName, JournalError.
         """
         checked_name(source, "source")
         changes.refuse(source)
+        if force and not sync:
+            raise InputError("force is for sync; leave it out")
         if isinstance(content, Path):
-            return self._path(content, source, envelope, sync)
+            return self._path(content, source, envelope, sync, force)
         if sync:
             raise InputError("sync is for a folder; give its Path")
         if isinstance(content, str):
@@ -108,7 +118,7 @@ class Intake:
         changes.refuse(source)
         if path.is_dir():
             with DocumentReader() as documents:
-                yield from self._each_of_folder(path, source, envelope, documents, sync=False)
+                yield from self._each_of_folder(path, source, envelope, documents)
         else:
             name = source or place
             yield from ((path, receipt) for receipt in self._single(path, name, envelope, place))
@@ -167,13 +177,15 @@ class Intake:
         plan = Plan(keeps=header.keeps, settings=header.settings)
         return self._take_in(_restored(stream, header.keeps), plan)
 
-    def _path(self, path: Path, source: str | None, envelope: Envelope, sync: bool) -> Receipt:
+    def _path(
+        self, path: Path, source: str | None, envelope: Envelope, sync: bool, force: bool
+    ) -> Receipt:
         self.recover_if_possible()  # an older version must not be finished after this one
         with user_files.looking_at(path):
             is_folder = path.is_dir()
         if is_folder:
             with DocumentReader() as documents:
-                each = self._each_of_folder(path, source, envelope, documents, sync)
+                each = self._each_of_folder(path, source, envelope, documents, sync, force)
                 return Receipt.total([receipt for _, receipt in each])
         if sync:
             raise InputError(f"sync is for a folder, and {path} is none")
@@ -204,7 +216,8 @@ class Intake:
         source: str | None,
         envelope: Envelope,
         documents: DocumentReader,
-        sync: bool,
+        sync: bool = False,
+        force: bool = False,
     ) -> Iterator[tuple[Path, Receipt]]:
         """The receipts of each file of a folder, and one of those that are gone."""
         with self._space.read() as reader:
@@ -219,7 +232,7 @@ class Intake:
             except (InputError, MissingExtra, OSError) as error:
                 reason = str(error).removeprefix(str(path.resolve())).removeprefix(str(path))
                 yield path, Receipt(skipped=(Skipped(str(path), reason.lstrip(": ")),))
-        yield folder, self._gone(known, sync)
+        yield folder, self._gone(known, sync, force)
 
     def _file_of(
         self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
@@ -243,12 +256,21 @@ class Intake:
             facts.rename(writer, writer.id, old, new, seqs)
         return True
 
-    def _gone(self, known: KnownFolder, sync: bool) -> Receipt:
-        """What was read from files that are gone: named, and with ``sync`` erased."""
+    def _gone(self, known: KnownFolder, sync: bool, force: bool) -> Receipt:
+        """What was read from files that are gone: named, and with ``sync`` erased.
+
+        Raises InputError, unless forced, if most are gone: so does a drive that is not mounted.
+        """
         with self._space.read() as reader:
-            names = list(dict.fromkeys(file.whole for file in known.gone(reader, reader.id)))
+            names = known.gone(reader, reader.id)
         if not sync or not names:
             return Receipt(gone=tuple(names))
+        if len(names) > known.size() * MAX_GONE and not force:
+            raise InputError(
+                f"of the {known.size()} files that were read from {known.root}, {len(names)} are "
+                "gone, so nothing was erased: see whether the folder is mounted. To erase what "
+                f"was read from them, {FORCED}"
+            )
         with self._space.write() as writer:
             seqs = [seq for name in names for seq in entries.of_source(writer, writer.id, name)]
             self._eraser.erase(writer, seqs)

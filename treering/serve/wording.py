@@ -92,6 +92,7 @@ _STEPS: Final[dict[str, dict[Interface, str]]] = {
         "mcp": "ask your user to give the changed model another name and to run "
         "`treering reembed NAME`",
     },
+    "give sync=True and force=True": {"cli": "add --sync --force"},
     "call settle() again": {
         "cli": "run `treering settle` again",
         "rest": "call `POST /v1/settle` again",

@@ -159,7 +159,7 @@ class ChatMessage(BaseModel):
     metadata: dict[str, JSON] | None = None
 
 
-@body_of(Memory.add, "content", "sync")
+@body_of(Memory.add, "content", "sync", "force")
 class EntryDetails(Body):
     """What holds for everything that is added, unless a message says otherwise."""
 
