@@ -14,8 +14,14 @@ ROOT = Path(__file__).resolve().parents[1]
 SHELLS = {"adapters", "agents", "aio", "bulk", "cli", "client", "serve", "tune"}
 """What is built on ``Memory``."""
 
-LAZY = {("memory", "client"), ("__main__", "agents"), ("__main__", "cli")}
-"""Imports of shells inside functions: a memory on a server is opened as one in a file is."""
+LAZY = {
+    ("memory", "client"),
+    ("memory", "agents"),
+    ("__main__", "agents"),
+    ("__main__", "cli"),
+}
+"""Imports of shells inside functions: a memory on a server is opened as one in a file is, and what
+hooks keep of a space goes with it."""
 
 VAGUE = {"found", "kept", "known", "made", "one", "said", "told", "wanted"}
 """Names that do not say what they hold."""

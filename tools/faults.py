@@ -48,6 +48,7 @@ FIXED = (
     *("tests/journal/test_sqlite_faults.py", "tests/memory/test_scrubbing.py"),
     *("tests/documents/test_hostile_documents.py", "tests/ingest/test_hostile_exports.py"),
     *("tests/code/test_slow_sources.py", "tests/code/test_git_settings.py"),
+    "tests/agents/test_hook.py",
     *("tests/documents/test_documents.py", "tests/serve/test_schema.py"),
 )
 

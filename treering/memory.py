@@ -661,7 +661,13 @@ class Memory:
         It goes from everything derived and from the file's bytes. The space of this memory may be
         named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
         """
-        return self._eraser.forget_space(checked_name(name, "space") or "")
+        checked = checked_name(name, "space") or ""
+        if "://" in self._database.url:
+            return self._eraser.forget_space(checked)
+        with forks.importing():
+            from treering.agents.capture import removing_space
+        with removing_space(self._database.url, checked):  # agents use memories in files
+            return self._eraser.forget_space(checked)
 
     # ------------------------------------------------------------------ looking after it
 

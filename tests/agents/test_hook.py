@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -20,9 +21,11 @@ from tests.programs import Program
 from treering import Memory
 from treering.agents import endpoint, hook_log, inbox, replies
 from treering.agents.capture import Offsets
+from treering.agents.handler import HookHandler
 from treering.agents.home import agents_home
 from treering.agents.server import serve, stop
 
+DAY_S = 86_400
 MAST = "The mast of the boat is nine metres long."
 
 
@@ -261,23 +264,134 @@ def test_what_is_said_while_no_server_can_run_is_not_lost(
     assert entries(memory_path) == [MAST]
 
 
-def test_what_cannot_be_taken_in_is_put_aside_and_said(server: Path, hook: Hook) -> None:
-    remember(server, MAST)
-    odd = server.parent / "odd.jsonl"
+def aged(path: Path, seconds: float) -> None:
+    """Make a file look older."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def test_messages_that_cannot_be_saved_wait_for_days_and_are_tried_again(
+    memory_path: Path, hook: Hook
+) -> None:
+    gemini = {"prompt": MAST, "prompt_response": "Noted.", "session_id": "s"}
+    handler = HookHandler(str(memory_path), "hashing")
+    memory_path.parent.mkdir(parents=True, exist_ok=True)
+    memory_path.write_bytes(b"no database" * 1000)
+    inbox.leave(str(memory_path), replies.job("gemini", "turn", gemini) | {"space": "default"})
+    [(path, _)] = inbox.waiting(str(memory_path))
+    question = {"event": "prompt", "asks": True, "prompt": "?", "space": "default"}
+    for _ in range(5):
+        handler.take_in_waiting()
+    assert not any("wait" in note for note in handler.answer(question)["notes"])
+    aged(path, 20 * DAY_S)
+    handler.take_in_waiting()
+    handler.take_in_waiting()
+    assert sum("messages wait" in note for note in handler.answer(question)["notes"]) == 1
+    handler.close()
+    memory_path.unlink()
+    restarted = HookHandler(str(memory_path), "hashing")
+    restarted.take_in_waiting()
+    restarted.close()
+    assert entries(memory_path) == [MAST, "Noted."]
+    assert not list(inbox.folder_of(str(memory_path)).glob("*.json"))
+
+
+def test_messages_that_never_could_be_saved_are_removed_and_reported(
+    memory_path: Path, hook: Hook
+) -> None:
+    odd = memory_path.parent / "odd.jsonl"
+    odd.parent.mkdir(parents=True)
     odd.write_text("no transcript\n")
-    for _ in range(3):
-        hook("turn", {"session_id": "s", "transcript_path": str(odd)})
-    folder = inbox.folder_of(str(server))
+    job = replies.job("codex", "turn", {"transcript_path": str(odd)}) | {"space": "default"}
+    inbox.leave(str(memory_path), job)
+    [(path, _)] = inbox.waiting(str(memory_path))
+    handler = HookHandler(str(memory_path), "hashing")
+    handler.take_in_waiting()
+    assert path.exists()
+    aged(path, 31 * DAY_S)
+    handler.take_in_waiting()
+    handler.close()
+    assert not path.exists()
+    assert any("were removed" in str(one.get("error")) for one in hook_log.records(50))
 
-    def aside() -> bool:
-        hook("turn", {"session_id": "s", "transcript_path": str(odd)})
-        return any(folder.glob("*.failed"))
 
-    wait_until(aside)
-    answer = hook("prompt", {"prompt": "How long is the mast?"})
-    assert "could not be taken in" in answer["systemMessage"]
-    assert MAST in put_in(answer)
-    assert any("could not be taken in" in str(one.get("error")) for one in hook_log.records(50))
+def test_messages_wait_masked(memory_path: Path, hook: Hook) -> None:
+    secret = "password: Sommer2024xY <private>my diagnosis</private> and the keel"
+    inbox.leave(str(memory_path), replies.job("gemini", "turn", {"prompt": secret}))
+    private = {"prompt": "<private>nothing else</private>"}
+    inbox.leave(str(memory_path), replies.job("gemini", "turn", private))
+    [path] = [one for one in memory_path.parent.rglob("*") if one.is_file()]
+    content = path.read_bytes()
+    assert b"and the keel" in content
+    assert b"Sommer" not in content
+    assert b"diagnosis" not in content
+
+
+def test_files_of_killed_hooks_are_removed(memory_path: Path, hook: Hook) -> None:
+    handler = HookHandler(str(memory_path), "hashing")
+    folder = inbox.folder_of(str(memory_path))
+    folder.mkdir(parents=True)
+    killed, running = (folder / name for name in ("1.part", "2.part"))
+    unfinished = folder / ".offsets.abc"
+    for path in (killed, running, unfinished):
+        path.write_text('{"messages": [')
+    for path in (killed, unfinished):
+        aged(path, 300)
+    handler.take_in_waiting()
+    handler.close()
+    assert list(folder.iterdir()) == [running]
+
+
+def test_a_removed_space_leaves_nothing_beside_the_memory(
+    memory_path: Path, tmp_path: Path
+) -> None:
+    path = str(memory_path)
+    handler = HookHandler(path, "hashing")
+    for space in ("fleet-7", "default"):
+        said = transcript(tmp_path / f"of-{space[0]}.jsonl", MAST)
+        job = replies.job("codex", "turn", {"transcript_path": str(said)})
+        inbox.leave(path, job | {"space": space, "project": space})
+        handler.take_in_waiting()
+        handler.answer({"event": "prompt", "asks": True, "prompt": "mast", "space": space})
+        job = replies.job("gemini", "turn", {"prompt": f"The keel of {space}."})
+        inbox.leave(path, job | {"space": space, "project": space})
+    handler.close()
+    (inbox.folder_of(path) / "1.part").write_text('{"messages": ["fleet-7')
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.forget_space("fleet-7")
+    left = [file for file in memory_path.parent.rglob("*") if file.is_file()]
+    assert not [file for file in left if b"fleet-7" in file.read_bytes()]
+    assert [job["space"] for _, job in inbox.waiting(path)] == ["default"]
+    assert {record["space"] for record in hook_log.records(50)} == {"default"}
+    transcript(tmp_path / "of-f.jsonl", MAST, "The keel is of lead.")
+    assert list(Offsets(path).behind()) == []
+    assert Offsets(path).of(tmp_path / "of-f.jsonl") > 0  # only new messages come
+
+
+def test_a_space_that_is_removed_while_its_messages_are_saved_stays_away(
+    memory_path: Path,
+) -> None:
+    path = str(memory_path)
+    remember(memory_path, MAST, "fleet-7")
+    job = replies.job("gemini", "turn", {"prompt": "The keel is of lead."})
+    inbox.leave(path, job | {"space": "fleet-7"})
+    with Memory.open(path, embedder="hashing") as memory:
+        removing = Thread(target=memory.forget_space, args=("fleet-7",))
+        with inbox.alone(path):  # as a server that has read the message
+            removing.start()
+            removing.join(0.2)
+            assert memory.spaces() == ["fleet-7"]
+            remember(memory_path, "The keel is of lead.", "fleet-7")
+        removing.join(60)
+        assert memory.spaces() == []
+    assert not list(inbox.waiting(path))
+
+
+def test_removing_a_space_makes_no_folder_of_hooks(memory_path: Path) -> None:
+    remember(memory_path, MAST, "fleet-7")
+    with Memory.open(memory_path, embedder="hashing") as memory:
+        memory.forget_space("fleet-7")
+    assert not agents_home().exists()
 
 
 def test_messages_of_this_session_are_recalled_once_it_was_compacted(

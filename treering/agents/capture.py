@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from treering.agents import inbox
+from treering.agents import hook_log, inbox
 from treering.agents.files import read_record
 from treering.agents.home import make_private
 from treering.agents.replies import without_frames
@@ -87,6 +87,21 @@ def _messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
         )
 
 
+@contextmanager
+def removing_space(memory: str, space: str) -> Iterator[None]:
+    """Around the removal of a space: remove what hooks keep of it, its name and waiting messages.
+
+    A server that has just read these would bring the space back, so it has to wait, or is waited
+    for.
+    """
+    path = str(Path(memory).resolve())
+    with inbox.alone(path):
+        yield
+        inbox.discard(path, space)
+        hook_log.discard(path, space)
+        Offsets(path).discard(space)
+
+
 class Offsets:
     """How far each transcript has been read, so that what was forgotten is not taken in again.
 
@@ -117,9 +132,15 @@ class Offsets:
             self._positions[str(transcript)] = entry | {"offset": offset}
             replace_file(self._path, json.dumps(self._positions).encode(), private=True)
 
+    def discard(self, space: str) -> None:
+        """Remove the name of a space, and not the offsets: a session of it may go on."""
+        for transcript, entry in self._positions.items():
+            if entry["space"] == space:
+                self.set(Path(transcript), entry["offset"], {})
+
     def behind(self) -> Iterator[dict[str, Any]]:
         """Jobs for the transcripts that are longer than was read of them."""
         for path, entry in self._positions.items():
             with suppress(OSError):  # it is gone
-                if Path(path).stat().st_size > entry["offset"]:
+                if entry["space"] and Path(path).stat().st_size > entry["offset"]:
                     yield entry | {"event": "turn", "transcript": path}

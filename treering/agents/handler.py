@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from treering.agents import hook_log, inbox, switches
 from treering.agents.sessions import SessionsInView
-from treering.errors import InputError, ModelMismatch, TreeringError
+from treering.errors import InputError, JournalBusy, JournalFull, ModelMismatch, TreeringError
 
 if TYPE_CHECKING:
     from treering.agents.recall import Recollection
     from treering.embed.minilm import MiniLM
     from treering.memory import Memory
 
-TRIES = 3
-"""After which a job that fails is put aside, and said."""
+
+REPORTED_S = 60.0
+"""A failure that lasts less, such as that of a memory in use, needs no report."""
 
 
 class HookHandler:
@@ -36,7 +37,7 @@ class HookHandler:
         self._opening = threading.Lock()
         self._taking_in = threading.Lock()
         self._sessions = SessionsInView(memory)
-        self._tries: dict[Path, int] = {}
+        self._reported: set[str] = set()
         self._notes: list[str] = []
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,11 +53,11 @@ class HookHandler:
         try:
             recalled = self._recall(request)
         except Exception as error:  # whatever it is, the prompt goes on and its user is told
-            hook_log.note(_about(request) | {"error": str(error)})
+            hook_log.note(self._about(request) | {"error": str(error)})
             return {"text": "", "notes": [*notes, str(error)]}
         took = round(1000 * (time.monotonic() - began))
         hook_log.note(
-            _about(request)
+            self._about(request)
             | {"entries": list(recalled.entries), "tokens": recalled.tokens, "ms": took}
         )
         return {"text": recalled.text, "notes": notes}
@@ -72,11 +73,24 @@ class HookHandler:
             self._loading.start()
 
     def take_in_waiting(self) -> None:
-        """Take in what waits in the inbox. What fails is tried again later, then put aside."""
+        """Take in the jobs of the inbox. One that fails stays there, and is tried again."""
         with self._taking_in:
+            inbox.sweep(str(self._path))
             for path, job in inbox.waiting(str(self._path)):
-                self._take_in(path, job)
+                with inbox.alone(str(self._path)):
+                    if path.exists() and not self._is_done(path, job):
+                        break
             self._follow_known()
+
+    def _is_done(self, path: Path, job: dict[str, Any]) -> bool:
+        """Take in a job; whether the others need not fail for the same reason."""
+        try:
+            self._remember(job)
+        except Exception as error:  # whatever it is, the next job does not wait for it
+            self._failed(path, job, error)
+            return not isinstance(error, JournalBusy | JournalFull)
+        path.unlink(missing_ok=True)
+        return True
 
     def close(self) -> None:
         """Close the memories."""
@@ -84,16 +98,6 @@ class HookHandler:
             for memory in (*self._memories.values(), *self._retired):
                 memory.close()
             self._memories.clear()
-
-    def _take_in(self, path: Path, job: dict[str, Any] | None) -> None:
-        try:
-            if job is None:
-                raise TreeringError(f"{path.name} in the inbox is damaged")
-            self._remember(job)
-        except Exception as error:  # whatever it is, the next job does not wait for it
-            self._failed(path, job or {}, error)
-            return
-        path.unlink(missing_ok=True)
 
     def _follow_known(self) -> None:
         """Take in what was added to transcripts of which nobody says anything more."""
@@ -108,20 +112,25 @@ class HookHandler:
     def _remember(self, job: Mapping[str, Any]) -> None:
         from treering.agents.capture import Offsets, take_in
 
+        if "space" not in job:
+            raise TreeringError("a file in the inbox is damaged")
         memory = self._memory(str(job["space"]))
         count = take_in(memory, job, Offsets(str(self._path)))
         if count:
-            hook_log.note(_about(job) | {"taken_in": count})
+            hook_log.note(self._about(job) | {"taken_in": count})
 
     def _failed(self, path: Path, job: dict[str, Any], error: Exception) -> None:
-        self._tries[path] = self._tries.get(path, 0) + 1
-        if self._tries[path] < TRIES:
-            return
-        aside = path.with_suffix(".failed")
-        path.replace(aside)
-        text = f"what was said could not be taken in ({error}); it waits in {aside}"
-        hook_log.note(_about(job) | {"error": text})
-        self._notes.append(text)
+        """Report a failure that lasts, once; remove a job that is too old."""
+        age = inbox.age_s(path)
+        if age > inbox.KEEP_S:
+            path.unlink(missing_ok=True)
+            text = f"messages that waited for 30 days were removed ({error})"
+        else:
+            text = f"messages wait to be saved, for 30 days at most ({error}); see {path.parent}"
+        if age > REPORTED_S and text not in self._reported:
+            self._reported.add(text)
+            hook_log.note(self._about(job) | {"error": text})
+            self._notes.append(text)
 
     def _recall(self, request: Mapping[str, Any]) -> Recollection:
         from treering.agents import recall
@@ -140,6 +149,11 @@ class HookHandler:
             return recall.brief_of(memories)
         in_view, put_in = self._sessions.of(request), self._sessions.put_in(request)
         return recall.lines_for(memories, str(request["prompt"]), in_view, put_in)
+
+    def _about(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of an event that its record in the log has."""
+        fields = {key: request.get(key) for key in ("event", "client", "space", "session")}
+        return fields | {"memory": str(self._path.resolve())}
 
     # ------------------------------------------------------------------ memories
 
@@ -183,8 +197,3 @@ class HookHandler:
         except FileNotFoundError:
             return None
         return status.st_dev, status.st_ino
-
-
-def _about(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record of the log says of the event it is about."""
-    return {key: request.get(key) for key in ("event", "client", "space", "session")}

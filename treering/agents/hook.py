@@ -108,9 +108,8 @@ def _run(
     }
     place = endpoint.of(memory)
     if replies.takes_in(client, event):
-        job = replies.job(client, event, payload) | {"space": space, "project": project}
-        if job["transcript"] or job["messages"]:
-            inbox.leave(memory, job)
+        job = replies.job(client, event, payload)
+        inbox.leave(memory, job | {"space": space, "project": project})
     if not request["asks"]:
         return _poke(place, memory, request)
     return _ask(place, memory, request, deadline)

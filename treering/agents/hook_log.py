@@ -1,6 +1,7 @@
-"""What hooks put in and took in, for the user to look at.
+"""The log of hooks: which entries they recalled, and how many messages they saved.
 
-The ids of entries and not their texts: what is forgotten must not live on in a log.
+It has ids and no texts, and loses the lines of a space that is removed: a log must not outlive a
+memory.
 """
 
 from __future__ import annotations
@@ -53,6 +54,16 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
         except ValueError:
             continue  # cut off by a full disk
+
+
+def discard(memory: str, space: str) -> None:
+    """Remove the records of a space. Raises InputError if the log cannot be written."""
+    for path in (_before(), _path()):
+        records = list(_lines(path))
+        left = [one for one in records if (one.get("memory"), one.get("space")) != (memory, space)]
+        if len(left) < len(records):
+            lines = (json.dumps(record).encode() + b"\n" for record in left)
+            files.replace_file(path, b"".join(lines), private=True)
 
 
 def _path() -> Path:

@@ -1,45 +1,131 @@
-"""What waits to be taken in: a small file an event, so that nothing is lost if no server runs."""
+"""The jobs of hooks that wait for the warm server: one small file each, durable and masked."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from treering.agents.home import agents_home, make_private
 
+KEEP_S = 30 * 86_400.0
+"""For so long a job that fails is tried again: a drive may be away, or an update missing."""
+UNFINISHED_S = 60.0
+"""No hook runs longer: a file that is unfinished after this belongs to a killed process."""
+
+LOCK_S = 10.0
+"""Saving the messages of a turn takes far less; a long transcript may take more."""
+
 
 def folder_of(memory: str) -> Path:
-    """Where a memory's files wait."""
+    """Return the folder of a memory's waiting files."""
     key = hashlib.sha256(str(Path(memory).resolve()).encode()).hexdigest()[:16]
     return agents_home() / "inbox" / key
 
 
-def leave(memory: str, job: dict[str, Any]) -> Path:
-    """Leave a job, durable and whole when this returns."""
+def leave(memory: str, job: dict[str, Any]) -> None:
+    """Leave a job if something was said; it is durable, whole and masked when this returns."""
+    messages = _masked(job["messages"])
+    if not job["transcript"] and not messages:
+        return
+    content = json.dumps(job | {"messages": messages}).encode()
     folder = make_private(folder_of(memory))
-    name = f"{time.time_ns():020}-{os.getpid()}-{os.urandom(3).hex()}.json"
-    part = folder / f"{name}.part"
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        json.dump(job, stream)
-        stream.flush()
-        os.fsync(stream.fileno())
-    return part.rename(folder / name)
+    path = folder / f"{time.time_ns():020}-{os.getpid()}-{os.urandom(3).hex()}.json"
+    try:
+        _write(path, content)
+    except FileNotFoundError:  # `discard` ran meanwhile
+        _write(path, content)
+    _sync(folder)
 
 
-def waiting(memory: str) -> Iterator[tuple[Path, dict[str, Any] | None]]:
-    """The jobs in the order they were left; None for one that cannot be read."""
-    folder = folder_of(memory)
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+def waiting(memory: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Iterate over the jobs in the order they were left; one that is damaged is empty."""
+    for path in _files(memory, "*.json"):
         try:
             job = json.loads(path.read_bytes())
         except FileNotFoundError:
             continue  # another server was quicker
         except ValueError:
             job = None
-        yield path, job if isinstance(job, dict) else None
+        yield path, job if isinstance(job, dict) else {}
+
+
+@contextmanager
+def alone(memory: str) -> Iterator[None]:
+    """Keep others from saving or discarding jobs meanwhile; after a while go on beside them."""
+    folder = folder_of(memory)
+    if not folder.is_dir():  # no hook has used this memory
+        yield
+        return
+    from filelock import FileLock, Timeout  # here, as hooks do not need it
+
+    lock = FileLock(folder / "lock", timeout=LOCK_S)
+    with suppress(Timeout):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def age_s(path: Path) -> float:
+    """Return the seconds since a file was written."""
+    return time.time() - path.stat().st_mtime
+
+
+def sweep(memory: str) -> None:
+    """Remove the unfinished files of processes that were killed."""
+    for pattern in ("*.part", ".*"):  # the latter are those of `replace_file`
+        for path in _files(memory, pattern):
+            if age_s(path) > UNFINISHED_S:
+                path.unlink(missing_ok=True)
+
+
+def discard(memory: str, space: str) -> None:
+    """Remove the jobs of a space, and all unfinished files: they may be of it."""
+    for path, job in waiting(memory):
+        if job.get("space") in (space, None):
+            path.unlink(missing_ok=True)
+    for path in _files(memory, "*.part"):
+        path.unlink(missing_ok=True)
+
+
+def _files(memory: str, pattern: str) -> list[Path]:
+    return sorted(folder_of(memory).glob(pattern))
+
+
+def _masked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return messages without secrets and private passages."""
+    if not messages:
+        return []
+    from treering.ingest.secrets import Cleaner  # takes a tenth of a second
+
+    clean = Cleaner().clean
+    masked = [message | {"content": clean(message["content"])} for message in messages]
+    return [message for message in masked if message["content"].strip()]
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_suffix(".part")
+    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(handle)
+    part.rename(path)
+
+
+def _sync(folder: Path) -> None:
+    if sys.platform == "win32":  # which opens no folders
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

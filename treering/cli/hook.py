@@ -62,9 +62,8 @@ def log(
 ) -> None:
     """Show what hooks put in and took in, the newest last; texts are looked up in the memory."""
     records = hook_log.records(limit)
-    texts = _Texts(run)
     for record in records:
-        run.out.emit(record, *_shown(record, texts))
+        run.out.emit(record, *_shown(record, run.embedder))
     if not records:
         note("no hook of an agent has run yet; `treering install` lists the agents that are here")
 
@@ -140,40 +139,34 @@ def _switch(run: Run, *, on: bool) -> None:
     run.out.emit({"project": project, "on": on}, f"hooks are {state} in {where}")
 
 
-class _Texts:
-    """Looks texts up by the ids of their entries."""
+def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
+    """Look up the texts of the entries that a record names."""
+    memory, entry_ids = Path(str(record.get("memory"))), record.get("entries")
+    if not entry_ids or not memory.is_file():
+        return
+    from treering.memory import Memory
 
-    def __init__(self, run: Run) -> None:
-        self._path = Path(run.hook_memory)
-        self._embedder = run.embedder
-
-    def of(self, space: str, entry_ids: list[str]) -> Iterator[str]:
-        """The texts; of one that is there no more, that it is not."""
-        if not entry_ids or not self._path.is_file():
-            return
-        from treering.memory import Memory
-
-        with Memory.open(self._path, space=space, embedder=self._embedder, llm="none") as memory:
-            for entry_id in entry_ids:
-                try:
-                    text = " ".join(memory.get(entry_id).text.split())
-                except UnknownName:
-                    text = "(not in this space, or forgotten since)"
-                yield f"{entry_id}  {text[:120]}"
+    space = str(record["space"])
+    with Memory.open(memory, space=space, embedder=embedder, llm="none") as opened:
+        for entry_id in entry_ids:
+            try:
+                text = " ".join(opened.get(entry_id).text.split())
+            except UnknownName:
+                text = "(not in this space, or forgotten since)"
+            yield f"{entry_id}  {text[:120]}"
 
 
-def _shown(record: dict[str, Any], texts: _Texts) -> Iterator[Part]:
+def _shown(record: dict[str, Any], embedder: str | None) -> Iterator[Part]:
     yield f"{str(record.get('at', ''))[:19]}  ", "dim"
     yield f"{record.get('client')} {record.get('event')}", "cyan"
     yield f"  {record.get('space')}: "
-    entries = [str(entry) for entry in record.get("entries") or ()]
     if error := record.get("error"):
         yield str(error), "red"
     elif taken_in := record.get("taken_in"):
         yield f"took in {counted(int(taken_in), 'message', 'messages')}"
-    elif not entries:
+    elif not record.get("entries"):
         yield "nothing put in"
     else:
         yield f"put in {record.get('tokens')} tokens in {record.get('ms')} ms"
-    for line in texts.of(str(record.get("space")), entries):
+    for line in _texts(record, embedder):
         yield f"\n    {line}"
