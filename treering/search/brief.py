@@ -1,19 +1,17 @@
-"""A brief: what somebody who begins to work with a memory should know of it, on half a page.
+"""A brief: half a page about a memory, for a reader or a model that begins to work with it.
 
-Who and what it is about, which decisions and preferences hold, what is open, and what changed
-lately. No model is asked: what models wrote before (memos, summaries) is used where it is there,
-and else sentences are quoted that say of themselves what they are ("always …", "we decided …",
-"TODO"). No I/O: ``material`` is what the memory holds, read by whoever calls.
+No model is asked. Facts, memos and summaries are used where they exist; besides, sentences are
+quoted that carry a cue ("always ...", "we decided ...", "TODO"). No I/O: the caller reads the
+``BriefMaterial``.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import islice, product
 from typing import Final, Literal
 
 from treering.llm.tokens import estimate_tokens
@@ -22,26 +20,19 @@ from treering.search.terms import terms
 from treering.text import with_speaker
 
 Section = Literal["pinned", "about", "holds", "open", "lately"]
-TITLES: Final[dict[Section, str]] = {
-    "pinned": "Pinned",
-    "about": "Who and what this is about",
-    "holds": "Decisions and preferences that hold",
-    "open": "Open",
-    "lately": "Lately",
+SECTIONS: Final[dict[Section, tuple[str, float]]] = {
+    "pinned": ("Pinned", 0.25),
+    "about": ("Who and what this is about", 0.2),
+    "holds": ("Decisions and preferences that hold", 0.4),
+    "open": ("Open", 0.2),
+    "lately": ("Lately", 0.2),
 }
-SHARES: Final[dict[Section, float]] = {"about": 0.2, "holds": 0.4, "open": 0.2, "lately": 0.2}
-"""Of the budget. What a section leaves goes to those after it, and then to any."""
-
-PINNED_SHARE: Final = 0.25
-"""Of the budget, before all others, where something is pinned."""
+"""Title and weight of each section. The budget is shared by weight among the sections that have
+something to say; a section leaves the rest of its share to those after it, and then to any."""
 
 MAX_LINE_CHARS: Final = 240
-MAX_WORD_CHARS: Final = 80
-"""Of a longer word, such as an image in letters, the beginning says as much, and leaves room for
-others. Scripts without spaces have none."""
-
 SAME: Final = 0.6
-"""Share of the fewer words from which on two lines are about the same, and the newer one counts."""
+"""Share of the fewer words from which on two lines say the same, and the newer one counts."""
 
 MIN_WORDS: Final = 3
 MIN_ROOM: Final = 8
@@ -51,7 +42,10 @@ LAST_WORDS: Final = 6
 LABEL_CHARS: Final = 40
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\w)[^.!?\n]*)*[.!?]*")
-_LONG_WORD = re.compile(rf"[!-\u052f]{{{MAX_WORD_CHARS + 1},}}")
+_LONG_WORD = re.compile(r"(?<!\S)([!-.0-\[\]-\u052f]{79})[!-.0-\[\]-\u052f]{2,}(?!\S)")
+"""A word of over 80 letters, such as an image. Addresses and paths are of use only as a whole, and
+scripts without spaces have no long words."""
+
 _HOLDS = re.compile(
     r"\b(?:always|never|prefers?|preferred|from now on|must(?: not|n't)?|we decided|i decided|"
     r"decided to|decision|agreed|agreement|let'?s (?:use|keep|go with|call|stick)|we (?:use|keep)|"
@@ -73,7 +67,9 @@ _DONE = re.compile(
     r"no longer needed|cancelled|canceled)\b",
     re.IGNORECASE,
 )
-_SUPPOSED = re.compile(r"^\s*(?:if|what if|imagine|suppose|why|how|what|when|who|where)\b", re.I)
+_NO_STATEMENT = re.compile(
+    r"\?$|^(?:\[|(?:if|what if|imagine|suppose|why|how|what|when|who|where)\b)", re.IGNORECASE
+)
 _LABELLED = re.compile(r"^\W*(?:decision|decided|agreed|todo|next|open)\b\W", re.IGNORECASE)
 _TELLING: Final = frozenset(
     terms(
@@ -85,25 +81,28 @@ _BOTS = frozenset({"assistant", "system", "tool"})
 
 
 @dataclass(frozen=True, slots=True)
-class BriefLine:
-    """A line of a brief: what it says, and the entries it rests on.
+class Saying:
+    """A text that may become a line of a brief, and the entries it rests on."""
 
-    ``number`` is that of its citation, which names source and day.
-    """
-
-    section: Section
     text: str
-    number: int
     entry_ids: tuple[str, ...]
     source: str
     at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefLine(Saying):
+    """A line of a brief. ``number`` is that of its citation, which names source and day."""
+
+    section: Section
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Brief:
     """What to know before one begins, within a token budget. ``str()`` is the text for a prompt.
 
-    A memory in which there is nothing to say of has no lines and an empty text.
+    The brief of an empty memory has no lines and an empty text.
     """
 
     lines: tuple[BriefLine, ...]
@@ -116,145 +115,115 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
-    """Something that a memory knows, as a line of a brief may say it."""
-
-    text: str
-    entry_ids: tuple[str, ...]
-    source: str
-    at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class BriefMaterial:
-    """What a brief is made of: the most important first in each list, but ``newest`` as added.
+    """The content of a brief: the most important first in each list, but ``newest`` as added.
 
-    ``pinned`` are the entries that somebody pinned, ``about`` facts that hold, and topics;
-    ``holds`` memos that somebody pinned; ``changed`` what newer statements superseded; ``newest``
-    the latest entries, without those that are superseded.
+    ``pinned`` are pinned entries, ``about`` facts that hold, and topics; ``holds`` pinned memos;
+    ``changed`` superseded statements with the newer ones; ``newest`` the latest entries, without
+    those that are superseded.
     """
 
     pinned: tuple[Saying, ...] = ()
     about: tuple[Saying, ...] = ()
     holds: tuple[Saying, ...] = ()
     changed: tuple[Saying, ...] = ()
-    newest: tuple[Entry, ...] = field(default=())
+    newest: tuple[Entry, ...] = ()
 
 
 def compose(
     material: BriefMaterial, budget: int, count: Callable[[str], int] = estimate_tokens
 ) -> Brief:
     """The brief that fits ``budget`` tokens."""
-    candidates: dict[Section, list[Saying]] = {
+    sayings: dict[Section, list[Saying]] = {
         "pinned": list(material.pinned),
         "about": list(material.about),
         "holds": [*material.holds, *_sentences(material.newest, _HOLDS, people_only=True)],
         "open": list(_unfinished(material.newest)),
         "lately": [*material.changed, *islice(_last_words(material.newest), LAST_WORDS)],
     }
-    picked = _fitting(candidates, frozenset(material.changed), budget, count)
+    picked = _fitting(sayings, frozenset(material.changed), budget, count)
     text, lines = _written(picked)
     # Citations are counted with the whole: the last lines go while it is too long.
     while lines and count(text) > budget:
-        last = next(section for section in reversed(picked) if picked[section])
-        picked[last].pop()
+        picked[lines[-1].section].pop()
         text, lines = _written(picked)
     return Brief(tuple(lines), text, count(text) if text else 0, budget)
 
 
 def _fitting(
-    candidates: dict[Section, list[Saying]],
+    sayings: dict[Section, list[Saying]],
     changed: frozenset[Saying],
     budget: int,
     count: Callable[[str], int],
 ) -> dict[Section, list[Saying]]:
-    """Lines section by section, each within its share and what those before it left over.
+    """Lines section by section, each within its share and the room that is left by those before.
 
-    What repeats a line is left out; not what ``changed``, for it names what holds now again.
+    A line that repeats another is left out, unless it is ``changed``: that names what holds now.
     """
-    picked: dict[Section, list[Saying]] = {section: [] for section in TITLES}
+    picked: dict[Section, list[Saying]] = {section: [] for section in SECTIONS}
     taken: list[frozenset[int]] = []
+    weights = {section: weight for section, (_, weight) in SECTIONS.items() if sayings[section]}
     left = 0.0
-    shares_first = SHARES
-    if candidates["pinned"]:
-        rest = {section: share * (1 - PINNED_SHARE) for section, share in SHARES.items()}
-        shares_first = {"pinned": PINNED_SHARE, **rest}
-    for shares in (shares_first, dict.fromkeys(shares_first, 0.0)):
-        for section, share in shares.items():
-            left += budget * share
-            for saying in candidates[section]:
-                if left < MIN_ROOM:
-                    break
-                cost = count(f"- {_line(saying.text)} [10]\n")
-                words = _words(saying.text)
-                if cost <= left and (saying in changed or not _repeats(words, taken)):
-                    picked[section].append(saying)
-                    changed -= {saying}
-                    taken.append(words)
-                    left -= cost
+    for is_first, section in product((True, False), weights):
+        left += is_first * budget * weights[section] / sum(weights.values())
+        for saying in sayings[section]:
+            if left < MIN_ROOM:
+                break
+            cost = count(f"- {_line(saying.text)} [10]\n")
+            words = _words(saying.text)
+            if cost <= left and (saying in changed or not any(_alike(words, o) for o in taken)):
+                picked[section].append(saying)
+                changed -= {saying}
+                taken.append(words)
+                left -= cost
     return picked
 
 
 def _written(picked: dict[Section, list[Saying]]) -> tuple[str, list[BriefLine]]:
-    """The text with its citations, one for what comes from the same source on the same day."""
+    """The text with its citations, one for each source and day."""
     numbers: dict[str, int] = {}
     lines: list[BriefLine] = []
     parts: list[str] = []
     for section, sayings in picked.items():
-        if not sayings:
-            continue
-        parts.append(f"{TITLES[section]}:")
+        parts += [f"{SECTIONS[section][0]}:"] if sayings else []
         for saying in sayings:
-            place = _place(saying)
-            number = numbers.setdefault(place, len(numbers) + 1)
-            text = _line(saying.text)
-            lines.append(
-                BriefLine(section, text, number, saying.entry_ids, saying.source, saying.at)
-            )
+            number = numbers.setdefault(_place(saying), len(numbers) + 1)
+            text, ids = _line(saying.text), saying.entry_ids
+            at = saying.at
+            lines.append(BriefLine(text, ids, saying.source, at, section=section, number=number))
             parts.append(f"- {text} [{number}]")
     parts += [f"[{number}] {place}" for place, number in numbers.items()]
     return "\n".join(parts), lines
 
 
 def _place(saying: Saying) -> str:
-    source = saying.source
-    label = source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
-    return f"{label}, {saying.at:%Y-%m-%d}" if saying.at else label
-
-
-# ------------------------------------------------------------------ what entries say
+    source = saying.source[-LABEL_CHARS:]
+    return f"{source}, {saying.at:%Y-%m-%d}" if saying.at else source
 
 
 def _sentences(
     entries: Sequence[Entry], cue: re.Pattern[str], *, people_only: bool
 ) -> Iterator[Saying]:
-    """Sentences with a cue, the newest first; of what bots say only what they label."""
+    """Sentences with a cue, the newest first; from bots only those with a label."""
     for entry in reversed(entries):
-        if entry.kind == "code":
-            continue
-        for match in _SENTENCE.finditer(entry.text):
-            sentence = match[0].strip()
-            if not _plain(sentence) or not cue.search(sentence):
+        for sentence in _SENTENCE.findall(entry.text) if entry.kind != "code" else ():
+            sentence = sentence.strip()
+            if not _is_statement(sentence) or not cue.search(sentence):
                 continue
-            if people_only and entry.role in _BOTS and not _LABELLED.match(sentence):
-                continue
-            yield Saying(sentence, (entry.id,), entry.source, entry.at)
+            if not people_only or entry.role not in _BOTS or _LABELLED.match(sentence):
+                yield Saying(sentence, (entry.id,), entry.source, entry.at)
 
 
-def _plain(sentence: str) -> bool:
-    """A statement of a few words: no question, no supposition, no line of code or of a log."""
-    return (
-        len(sentence) <= MAX_LINE_CHARS
-        and not sentence.endswith("?")
-        and len(sentence.split()) >= MIN_WORDS
-        and _SUPPOSED.match(sentence) is None
-        and not sentence.startswith("[")
-        and sum(char.isalpha() or char.isspace() for char in sentence) >= 0.75 * len(sentence)
-    )
+def _is_statement(sentence: str) -> bool:
+    """Whether it has a few words, and is not a question, a supposition, code or a line of a log."""
+    if len(sentence) > MAX_LINE_CHARS or len(sentence.split()) < MIN_WORDS:
+        return False
+    letters = sum(char.isalpha() or char.isspace() for char in sentence)
+    return _NO_STATEMENT.search(sentence) is None and letters >= 0.75 * len(sentence)
 
 
 def _unfinished(entries: Sequence[Entry]) -> Iterator[Saying]:
-    """What is to be done, the newest first, unless something later says that it is."""
+    """Open tasks, the newest first, without those that a later sentence calls done."""
     order = {entry.id: place for place, entry in enumerate(entries)}
     done = [
         (order[saying.entry_ids[0]], _words(saying.text))
@@ -267,7 +236,7 @@ def _unfinished(entries: Sequence[Entry]) -> Iterator[Saying]:
 
 
 def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
-    """What people said last, the newest first, each by the beginning of what they said."""
+    """The last messages of people, the newest first."""
     for entry in reversed(entries):
         if entry.kind != "code" and entry.role not in _BOTS and not entry.text.startswith("["):
             line = with_speaker(entry.text, entry.speaker)
@@ -275,29 +244,14 @@ def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
 
 
 def _line(text: str) -> str:
-    """A text on one line; what is remembered cannot begin a line of its own."""
-    line = _LONG_WORD.sub(_cut, " ".join(text[: 4 * MAX_LINE_CHARS].split()))
+    """A text on one line, so that a stored text cannot begin a line of its own."""
+    line = _LONG_WORD.sub(r"\1…", " ".join(text[: 4 * MAX_LINE_CHARS].split()))
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
 
 
-def _cut(found: re.Match[str]) -> str:
-    """A long word cut, unless it is an address or a path: of these a part is of no use."""
-    word = found[0]
-    if "/" in word or "\\" in word:
-        return word
-    stop = MAX_WORD_CHARS - 1
-    while stop > 1 and unicodedata.combining(word[stop]):
-        stop -= 1  # before a letter whose mark follows
-    return f"{word[:stop]}…"
-
-
 def _words(text: str) -> frozenset[int]:
-    """What a line is about: its words without those that only tell what kind of line it is."""
+    """The words of a line without those of the cues."""
     return frozenset(terms(text[: 4 * MAX_LINE_CHARS])[:, 0].tolist()) - _TELLING
-
-
-def _repeats(words: frozenset[int], taken: Iterable[frozenset[int]]) -> bool:
-    return any(_alike(words, other) for other in taken)
 
 
 def _alike(words: frozenset[int], other: frozenset[int]) -> bool:

@@ -347,8 +347,8 @@ class Views:
     # ------------------------------------------------------------------ giving back
 
     def material(self) -> BriefMaterial:
-        """What a brief is made of. The tree is used as far as it has grown."""
-        return material(self._space, self.marking.marks, self.facts, self.memos, self._tree)
+        """The content of a brief."""
+        return material(self._space, self.marking.marks, self.facts, self.memos)
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""
