@@ -96,7 +96,6 @@ TREE: Mapping[str, Call] = {
     "leaves": lambda memory: memory.tree.leaves(0),
     "find": lambda memory: memory.tree.find("none"),
     "stats": lambda memory: memory.tree.stats(),
-    "quality": lambda memory: memory.tree.quality(),
     "draw": lambda memory: memory.tree.draw("html"),
     "search": lambda memory: memory.tree.search("Porto"),
 }

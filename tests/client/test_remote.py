@@ -114,7 +114,6 @@ def test_next_to_nothing_is_refused() -> None:
         "Memory.check",
         "Memory.fit",
         "Memory.reembed",
-        "TreeView.quality",
     }
 
 

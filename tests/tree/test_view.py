@@ -602,16 +602,12 @@ def test_an_unknown_level_or_altitude_is_told(memory: Memory) -> None:
         memory.search("Ana", relations=["trees"])
 
 
-def test_quality_and_figures_can_be_read_off(memory: Memory) -> None:
+def test_figures_can_be_read_off(memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()
-    stats, quality = memory.tree.stats(), memory.tree.quality()
+    stats = memory.tree.stats()
     assert stats.shape.leaves == len(SENTENCES)
     assert sum(level.leaves for level in stats.shape.levels) == len(SENTENCES)
-    assert quality.revenue > 0
-    assert 0 < quality.separation.low <= 1
-    assert quality.bound == quality.separation.low / 3
-    assert quality.beta == pytest.approx(0.6065, abs=1e-4)  # e^-λ with the paper's λ of 0.5
 
 
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:

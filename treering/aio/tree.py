@@ -12,7 +12,7 @@ from treering.views.tree.search import TREE_ALPHA, Method
 from treering.views.tree.settings import Receiver, Route, Settings
 from treering.views.tree.shape import ROOT
 from treering.views.tree.threshold import Form
-from treering.views.tree.view import Format, Quality, TreeStats, TreeView
+from treering.views.tree.view import Format, TreeStats, TreeView
 
 
 class AsyncTree:
@@ -98,10 +98,6 @@ class AsyncTree:
     async def stats(self) -> TreeStats:
         """Figures of the tree, without any model."""
         return await asyncio.to_thread(lambda: self._view().stats())
-
-    async def quality(self) -> Quality:
-        """Whether the hierarchy makes sense: revenue, OTD's, β, and the odd-one-out test."""
-        return await asyncio.to_thread(lambda: self._view().quality())
 
     async def draw(
         self, form: Format = "outline", *, root: int = ROOT, title: str = "memory"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from math import isnan
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -92,17 +91,10 @@ def search(
 
 
 @command(app)
-def stats(
-    run: Run,
-    quality: Annotated[
-        bool,
-        typer.Option("--quality", help="Also measure how good the hierarchy is; takes a while."),
-    ] = False,
-) -> None:
-    """Show figures: nodes and tokens by depth, branching, cost; --quality adds revenue, OTD, β."""
+def stats(run: Run) -> None:
+    """Show figures: nodes and tokens by depth, branching, cost."""
     with run.memory() as memory:
         figures = memory.tree.stats()
-        judged = memory.tree.quality() if quality else None
     shape = figures.shape
     rows = [f"{'depth':>5}  {'texts':>7}  {'summaries':>9}  {'tokens':>6}"]
     rows += [
@@ -114,18 +106,6 @@ def stats(
         f"{shape.branching:.2f} children a summary, {figures.calls_per_leaf:.2f} calls a text"
     )
     run.out.emit(figures, "\n".join(rows))
-    if judged:
-        odd, beta = judged.odd_one_out, judged.separation
-        rows = [
-            f"revenue {judged.revenue:.4g}, of OTD {judged.otd_revenue:.4g}; "
-            f"{judged.apart:.1%} of all similarity is between topics, which earns nothing",
-            f"{_share_of(judged.revenue, judged.otd_revenue)} of OTD's, where the paper's β/3 "
-            f"promises {judged.bound:.1%} of the best, if all texts meet below one topic",
-            f"β {beta.least:.3f}, its 5 % quantile {beta.low:.3f}; e^−rate is {judged.beta:.3f}",
-            f"odd one out: easy {_share(odd.easy)} of {odd.easy_asked},"
-            f" hard {_share(odd.hard)} of {odd.hard_asked}",
-        ]
-        run.out.emit(judged, "\n".join(rows))
 
 
 @command(app)
@@ -191,14 +171,6 @@ def replant(
 
 def _pending(count: int) -> str:
     return f"{counted(count, 'summary', 'summaries')} pending"
-
-
-def _share_of(part: float, whole: float) -> str:
-    return _share(part / whole if whole else float("nan"))
-
-
-def _share(share: float) -> str:
-    return "–" if isnan(share) else f"{share:.1%}"
 
 
 def _node(node: TreeNode) -> tuple[Part, ...]:

@@ -32,7 +32,6 @@ from treering.views.memos.view import Entries, Memos, MemoView
 from treering.views.tree.view import TreeView
 
 
-@without({"quality": "it takes minutes; run `treering tree stats --quality` where the file is"})
 class RemoteTree(TreeView):
     """``memory.tree`` of a memory on a server."""
 

@@ -24,7 +24,7 @@ from treering.views.code.parse.delta import CodeDelta
 from treering.views.code.write.context_memory import Judgement
 from treering.views.facts.view import Change as FactChange
 from treering.views.memos.record import Choice, Claim, MemoEvidence, Span
-from treering.views.tree.diagnose import Level, Shape
+from treering.views.tree.levels import Level, Shape
 from treering.views.tree.settings import Settings as TreeSettings
 from treering.views.tree.threshold import Threshold
 

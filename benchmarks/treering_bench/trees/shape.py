@@ -19,14 +19,13 @@ from treering.arrays import Floats
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
-from treering.views.tree.diagnose import depths, odd_one_out, shape
 from treering.views.tree.extract import central_sentences
-from treering.views.tree.otd import otd_revenue
-from treering.views.tree.revenue import revenue, separation
+from treering.views.tree.levels import depths, shape
 from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
 from treering.views.tree.shape import Insertion, Tree
 from treering.views.tree.threshold import Threshold
 from treering_bench.read import json_items, json_lines, only_file
+from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
 
 BASES = (0.1, 0.4, 0.8)
 CHAT = 4
@@ -34,7 +33,7 @@ CHAT = 4
 
 HEAD = (
     *("corpus", "θ0", "route", "nodes", "topics", "depth 10/50/90 %", "max", "branching"),
-    *("path/insert", "merged", "revenue/OTD", "β 5 %", "odd easy", "odd hard"),
+    *("path/insert", "merged", "revenue/OTD", "apart", "β 5 %", "odd easy", "odd hard"),
 )
 
 
@@ -83,6 +82,7 @@ class TreeShape:
     path_deviation: float
     merged: float
     revenue_of_otd: float
+    apart: float
     separation: float
     odd_easy: float
     odd_hard: float
@@ -94,7 +94,12 @@ class TreeShape:
             "/".join(f"{depth:.0f}" for depth in self.depths),
             *(str(self.max_depth), f"{self.branching:.2f}"),
             f"{self.path:.2f} ± {self.path_deviation:.2f}",
-            *(f"{self.merged:.2f}", f"{self.revenue_of_otd:.3f}", f"{self.separation:.3f}"),
+            *(
+                f"{self.merged:.2f}",
+                f"{self.revenue_of_otd:.3f}",
+                f"{self.apart:.3f}",
+                f"{self.separation:.3f}",
+            ),
             *(f"{self.odd_easy:.3f}", f"{self.odd_hard:.3f}"),
         ]
 
@@ -177,6 +182,7 @@ def _shape_of(
         path_deviation=float(np.std(paths)),
         merged=merged / len(inserts),
         revenue_of_otd=revenue(tree) / best,
+        apart=apart(tree),
         separation=separation(tree).low,
         odd_easy=odd.easy,
         odd_hard=odd.hard,

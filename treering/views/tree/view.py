@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ import numpy as np
 
 from treering.arrays import Codes
 from treering.embed.checked import checked
-from treering.errors import InputError, LLMNotConfigured, UnknownName
+from treering.errors import LLMNotConfigured, UnknownName
 from treering.journal import entries, ledger, work
 from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
@@ -33,15 +32,13 @@ from treering.views.tree.aggregate import (
     ExtractiveAggregator,
     LLMAggregator,
 )
-from treering.views.tree.diagnose import OddOneOut, Shape, odd_one_out, shape
 from treering.views.tree.draw import Branch
 from treering.views.tree.example import examples
 from treering.views.tree.found import NodeRanking, mixed_context, node_hits
 from treering.views.tree.grow import Grower
 from treering.views.tree.leaves import leaves_of_entry
+from treering.views.tree.levels import Shape, shape
 from treering.views.tree.node import TreeNode, shown_nodes
-from treering.views.tree.otd import otd_revenue
-from treering.views.tree.revenue import Separation, apart, revenue, separation
 from treering.views.tree.search import (
     TREE_ALPHA,
     Method,
@@ -70,28 +67,6 @@ class TreeStats:
     made_by: dict[str, int]
     calls_per_leaf: float
     tokens_per_leaf: float
-
-
-@dataclass(frozen=True, slots=True)
-class Quality:
-    """How good the hierarchy is. ``otd_revenue`` is that of OTD over the same leaves.
-
-    ``apart`` is the share of similarity between leaves of different topics. OTD's one binary tree
-    earns revenue with these pairs too; a threshold that keeps topics apart renounces it.
-
-    ``beta`` is e^−rate, the β that the paper derives from its threshold. ``bound`` is β/3 with the
-    measured β (its 5 % quantile): the share of the best revenue that theorem 1 promises.
-    The theorem is about one tree in which every two leaves meet; one with topics that never meet
-    may lie below it.
-    """
-
-    revenue: float
-    otd_revenue: float
-    apart: float
-    separation: Separation
-    odd_one_out: OddOneOut
-    beta: float
-    bound: float
 
 
 class TreeView:
@@ -228,23 +203,6 @@ class TreeView:
             pending = work.counts(reader, state.id).get(store.SUMMARIES, 0)
             calls = sum(cost.calls for cost in costs)
             return TreeStats(shape(tree, tokens), pending, by_maker, calls / count, spent / count)
-
-    def quality(self) -> Quality:
-        """Whether the hierarchy makes sense: revenue, OTD's, β, and the odd-one-out test."""
-        with self._grower.reading() as open_tree:
-            if open_tree is None:
-                raise InputError("the tree is empty; add something first")
-            tree = open_tree[-1]
-            beta = separation(tree)
-            return Quality(
-                revenue(tree),
-                otd_revenue(tree.vector(leaf) for leaf in sorted(tree.leaves())),
-                apart(tree),
-                beta,
-                odd_one_out(tree),
-                beta=math.exp(-tree.settings.threshold.rate),
-                bound=beta.low / 3,
-            )
 
     def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:
         """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""

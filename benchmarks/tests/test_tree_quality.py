@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.tree.growing import Matrix, clustered, grown, random_vectors, settings
-from treering.views.tree.otd import otd_revenue
-from treering.views.tree.revenue import apart, revenue, separation
 from treering.views.tree.shape import ROOT, Tree
+from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
 
 
 def similarities(vectors: Matrix) -> NDArray[np.float64]:
@@ -110,3 +109,31 @@ def test_what_is_apart_is_the_similarity_of_leaves_that_meet_only_at_the_root(
     topic = [(*tree.path(leaf), leaf)[0] for leaf in leaves]
     between = sum(weights[i, j] for i, j in pairs if topic[i] != topic[j])
     assert apart(tree) == pytest.approx(between / sum(weights[i, j] for i, j in pairs), abs=1e-5)
+
+
+def test_what_a_summary_shares_with_its_descendant_does_not_answer_the_question() -> None:
+    """Two topics of two texts, whose first texts are more alike than those of one topic.
+
+    Of the eight questions there are, two cannot be told by the texts that are left; with the
+    descendant among the summary's texts all eight would be right.
+    """
+    likeness = np.array([[1, 0.45, 0.6, 0], [0.45, 1, 0.1, 0], [0.6, 0.1, 1, 0.5], [0, 0, 0.5, 1]])
+    vectors: Matrix = np.zeros((4, 64), dtype=np.float32)
+    vectors[:, :4] = np.linalg.cholesky(likeness)
+    tree = grown(vectors)
+    assert [len(list(tree.leaves(topic))) for topic in tree.children(ROOT)] == [2, 2]
+    judged = odd_one_out(tree)
+    assert judged.easy_asked == 500
+    assert judged.easy == pytest.approx(0.75, abs=0.06)
+
+
+def test_topics_that_are_apart_are_told_apart() -> None:
+    judged = odd_one_out(grown(clustered(6, 20, spread=0.3, seed=5)))
+    assert judged.easy_asked > 100
+    assert judged.easy > 0.99
+
+
+def test_a_tree_without_a_summary_asks_nothing() -> None:
+    judged = odd_one_out(grown(random_vectors(3), settings(0.99)))
+    assert (judged.easy_asked, judged.hard_asked) == (0, 0)
+    assert np.isnan(judged.easy)
