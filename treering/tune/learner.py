@@ -148,20 +148,15 @@ class Learner:
         """The summed loss of the replies. The head, a third of a small model, sees only them."""
         shape = (len(examples), max(map(len, examples)))
         numbers = torch.zeros(shape, dtype=torch.long)
-        present, learned = (
-            torch.zeros(shape, dtype=torch.long),
-            torch.zeros(shape, dtype=torch.bool),
-        )
+        learned = torch.zeros(shape, dtype=torch.bool)
         for row, example in enumerate(examples):
             numbers[row, : len(example)] = torch.tensor([*example.asked, *example.reply])
-            present[row, : len(example)] = 1
             learned[row, len(example.asked) : len(example)] = True
-        numbers, present = numbers.to(self._device), present.to(self._device)
+        numbers = numbers.to(self._device)
         learned = learned[:, 1:].to(self._device)  # the state before a token predicts it
         base = self._model.get_base_model()
-        states = base.model(
-            input_ids=numbers[:, :-1], attention_mask=present[:, :-1], use_cache=False
-        ).last_hidden_state
+        # Padding comes last and attention looks back, so no row sees it and no mask is needed.
+        states = base.model(input_ids=numbers[:, :-1], use_cache=False).last_hidden_state
         scores, target = base.lm_head(states[learned]), numbers[:, 1:][learned]
         return torch.nn.functional.cross_entropy(scores.float(), target, reduction="sum")
 
