@@ -387,6 +387,42 @@ def test_beam_carries_times_on_strips_marks_and_gathers_nested_evidence(tmp_path
     assert updated.category == "knowledge update"
 
 
+def realmem_session(uuid: str, day: str, *turns: dict[str, Any]) -> dict[str, Any]:
+    return {"session_uuid": uuid, "current_time": f"{day} (Monday)", "dialogue_turns": list(turns)}
+
+
+def realmem_turns(said: str, reply: str, sessions: list[str], query: str) -> list[dict[str, Any]]:
+    user = {"speaker": "User", "content": said, "is_query": bool(query), "query_id": query}
+    bot = {"speaker": "Assistant", "content": reply, "is_query": False}
+    return [user | {"category_name": "one"}, bot | {"memory_session_uuids": sessions}]
+
+
+def write_realmem(folder: Path, evidence: str = "s1") -> Path:
+    sessions = [
+        realmem_session("s0", "2026-01-04", *realmem_turns("Good day.", "Hello.", [], "")),
+        realmem_session("s1", "2026-01-05", *realmem_turns("I row in Porto.", "Nice.", [], "")),
+        realmem_session(
+            "s2",
+            "2026-01-06",
+            *realmem_turns("Where do I row?", "In Porto.", [evidence, "s2"], "Q-1"),
+            *realmem_turns("The library is shut.", "", [], "Q-2"),
+        ),
+    ]
+    return write(folder / "Ana.json", {"dialogues": sessions})
+
+
+def test_realmem_asks_before_a_session_for_the_earlier_ones(tmp_path: Path) -> None:
+    [task] = load("realmem", write_realmem(tmp_path))
+    assert task.space == "Ana"
+    assert [document.source for document in task.documents] == ["s0", "s1", "s2"]
+    assert [piece.role for piece in task.documents[2].pieces] == ["user", "assistant", "user"]
+    first, second = task.questions
+    assert (first.text, first.before) == ("Where do I row?", "s2")
+    assert first.evidence == {"s1"}
+    assert first.at == datetime(2026, 1, 6, tzinfo=UTC)
+    assert second.evidence == frozenset()
+
+
 def test_a_folder_without_the_files_of_a_benchmark_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="should hold files xquad"):
         load("xquad", tmp_path)

@@ -1,13 +1,22 @@
-"""One embedding model for a whole run, which embeds each question once."""
+"""Caches of vectors: for a run, which embeds each question once, or in a file for all runs."""
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
+import threading
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
 from treering.arrays import Floats
 from treering.embed.contract import Embedder
+from treering.embed.minilm import SHA256
+
+WAIT_S: Final = 600
+"""Seconds to wait for another process that writes to the file."""
 
 
 class _VectorCache:
@@ -57,3 +66,67 @@ class TextCache(_VectorCache):
 
     def __init__(self, embedder: Embedder) -> None:
         super().__init__(embedder, queries=False)
+
+
+class FileCache:
+    """An embedder whose vectors stay in a file, by the model's checksum and the text."""
+
+    def __init__(self, embedder: Embedder, file: Path) -> None:
+        self._embedder = embedder
+        self._lock = threading.Lock()  # protects the connection
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # Another process may be storing what it embedded.
+        self._file = sqlite3.connect(file, timeout=WAIT_S, check_same_thread=False)
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NULL) "
+            "WITHOUT ROWID"
+        )
+        checksum = SHA256 if embedder.name == "minilm" else embedder.name
+        self._model = hashlib.sha256(checksum.encode()).digest()
+
+    @property
+    def name(self) -> str:
+        """The model's own name."""
+        return self._embedder.name
+
+    @property
+    def dimension(self) -> int:
+        """The length of every vector."""
+        return self._embedder.dimension
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
+        """One vector per text, shape (len(texts), dimension), of half precision."""
+        digests = [self._digest(text, query) for text in texts]
+        with self._lock:
+            vectors = {digest: self._stored(digest) for digest in digests}
+        missing = {
+            digest: text
+            for digest, text in zip(digests, texts, strict=True)
+            if vectors[digest] is None
+        }
+        if missing:
+            embedded = self._embedder.embed(list(missing.values()), query=query)
+            vectors |= dict(zip(missing, embedded.astype(np.float16), strict=True))
+            with self._lock, self._file:
+                self._file.executemany(
+                    "INSERT OR IGNORE INTO vectors VALUES (?, ?)",
+                    [(digest, vectors[digest].tobytes()) for digest in missing],
+                )
+        return np.array([vectors[digest] for digest in digests], dtype=np.float32)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _stored(self, digest: bytes) -> Any:
+        row = self._file.execute(
+            "SELECT vector FROM vectors WHERE digest = ?", (digest,)
+        ).fetchone()
+        return None if row is None else np.frombuffer(row[0], dtype=np.float16)
+
+    def _digest(self, text: str, query: bool) -> bytes:
+        read_as = b"query" if query else b"text"
+        return hashlib.blake2b(
+            text.encode(), digest_size=16, key=self._model, person=read_as
+        ).digest()

@@ -132,6 +132,7 @@ def run_benchmark(
                 task, embedder, summaries, preset, progress, done, total, database
             ) as space:
                 for question, due in left:
+                    space.remember(question.before)
                     for policy in due:
                         results.add(level.measure(policy, space, question))
                     done += 1
@@ -229,7 +230,7 @@ def remembered(
         space = opened.enter_context(TaskSpace(memory, task, embedder))
         if preset is not None:
             space.configure(preset)
-        space.remember()
+        space.remember(task.questions[0].before)
         if database is not None:
             memory.settle()  # a space above the limit is searched by an index only then
         yield space

@@ -63,6 +63,7 @@ class TaskSpace:
         self._summarised: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._opened = ExitStack()
         self._depth = DEPTH
+        self._added = 0
 
     def __enter__(self) -> Self:
         return self
@@ -95,14 +96,20 @@ class TaskSpace:
             )
         self._depth = self._memory.configure(preset).k
 
-    def remember(self) -> None:
-        """Add every document of the task, one source each."""
-        for document in self.task.documents:
+    def remember(self, before: str = "") -> None:
+        """Add the documents that are not added yet, one source each, up to the one ``before``
+        which a question is asked, or all.
+        """
+        while self._added < len(self.task.documents):
+            document = self.task.documents[self._added]
+            if document.source == before:
+                return
             self._memory.add(
                 [_message(piece, document) for piece in document.pieces],
                 source=document.source,
                 kind="chat" if document.chat else "text",
             )
+            self._added += 1
 
     def search(self, question: TaskQuestion, **how: Any) -> list[RetrievedPassage]:
         """The best fragments for a question; ``how`` goes to ``Memory.search``.

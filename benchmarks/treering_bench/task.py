@@ -40,6 +40,8 @@ class TaskQuestion:
     level only. ``options`` are the choices of a multiple-choice question, and ``answers`` then
     holds the text of the right one. ``at`` is the time of asking, where it matters. A question that
     is not ``answerable`` asks for what was not said that way: it counts for its evidence alone.
+    ``before`` is the source of the document before which it is asked, if not after all of them;
+    questions come in the order in which they are asked.
     """
 
     id: str
@@ -50,6 +52,7 @@ class TaskQuestion:
     options: tuple[str, ...] = ()
     at: datetime | None = None
     answerable: bool = True
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ def together(tasks: Iterable[Task]) -> Task:
             replace(
                 question,
                 id=f"{task.space}/{question.id}",
+                before=question.before and f"{task.space}/{question.before}",
                 evidence=frozenset(f"{task.space}/{unit}" for unit in question.evidence),
             )
             for question in task.questions

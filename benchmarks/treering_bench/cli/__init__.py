@@ -11,12 +11,14 @@ from treering.cli.output import use_utf8
 from treering.cli.subapps import LazyGroup, SubApp
 
 _QUALITY = "treering_bench.cli.quality"
+_LEDGER = "treering_bench.cli.ledger"
 _GENERATED = "treering_bench.cli.generated"
 
 COMMANDS: dict[str, SubApp] = {
     "run": SubApp(_QUALITY, "Run a benchmark; `bench data` lists them.", "run"),
     "data": SubApp(_QUALITY, "Say where a benchmark's data is to be had.", "data"),
     "report": SubApp(_QUALITY, "Render results as tables and plots, compare two runs.", "report"),
+    "quality": SubApp(_LEDGER, "Fail if searches find less evidence than before."),
     "perf": SubApp("treering_bench.cli.perf", "Time treering against the machine's limits."),
     "chat": SubApp("treering_bench.cli.chat", "Chat policies side by side."),
     "memos": SubApp("treering_bench.cli.memos", "How well memos are written and checked."),
