@@ -21,7 +21,7 @@ from treering.views.code.graph.code_graph import (
     SYNTAX_EDGE,
 )
 from treering.views.code.graph.operator import CUTOFF, CodeRelation
-from treering.views.code.graph.paths import LEAST_CUTOFF
+from treering.views.code.graph.paths import LEAST_CUTOFF, TooManyPaths
 from treering.views.code.graph.resolve import Resolver
 from treering.views.code.graph.trunk import trunk
 from treering.views.code.parse.cuts import Lines, Unit, cut
@@ -153,10 +153,52 @@ def test_the_operator_is_eq_8_over_best_paths(unit: Unit, cutoff: float) -> None
 
 
 @settings(max_examples=25, deadline=None)
-@given(made_up, st.sampled_from(["windows", "blocks"]))
-def test_the_operator_is_eq_8_on_any_repository(texts: Texts, unit: Unit) -> None:
-    expected = Naive(texts, CUTOFF).matrix(unit)
-    np.testing.assert_allclose(matrix(relation(texts, unit)), expected, rtol=1e-4, atol=1e-6)
+@given(made_up, st.sampled_from(["windows", "blocks"]), st.sampled_from([CUTOFF, LEAST_CUTOFF]))
+def test_the_operator_is_eq_8_on_any_repository(texts: Texts, unit: Unit, cutoff: float) -> None:
+    expected = Naive(texts, cutoff).matrix(unit)
+    np.testing.assert_allclose(
+        matrix(relation(texts, unit, cutoff)), expected, rtol=1e-4, atol=1e-6
+    )
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.integers(0, 19), min_size=20, max_size=20), st.integers(1, 3))
+def test_the_operator_is_eq_8_on_functions_that_windows_cut(called: list[int], body: int) -> None:
+    """Here paths cross the module from each function to each other one, and count."""
+    texts = {
+        "m.py": "".join(
+            f"def f{place}():\n" + f"    f{callee}()\n" * body
+            for place, callee in enumerate(called)
+        )
+    }
+    expected = Naive(texts, CUTOFF).matrix("windows")
+    np.testing.assert_allclose(matrix(relation(texts, "windows")), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "paths"),
+    [
+        ("def f{n}(): f{last}()\n", 3),
+        ("def f{n}(): f{other}()\n", 3),
+        ("def f{n}(): f0()\n", 0),
+        ("class C{n}:\n  def m(self): return C{other}().m()\n", 2),
+    ],
+)
+@pytest.mark.parametrize("count", [50, 500])
+def test_the_search_follows_a_few_paths_for_each_call_of_a_large_module(
+    line: str, paths: int, count: int
+) -> None:
+    text = "".join(
+        line.format(n=n, last=(n - 1) % count, other=(7 * n + 3) % count) for n in range(count)
+    )
+    files = parsed({"m.py": text})
+    calls = {"m.py": Resolver(files).resolve("m.py")}
+    trunks = {"m.py": trunk(files["m.py"], cut(files["m.py"], "blocks"))}
+    CodeRelation().update([], trunks, calls, most=paths * count)
+    if paths:
+        with pytest.raises(TooManyPaths) as caught:
+            CodeRelation().update([], trunks, calls, most=paths * count - 1)
+        assert caught.value.files == {"m.py"}
 
 
 @settings(max_examples=30, deadline=None)

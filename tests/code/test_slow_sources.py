@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
@@ -12,8 +13,8 @@ from tests.code.working import commit, repository
 from tests.conftest import Open
 from treering import Memory
 from treering.records import Skipped
-from treering.views.code.index.code_index import code_terms
-from treering.views.code.index.indexing import TOO_DEEP
+from treering.views.code.index.code_index import CodeIndex, code_terms, index_file
+from treering.views.code.index.indexing import TOO_DEEP, TOO_WIDE
 from treering.views.code.parse.pieces import pieces
 from treering.views.code.parse.source_files import MAX_BYTES
 
@@ -87,6 +88,84 @@ def test_a_source_that_repeats_itself_is_indexed_in_a_time_like_its_length(
         return seconds(lambda: memory.code.index(root))
 
     assert is_like_its_length(indexed, count // 16)
+
+
+def functions(body: Callable[[int], str]) -> str:
+    return "".join(f"def f{n}(): {body(n)}\n" for n in range(4_000))
+
+
+def nested(depth: int) -> str:
+    heads = ["  " * level + f"def f{level}():\n" for level in range(depth)]
+    return "".join([*heads, "  " * depth + "f0()\n"]) * (4_000 // depth)
+
+
+WIDE: dict[str, str] = {
+    "each calls the one before": functions(lambda n: f"f{n - 1}()"),
+    "each calls any other": functions(lambda n: f"f{7 * n % 3_989}()"),
+    "each calls one helper": functions(lambda n: "f0()"),
+    "each is of its own class": "".join(
+        f"class C{n}:\n  def m(self): return C{7 * n % 3_989}().m()\n" for n in range(4_000)
+    ),
+    "they nest": nested(40),
+}
+"""Files of 4,000 functions: the first two took 41 seconds of processor time and 4.6 GB."""
+
+WIDE_S = 8.0
+"""Each takes up to a second of processor time; another machine may be slower."""
+WIDE_BYTES = 200_000_000
+
+
+@pytest.mark.parametrize("text", WIDE.values(), ids=WIDE)
+def test_a_file_of_thousands_of_functions_takes_little_time_and_memory(text: str) -> None:
+    index = CodeIndex()
+    file = index_file(text, "m.py", "python", "blocks")
+    tracemalloc.start()
+    took = seconds(lambda: index.update({"m.py": file}))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert took < WIDE_S
+    assert peak < WIDE_BYTES
+    assert len(index) > 0
+
+
+def short(count: int, name: str, callee: str) -> str:
+    """Functions that windows cut in two, so that their calls have fragments of their own."""
+    return "".join(
+        f"def {name}{n}():\n    x = {n}\n    {callee}{7 * n % count}()\n" for n in range(count)
+    )
+
+
+def test_a_file_with_too_many_paths_is_left_out_and_the_others_are_not(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "wide.py").write_text(short(4_000, "f", "f"))
+    (root / "m.py").write_text("def f():\n    return 1\n")
+    receipt = memory.code.index(root, unit="windows")
+    assert receipt.skipped == (Skipped("wide.py", TOO_WIDE),)
+    assert (receipt.added, receipt.unchanged) == (("m.py",), 0)
+    assert {hit.path for hit in memory.code.search("f")} == {"m.py"}
+    again = memory.code.index(root)
+    assert (again.skipped, again.added, again.unchanged) == (receipt.skipped, (), 1)
+
+
+def test_a_file_that_gets_too_many_paths_when_another_one_changes_is_left_out(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "calls.py").write_text("from called import *\n" + short(3_000, "f", "g"))
+    (root / "called.py").write_text("")
+    (root / "m.py").write_text("def f():\n    return 1\n")
+    assert memory.code.index(root, unit="windows").skipped == ()
+    (root / "called.py").write_text("".join(f"def g{n}(): pass\n" for n in range(3_000)))
+    receipt = memory.code.index(root)
+    # paths lead from either file to the other, so both have too many
+    assert receipt.skipped == (Skipped("called.py", TOO_WIDE), Skipped("calls.py", TOO_WIDE))
+    assert (receipt.changed, receipt.unchanged) == ((), 1)
+    assert set(receipt.removed) == {"called.py", "calls.py"}
+    assert {hit.path for hit in memory.code.search("f")} == {"m.py"}
 
 
 @pytest.mark.parametrize("name", ["a chain of members", "calls in calls"])

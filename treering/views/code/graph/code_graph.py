@@ -121,8 +121,11 @@ def _call_edges(
     return table[:, 0].astype(np.int64), table[:, 1].astype(np.int64), table[:, 2]
 
 
-def tree_paths(graph: CodeGraph, left: Nodes, right: Nodes) -> Weights:
-    """The weight of the path from each of ``left`` to that of ``right`` along the tree alone."""
+def tree_paths(graph: CodeGraph, left: Nodes, right: Nodes, least: float = 0.0) -> Weights:
+    """The weight of the path from each of ``left`` to that of ``right`` along the tree alone.
+
+    A path that weighs less than ``least`` gets any weight below ``least``.
+    """
     weight = np.ones(len(left))
     left, right = left.copy(), right.copy()
     active = np.flatnonzero(left != right)
@@ -133,5 +136,5 @@ def tree_paths(graph: CodeGraph, left: Nodes, right: Nodes) -> Weights:
         weight[active] *= graph.edge[side]
         left[active[deeper]] = graph.parent[side[deeper]]
         right[active[~deeper]] = graph.parent[side[~deeper]]
-        active = active[left[active] != right[active]]
+        active = active[(left[active] != right[active]) & (weight[active] >= least)]
     return weight

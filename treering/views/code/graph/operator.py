@@ -19,7 +19,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering import forks
 from treering.arrays import Floats
@@ -35,7 +34,7 @@ from treering.views.code.graph.code_graph import (
     code_graph,
     tree_paths,
 )
-from treering.views.code.graph.paths import CallSearch
+from treering.views.code.graph.paths import MOST_PATHS, CallSearch, Mask
 from treering.views.code.graph.resolve import MAX_CANDIDATES
 from treering.views.code.graph.trunk import Trunk
 from treering.views.code.parse.outline import NONE
@@ -55,7 +54,6 @@ of the length of a file that nests ten thousand deep."""
 
 
 Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +182,19 @@ class CodeRelation:
         removed: Iterable[str],
         trunks: Mapping[str, Trunk],
         calls: Mapping[str, Candidates],
+        most: float = MOST_PATHS,
     ) -> None:
         """Take out the files ``removed`` and put ``trunks`` last, in their order.
 
         A file that has changed is both removed and put last. ``calls`` holds the candidates of
-        every file there is now.
+        every file there is now. Raises TooManyPaths for files in which more than ``most`` paths
+        through calls begin; then nothing has changed.
         """
         gone = set(removed)
         unchanged = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
+        all_trunks = {**unchanged, **trunks}
+        self._state = _updated(self._state, unchanged, all_trunks, calls, self._cutoff, most)
         self._exposures = {path: self._exposures[path] for path in unchanged} | exposures(trunks)
-        self._state = _updated(self._state, unchanged, {**unchanged, **trunks}, calls, self._cutoff)
         self._operator = None
 
     def operator(self) -> CodeOperator:
@@ -271,6 +272,7 @@ def _updated(
     trunks: Mapping[str, Trunk],
     calls: Mapping[str, Candidates],
     cutoff: float,
+    most: float,
 ) -> _State:
     """The state of ``trunks``; rows that no changed edge can have touched are carried over."""
     new = _State(trunks, code_graph(trunks, calls), *_joined([], [], []))
@@ -281,7 +283,7 @@ def _updated(
     sources = share.T @ redone.astype(np.float32) > 0
     ends = np.zeros(len(new.graph), dtype=np.bool_)
     ends[share.indices] = True
-    row, column, value = _call_gain(search, new.graph, share, sources, ends)
+    row, column, value = _call_gain(search, new.graph, share, sources, ends, most)
     fresh = redone[row]
     number = _renumbered(old.trunks, new.trunks, unchanged)
     old_row, old_column = number[old.row], number[old.column]
@@ -296,14 +298,12 @@ def _updated(
 
 
 def _call_gain(
-    search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask
+    search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask, most: float
 ) -> tuple[Nodes, Nodes, Weights]:
     """The entries of M·C·Mᵀ for paths from ``sources``."""
-    best = search.paths(sources, ends)
+    best = search.paths(sources, ends, most)
     gain = best.weight - tree_paths(graph, best.source, best.target)
-    better = gain > 0
-    square = (len(graph), len(graph))
-    matrix = _matrix(best.source[better], best.target[better], gain[better], square)
+    matrix = _matrix(best.source, best.target, gain, (len(graph), len(graph)))
     entries = (share @ matrix @ share.T).tocoo()
     return (
         entries.row.astype(np.int64),

@@ -1,27 +1,54 @@
 """Best paths that use a call, from many nodes at once: search in the max-product semiring.
 
-A set of paths is a pair of columns: a key, ``row · width + state``, and the best weight known for
-it. A state is a node, or, once the path has used a call, that node plus the number of nodes.
+The search starts in the middle of the paths, at their calls. It makes them longer at the end, then
+at the beginning, and drops a path where the tree alone joins its two nodes as well: then the tree
+joins whatever a longer path would join. So a large module is not crossed from each of its functions
+to each other one unless that is worth it.
+
+A set of paths is a pair of columns: a key, ``first node · nodes + last node``, and its best weight.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.errors import InputError
-from treering.views.code.graph.code_graph import FOLDER_EDGE, SYNTAX_EDGE, CodeGraph, Nodes, Weights
+from treering.views.code.graph.code_graph import (
+    FOLDER_EDGE,
+    SYNTAX_EDGE,
+    CodeGraph,
+    Nodes,
+    Weights,
+    tree_paths,
+)
 
 LEAST_CUTOFF = FOLDER_EDGE**2 * SYNTAX_EDGE
 """A path from file to file through their folder is worth no more, and less once it holds a call:
 with a cut-off from here on, best paths that use a call never pass through folders."""
 
-_CHUNK = 16_384
-"""Sources searched at a time, so that some ten million paths at most are in memory."""
+MOST_PATHS = 1 << 19
+"""Paths that may begin in one file, and paths searched at a time: some 100 MB with the copies that
+a step makes. In each file of numpy, scipy, networkx and pip fewer than 120,000 begin."""
+
 _ROUNDING = 1e-9
 """Products of the same weights in another order may differ by this much."""
+
+Mask: TypeAlias = NDArray[np.bool_]
+_Keyed: TypeAlias = tuple[Nodes, Weights]
+
+
+class TooManyPaths(Exception):
+    """Too many paths begin in each of ``files``."""
+
+    def __init__(self, files: frozenset[str]) -> None:
+        super().__init__(", ".join(sorted(files)))
+        self.files = files
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +81,14 @@ class _Edges:
         place = np.arange(len(position)) + (self.first[node] - np.cumsum(degree) + degree)[position]
         return position, self.to[place], self.weight[place]
 
+    def follow_in_parts(self, node: Nodes) -> Iterator[tuple[Nodes, Nodes, Weights]]:
+        """As ``follow``, some ``MOST_PATHS`` edges at a time."""
+        edges = np.cumsum(self.first[node + 1] - self.first[node])
+        cuts = np.flatnonzero(np.diff(edges // MOST_PATHS)) + 1
+        for begin, end in pairwise([0, *cuts.tolist(), len(node)]):
+            position, to, weight = self.follow(node[begin:end])
+            yield position + begin, to, weight
+
 
 class CallSearch:
     """Finds the paths of a code graph that use a call and are worth ``cutoff`` or more.
@@ -64,6 +99,7 @@ class CallSearch:
     def __init__(self, graph: CodeGraph, cutoff: float) -> None:
         if not LEAST_CUTOFF <= cutoff <= 1:
             raise InputError(f"cut-off is {cutoff}; it must be between {LEAST_CUTOFF} and 1")
+        self._graph = graph
         self._size = len(graph)
         self._least = cutoff * (1 - _ROUNDING)
         child = np.flatnonzero(graph.edge == SYNTAX_EDGE)
@@ -75,93 +111,136 @@ class CallSearch:
         self._calls = _Edges.of(graph.start, graph.end, graph.weight, self._size)
         self._callers = _Edges.of(graph.end, graph.start, graph.weight, self._size)
 
-    def paths(self, sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Paths:
-        """The best paths from nodes of ``sources`` to nodes of ``targets``, both masks."""
-        promise = self._promise()
-        starts = np.flatnonzero(sources & (promise >= self._least))
-        promise = np.concatenate([promise, np.ones(self._size)])
-        best = [
-            self._from(starts[at : at + _CHUNK], promise, targets)
-            for at in range(0, len(starts), _CHUNK)
-        ]
-        none = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return Paths(*(np.concatenate(column) for column in zip(none, *best, strict=True)))
+    def paths(self, sources: Mask, targets: Mask, most: float = MOST_PATHS) -> Paths:
+        """The best paths between nodes of two masks, where they are better than the tree's.
 
-    def leading_to(self, nodes: Nodes) -> NDArray[np.bool_]:
+        Raises TooManyPaths for files in which more than ``most`` paths begin.
+        """
+        ends = _Ends(
+            sources,
+            targets,
+            self._spread(sources, self._tree),
+            self._spread(targets, self._tree, self._callers),
+        )
+        calls = self._entered_calls(sources)
+        starts, files = np.flatnonzero(np.diff(calls.first)), list(self._graph.offset)
+        first = np.searchsorted(starts, [*self._graph.offset.values(), self._size])
+        found, crowded = [_NO_PATHS], set[str]()
+        parts = [(0, len(files))] if files else []
+        while parts:
+            begin, end = parts.pop()
+            room = most if end - begin == 1 else min(most, MOST_PATHS)
+            try:
+                found.append(self._from(starts[first[begin] : first[end]], calls, ends, room))
+            except _Full:
+                middle = (begin + end) // 2
+                if middle == begin:
+                    crowded.add(files[begin])
+                else:
+                    parts += [(begin, middle), (middle, end)]
+        if crowded:
+            raise TooManyPaths(frozenset(crowded))
+        key, weight = _strongest(found)
+        return Paths(*np.divmod(key, self._size), weight)
+
+    def leading_to(self, nodes: Nodes) -> Mask:
         """The mask of nodes with a path, of any kind, to one of ``nodes``."""
         mask = np.zeros(self._size, dtype=np.bool_)
         mask[nodes] = True
-        paths = _Best(np.flatnonzero(mask))
-        while not mask.all() and len(paths.new_key):
-            paths.merge(
-                [
-                    self._step(paths, edges, 0, np.ones(self._size))
-                    for edges in (self._tree, self._callers)
-                ]
-            )
-        mask[paths.key] = True
-        return mask
+        return self._spread(mask, self._tree, self._callers) > 0
 
-    def _promise(self) -> Weights:
-        """The most that a path from each node can be worth once it has used its first call."""
-        promise = np.zeros(self._size)
-        start = np.repeat(np.arange(self._size), np.diff(self._calls.first))
-        np.maximum.at(promise, start, self._calls.weight)
-        near = np.flatnonzero(promise)
+    def _spread(self, nodes: Mask, *ways: _Edges) -> Weights:
+        """The best weight of a path from one of ``nodes`` to each node, 0 below the cut-off."""
+        best = nodes.astype(np.float64)
+        near = np.flatnonzero(nodes)
         while len(near):
-            position, to, weight = self._tree.follow(near)
-            weight = weight * promise[near[position]]
-            better = (weight > promise[to]) & (weight >= self._least)
-            np.maximum.at(promise, to[better], weight[better])
-            near = np.unique(to[better])
-        return promise
+            reached = []
+            for edges in ways:
+                position, to, weight = edges.follow(near)
+                weight = weight * best[near[position]]
+                better = (weight > best[to]) & (weight >= self._least)
+                np.maximum.at(best, to[better], weight[better])
+                reached.append(to[better])
+            near = np.unique(np.concatenate(reached))
+        return best
 
-    def _from(
-        self, starts: Nodes, promise: Weights, targets: NDArray[np.bool_]
-    ) -> tuple[Nodes, Nodes, Weights]:
-        width = 2 * self._size
-        paths = _Best(np.arange(len(starts)) * width + starts)
-        while len(paths.new_key):
-            paths.merge(
-                [
-                    self._step(paths, self._tree, 0, promise),
-                    self._step(paths, self._calls, self._size, promise),
-                ]
-            )
-        source, node = starts[paths.key // width], paths.key % width - self._size
-        useful = (node >= 0) & targets[node]
-        return source[useful], node[useful], paths.weight[useful]
+    def _entered_calls(self, sources: Mask) -> _Edges:
+        """The call edges, each from the first node upwards that is or holds a source.
 
-    def _step(
-        self, paths: _Best, edges: _Edges, lift: int, promise: Weights
-    ) -> tuple[Nodes, Weights]:
-        """The newest paths, each longer by one edge, where they can still be worth the cut-off.
-
-        ``lift`` is added to the state of paths that have not used a call yet.
+        All paths from ``sources`` to the call pass there.
         """
-        width = len(promise)
-        row, state = np.divmod(paths.new_key, width)
-        # The upper half of the states are the nodes once more, for paths that have used a call.
-        upper = state >= self._size
-        position, to, weight = edges.follow(np.where(upper, state - self._size, state))
-        # A path stays in the upper half; a call takes one of the lower half there (``lift``).
-        state = to + np.where(upper, self._size, lift)[position]
-        weight = weight * paths.new_weight[position]
-        # The promise of a state bounds what the rest of the path can weigh: the others are dropped.
-        promising = weight * promise[state] >= self._least
-        return row[position][promising] * width + state[promising], weight[promising]
+        graph = self._graph
+        holds = sources.copy()
+        near = np.flatnonzero(holds)
+        while len(near):
+            above = np.unique(graph.parent[near[graph.edge[near] == SYNTAX_EDGE]])
+            near = above[~holds[above]]
+            holds[near] = True
+        start, weight = graph.start.copy(), graph.weight.copy()
+        while len(low := np.flatnonzero(~holds[start] & (weight >= self._least))):
+            edge = graph.edge[start[low]]
+            weight[low] *= np.where(edge == SYNTAX_EDGE, edge, 0.0)
+            start[low] = graph.parent[start[low]]
+        used = weight >= self._least
+        return _Edges.of(start[used], graph.end[used], weight[used], self._size)
+
+    def _from(self, starts: Nodes, calls: _Edges, ends: _Ends, most: float) -> _Keyed:
+        """The best paths through ``calls`` from ``starts``. Raises _Full for more than ``most``."""
+        position, to, weight = calls.follow(starts)
+        paths = _Best(self._useful(starts[position], to, weight, ends), most)
+        while len(paths.new_key):
+            start, end = np.divmod(paths.new_key, self._size)
+            paths.merge(
+                self._useful(start[position], to, weight * paths.new_weight[position], ends)
+                for edges in (self._tree, self._calls)
+                for position, to, weight in edges.follow_in_parts(end)
+            )
+        paths = _Best(paths.among(ends.targets[paths.key % self._size]), most)
+        while len(paths.new_key):
+            start, end = np.divmod(paths.new_key, self._size)
+            paths.merge(
+                self._useful(to, end[position], weight * paths.new_weight[position], ends)
+                for position, to, weight in self._tree.follow_in_parts(start)
+            )
+        return paths.among(ends.sources[paths.key // self._size])
+
+    def _useful(self, start: Nodes, end: Nodes, weight: Weights, ends: _Ends) -> _Keyed:
+        """The paths that can become worth the cut-off and are better than the tree's."""
+        able = weight * ends.before[start] * ends.after[end] >= self._least
+        start, end, weight = start[able], end[able], weight[able]
+        along_tree = tree_paths(self._graph, start, end, self._least)
+        better = weight > along_tree * (1 + _ROUNDING)
+        return start[better] * self._size + end[better], weight[better]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Where paths may begin and end, and the most that the way from and to there can weigh."""
+
+    sources: Mask
+    targets: Mask
+    before: Weights
+    after: Weights
+
+
+class _Full(Exception):
+    """There are more paths than there is room for."""
 
 
 class _Best:
-    """The best path known for each key, sorted by key, and which of them are new."""
+    """The best path known for each key, sorted by key, and which of them are new.
 
-    def __init__(self, key: Nodes) -> None:
-        self.key = self.new_key = key
-        self.weight, self.new_weight = np.ones(len(key)), np.ones(len(key))
+    Raises _Full for more than ``most`` keys.
+    """
 
-    def merge(self, paths: list[tuple[Nodes, Weights]]) -> None:
+    def __init__(self, paths: _Keyed, most: float) -> None:
+        self._most = most
+        self.key, self.weight = self._strongest([paths])
+        self.new_key, self.new_weight = self.key, self.weight
+
+    def merge(self, paths: Iterable[_Keyed]) -> None:
         """Take in paths; those that are better than what is known become the new ones."""
-        key, weight = _strongest(*(np.concatenate(column) for column in zip(*paths, strict=True)))
+        key, weight = self._strongest(paths)
         at = np.searchsorted(self.key, key)
         place = np.minimum(at, len(self.key) - 1)
         is_known = self.key[place] == key
@@ -171,10 +250,28 @@ class _Best:
         self.weight[place[is_known]] = weight[is_known]
         self.key = np.insert(self.key, at[new], key[new])
         self.weight = np.insert(self.weight, at[new], weight[new])
+        if len(self.key) > self._most:
+            raise _Full
+
+    def _strongest(self, paths: Iterable[_Keyed]) -> _Keyed:
+        best = _NO_PATHS
+        for part in paths:
+            best = _strongest([best, part])
+            if len(best[0]) > self._most:
+                raise _Full
+        return best
+
+    def among(self, mask: Mask) -> _Keyed:
+        """The paths of a mask."""
+        return self.key[mask], self.weight[mask]
 
 
-def _strongest(key: Nodes, weight: Weights) -> tuple[Nodes, Weights]:
+_NO_PATHS: _Keyed = (np.zeros(0, np.int64), np.zeros(0))
+
+
+def _strongest(paths: Iterable[_Keyed]) -> _Keyed:
     """Each key once, in order, with its largest weight."""
+    key, weight = (np.concatenate(column) for column in zip(*paths, strict=True))
     order = np.argsort(key, kind="stable")
     key, weight = key[order], weight[order]
     first = np.flatnonzero(np.diff(key, prepend=-1))

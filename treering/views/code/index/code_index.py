@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
@@ -170,15 +171,19 @@ class CodeIndex:
         files: Mapping[str, IndexedFile],
         removed: Iterable[str] = (),
     ) -> None:
-        """Take in new and changed files and drop those that are gone."""
+        """Take in new and changed files and drop those that are gone.
+
+        Raises TooManyPaths; then nothing has changed.
+        """
         gone = {path for path in (*removed, *files) if path in self._files}
         unchanged = {path: file for path, file in self._files.items() if path not in gone}
         new = unchanged | dict(files)
         old_parsed = {path: file.parsed for path, file in self._files.items()}
         new_parsed = {path: file.parsed for path, file in new.items()}
-        self._calls = updated_calls(old_parsed, new_parsed, self._calls)
+        calls = updated_calls(old_parsed, new_parsed, self._calls)
         trunks = {path: file.trunk for path, file in files.items()}
-        self._relation.update(gone, trunks, self._calls)
+        self._relation.update(gone, trunks, calls)
+        self._calls = calls
         self._count(gone, files, new)
 
     def restore(
@@ -194,7 +199,7 @@ class CodeIndex:
         self._calls = dict(calls)
         trunks = {path: file.trunk for path, file in files.items()}
         if gain is None:
-            self._relation.update((), trunks, self._calls)
+            self._relation.update((), trunks, self._calls, most=math.inf)
         else:
             self._relation.restore(trunks, self._calls, gain)
         self._count(set(), files, dict(files))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from treering.records import Skipped
+from treering.views.code.graph.paths import MOST_PATHS
 from treering.views.code.index import store
-from treering.views.code.index.code_index import CodeIndex, IndexedFile
+from treering.views.code.index.code_index import IndexedFile
 from treering.views.code.parse.cuts import Unit
 from treering.views.code.parse.source_files import SourceFile, UnreadablePath, scan
 from treering.views.code.rounds import marks
 
 TOO_DEEP = "its definitions nest too deeply"
+TOO_WIDE = f"more than {MOST_PATHS:,} paths through its calls; split it, or leave it to .gitignore"
 
 _MEMORY_SUFFIXES = ("", "-wal", "-shm")
 """Suffixes of the files that an open SQLite database consists of."""
@@ -89,12 +92,13 @@ class FileChange:
             skipped=tuple(file for file in seen if isinstance(file, Skipped)),
         )
 
-    def without(self, paths: Collection[str], reason: str) -> FileChange:
+    def without(self, paths: AbstractSet[str], reason: str) -> FileChange:
         """The change without files that turned out to be none that can be indexed."""
         return replace(
             self,
             files={path: file for path, file in self.files.items() if path not in paths},
             removed=(*self.removed, *sorted(self.old.intersection(paths))),
+            unchanged=self.unchanged - len(paths - self.files.keys()),
             skipped=(*self.skipped, *(Skipped(path, reason) for path in sorted(paths))),
         )
 
@@ -111,10 +115,10 @@ class FileChange:
 
 
 def noticed(
-    index: CodeIndex, fresh: Mapping[str, IndexedFile], removed: Iterable[str]
+    before: Mapping[str, IndexedFile], fresh: Mapping[str, IndexedFile], removed: Iterable[str]
 ) -> tuple[set[marks.DefinitionPlace], set[marks.DefinitionPlace]]:
     """Definitions that new versions of files change, and those that are in no file any more."""
-    old = {path: _texts(index.files[path]) for path in (*fresh, *removed) if path in index.files}
+    old = {path: _texts(before[path]) for path in (*fresh, *removed) if path in before}
     new = {path: _texts(file) for path, file in fresh.items()}
     lost = [
         (path, name)

@@ -15,10 +15,12 @@ from treering.embed.contract import Embedder
 from treering.errors import JournalBusy, UnknownName
 from treering.journal.space import Space
 from treering.records import Progress
+from treering.views.code.graph.paths import TooManyPaths
 from treering.views.code.index import store
 from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
 from treering.views.code.index.indexing import (
     TOO_DEEP,
+    TOO_WIDE,
     CodeReceipt,
     FileChange,
     IndexSettings,
@@ -168,13 +170,19 @@ class Repositories:
     ) -> FileChange:
         """Bring ``index`` and the database up to date; the index is used once both are.
 
-        Returns the change without the files that nest too deeply to be read.
+        Return the change without the files that nest too deeply or begin too many paths.
         """
         files = self._made(change.files, want, progress)
         change = change.without(change.files.keys() - files.keys(), TOO_DEEP)
-        before = dict(index.calls)
-        changed, gone = noticed(index, files, change.removed)
-        index.update(files, change.removed)
+        before, former_files = dict(index.calls), index.files
+        while True:
+            try:
+                index.update(files, change.removed)
+                break
+            except TooManyPaths as error:
+                change = change.without(error.files, TOO_WIDE)
+                files = {path: files[path] for path in change.files}
+        changed, gone = noticed(former_files, files, change.removed)
         digests = {path: change.files[path].digest for path in files}
         resolved_again = {
             path: calls
