@@ -97,12 +97,6 @@ class RowFilter:
         allowed = self._allowed(ranking, query, k, 0.0)
         return top_rows(ranking.scores[:, query], k, allowed)
 
-    def among(self, rows: Codes) -> Codes:
-        """Those of some rows that meet the filter."""
-        if self.mask is not None:
-            rows = rows[self.mask[rows]]
-        return rows if self.rest == Filter() else self._met(rows)
-
     def _allowed(self, ranking: RankedRows, query: int, k: int, margin: float) -> Mask | None:
         """A mask with which the k best rows that are in it are the k best that meet the filter,
         even if scores change by ``margin``.

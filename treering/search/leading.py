@@ -5,7 +5,6 @@ turn after that answers both, and need not share a word with either. And "What d
 about trackers?" asks for what is of that source, whose texts need not say so.
 
 Both are told of the leading rows alone: of these, the sources and the ends of turns are read.
-A question to the role that an assistant plays finds the message that gave it (``personas``).
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from treering.records import KINDS
 from treering.search import languages
 from treering.search.asked import ASSISTANT
 from treering.search.filters import RowFilter
-from treering.search.personas import asks_of_persona, persona_rows
 from treering.search.rank import Ranking
 from treering.search.related import weight_of_rows
-from treering.search.relations.asked import NamedSource, Persona, ReplyTo
+from treering.search.relations.asked import NamedSource, ReplyTo
 from treering.search.relations.contract import MISSING
 from treering.search.relations.registry import Plan, alpha_of
 from treering.search.snapshot import Snapshot
@@ -61,8 +59,7 @@ def with_leading(
     snapshot = ranking.snapshot
     of_source = weight_of_rows(snapshot, plan, NamedSource)
     of_reply = alpha_of(plan, "chat", ReplyTo) if "chat" in snapshot.kinds else 0.0
-    of_persona = alpha_of(plan, "chat", Persona) if "chat" in snapshot.kinds else 0.0
-    if of_source is None and not of_reply and not of_persona:
+    if of_source is None and not of_reply:
         return ranking
     noted: dict[str, dict[tuple[int, int], float]] = {}
     for number, query in enumerate(queries):
@@ -75,9 +72,6 @@ def with_leading(
         if of_reply:
             replies = _replies(reader, ranking, rows, number)
             given[ReplyTo().name] = {row: of_reply * asked for row, asked in replies.items()}
-        if of_persona and asks_of_persona(query):
-            personas = persona_rows(reader, ranking, number, allowed.among)
-            given[Persona().name] = dict.fromkeys(personas, of_persona)
         for name, of_rows in given.items():
             for row, value in of_rows.items():
                 share = 1.0 if ranking.share is None else float(ranking.share[row])

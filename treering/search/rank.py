@@ -33,7 +33,6 @@ from treering.search.relations.asked import (
     FollowUp,
     NamedSource,
     Parts,
-    Persona,
     ReplyTo,
     Role,
     When,
@@ -54,7 +53,7 @@ BEST = 128
 
 UNSURE = tuple(
     relation().name
-    for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo, Persona, FollowUp)
+    for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo, FollowUp)
 )
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 

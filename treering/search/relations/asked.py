@@ -50,13 +50,6 @@ class ReplyTo(QueryRelation):
 
 
 @dataclass(frozen=True, slots=True)
-class Persona(QueryRelation):
-    """A question to the role of an assistant asks for what gave it (see ``search.personas``)."""
-
-    name: str = "persona"
-
-
-@dataclass(frozen=True, slots=True)
 class FollowUp(QueryRelation):
     """A message that takes up the one before it is about the same (see ``search.follow_ups``)."""
 

@@ -12,7 +12,6 @@ from treering.search.relations.asked import (
     FollowUp,
     NamedSource,
     Parts,
-    Persona,
     ReplyTo,
     Role,
     When,
@@ -45,7 +44,6 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "parts": Parts,
     "source": NamedSource,
     "reply": ReplyTo,
-    "persona": Persona,
     "follow-up": FollowUp,
 }
 
