@@ -166,7 +166,7 @@ class RankingOptions:
             metavar="NAME",
             help="Also count how well related fragments score. Relations: context, time, semantic, "
             "session, speaker, message, mention, feedback, when, role, wish, parts, source, "
-            "reply, follow-up, topic, tree; may be repeated; 'none' for plain search. "
+            "reply, topic, tree; may be repeated; 'none' for plain search. "
             "Default: those that suit each kind of content.",
             rich_help_panel=_RANKING,
         ),

@@ -200,19 +200,16 @@ def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
     return entry_by_seq
 
 
-def beginnings(
-    reader: Reader, seqs: Sequence[int], size: int, role: str | None = None
-) -> dict[int, str]:
-    """The first characters of entries, ``size`` of each, by sequence number; of one role, if it is
-    given. Damaged ones are read as far as they can be.
+def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]:
+    """The first characters of entries, ``size`` of each, by sequence number; of damaged ones as far
+    as they can be read.
     """
-    of_role = "" if role is None else " AND b.role = ?"
     rows = reader.rows(
         "SELECT o.seq, CAST(o.said AS BLOB) FROM"
         " (SELECT e.seq, substr(b.text, 1, CAST(? AS INTEGER)) AS said"
         " FROM entry e JOIN body b ON b.id = e.body"
-        f" WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?)){of_role}) o",
-        (size, reader.space, json.dumps(sorted(set(seqs))), *([] if role is None else [role])),
+        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))) o",
+        (size, reader.space, json.dumps(sorted(set(seqs)))),
     )
     return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
 

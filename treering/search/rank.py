@@ -30,7 +30,6 @@ from treering.search.related import (
     relate,
 )
 from treering.search.relations.asked import (
-    FollowUp,
     NamedSource,
     Parts,
     ReplyTo,
@@ -52,8 +51,7 @@ BEST = 128
 """Rows that are promising by the cosines that are known at first, where most are missing."""
 
 UNSURE = tuple(
-    relation().name
-    for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo, FollowUp)
+    relation().name for relation in (Feedback, When, Role, Wish, Parts, NamedSource, ReplyTo)
 )
 """Terms that make no hit surer: the best of a question without an answer get them, too."""
 

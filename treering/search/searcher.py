@@ -27,7 +27,6 @@ from treering.records import Context, Filter, Hit
 from treering.search.context import Candidate, CountTokens, assemble
 from treering.search.feedback import with_feedback
 from treering.search.filters import RowFilter
-from treering.search.follow_ups import with_follow_ups
 from treering.search.hits import hits
 from treering.search.leading import with_leading
 from treering.search.marks import Marker, unmarked
@@ -290,7 +289,6 @@ class Searcher:
         if not isinstance(ranking, Ranking):
             return ranking
         ranking = with_leading(reader, ranking, plan, queries, allowed)
-        ranking = with_follow_ups(reader, ranking, plan, queries, allowed.first)
         ranking = with_feedback(reader, self._corpus, ranking, plan, queries, allowed.best)
         return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
 

@@ -47,10 +47,3 @@ class ReplyTo(QueryRelation):
     """The reply to a question is an answer to one like it (see ``search.leading``)."""
 
     name: str = "reply"
-
-
-@dataclass(frozen=True, slots=True)
-class FollowUp(QueryRelation):
-    """A message that takes up the one before it is about the same (see ``search.follow_ups``)."""
-
-    name: str = "follow-up"

@@ -9,7 +9,6 @@ import numpy as np
 
 from treering.records import Kind
 from treering.search.relations.asked import (
-    FollowUp,
     NamedSource,
     Parts,
     ReplyTo,
@@ -60,7 +59,6 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
         Weighted(Wish(), alpha=1.5),
         Weighted(NamedSource(), alpha=4.0),
         Weighted(ReplyTo(), alpha=1.0),
-        Weighted(FollowUp(), alpha=0.5),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }
@@ -82,9 +80,7 @@ recall@10 rises by 0.6 and recall@3 by 2.2, for α from 0.3 to 0.6; the other be
 such questions. Source: MultiHop-RAG recall@10 rises from 91.0 to 92.3 and 2WikiMultihopQA from 94.1
 to 95.3, half as much for α of 2. Reply: LoCoMo recall@10 rises from 82.1 to 83.4, on each of its
 five chats, within half a point for α from 0.5 to 1.25; on LiHua-World, whose units are whole talks,
-it changes one question for the better and four for the worse. Follow-up: MT-Bench+ recall@5 rises
-from 91.4 to 93.7, for α of 0.5 and 0.75, half as much for 0.25 and 1; no other set changes, as none
-has such messages."""
+it changes one question for the better and four for the worse."""
 
 NAMED_SPEAKER = np.float32(2.0)
 """Added to what was said by somebody whom the query names, in standard deviations of one scorer:

@@ -9,7 +9,6 @@ from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import KINDS, Kind
 from treering.search.relations.asked import (
-    FollowUp,
     NamedSource,
     Parts,
     ReplyTo,
@@ -44,7 +43,6 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "parts": Parts,
     "source": NamedSource,
     "reply": ReplyTo,
-    "follow-up": FollowUp,
 }
 
 Plan = Mapping[Kind, Sequence[Weighted]]
