@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,6 +60,20 @@ def test_a_filter_named_by_a_file_that_the_settings_include_is_not_run(
     (root / ".gitattributes").write_text("*.py filter=x\n")
     (root / ".git" / "more").write_text(f'[filter "x"]\n\tclean = {program(started, "clean")}\n')
     git(root, "config", "include.path", "more")
+    write(root, m=GUARDED)
+    look(root, tmp_path / "memory.db")
+    assert not started.exists()
+
+
+def test_a_filter_of_a_submodule_is_not_run(tmp_path: Path, started: Path) -> None:
+    root = repository(tmp_path / "project", m=PLAIN)
+    inner = repository(root / "inner", n=PLAIN)
+    commit(root, "Take in a submodule")
+    (inner / ".git" / "info").mkdir(exist_ok=True)
+    (inner / ".git" / "info" / "attributes").write_text("*.py filter=x\n")
+    git(inner, "config", "filter.x.clean", program(started, "clean"))
+    write(inner, n=PLAIN[::-1])  # as long as before, so that git has to compare
+    os.utime(inner / "n.py", (0, 0))
     write(root, m=GUARDED)
     look(root, tmp_path / "memory.db")
     assert not started.exists()

@@ -29,7 +29,11 @@ def served(settings: ServerSettings, root: str) -> Path:
 
 
 def served_git(settings: ServerSettings, root: str) -> Path:
-    """As ``served``, for the whole repository that the folder is in."""
+    """As ``served``, for all that git reads of the repository that the folder is in.
+
+    Its ``.git`` may be a link or name the store of another repository, as that of a worktree does.
+    """
     folder = served(settings, root)
-    served(settings, str(Git.at(folder).top))
+    for place in Git.at(folder).places():
+        served(settings, str(place))
     return folder

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -28,7 +29,8 @@ WORKING_TREE = ""
 """Stands for the files on disk where a revision is expected; ``STAGED`` for those in the index."""
 STAGED = ":"
 
-_RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff")
+_RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff", "--ignore-submodules=all")
+"""A submodule is passed over: to compare it, git would run what its own settings name."""
 _COMMIT = "--format=%H%x00%P%x00%ct%x00%B%x00"  # NUL: no message and no path can hold it
 _STATUS = re.compile(r"\n?([A-Z])\d*")
 
@@ -73,6 +75,30 @@ class Git:
                 "its folder; take core.worktree out of its settings"
             )
         return cls(root)
+
+    def places(self) -> Iterator[Path]:
+        """Where git reads this repository: its files, its stores, and the links in those.
+
+        Raises UnknownName for a store whose name git writes in quotes.
+        """
+        yield self.top
+        stores = {self.top / self._named("--git-dir"), self.top / self._named("--git-common-dir")}
+        for line in self._must("count-objects", "-v").split(b"\n"):
+            key, _, path = line.partition(b": ")
+            if path.startswith(b'"'):
+                raise UnknownName(
+                    f"the alternates of {self.top} have a name with control characters"
+                )
+            if key == b"alternate":
+                stores.add(self.top / os.fsdecode(path))
+        yield from stores
+        for store in stores:
+            for folder, *names in os.walk(store):
+                inside = (Path(folder, name) for name in chain(*names))
+                yield from (path for path in inside if path.is_symlink())
+
+    def _named(self, option: str) -> str:
+        return os.fsdecode(self._must("rev-parse", option).removesuffix(b"\n"))
 
     def resolve(self, revision: str) -> str:
         """The commit that a revision names. Raises UnknownName."""
