@@ -149,7 +149,6 @@ def tables(page: str) -> Mapping[str, Callable[[], str]]:
         "code": _code,
         "windows": lambda: _overview("windows", _WINDOWS),
         "compression": _compression,
-        "compressed-answers": lambda: _answers("compression"),
         "perf": _perf,
     }
 
@@ -307,10 +306,11 @@ def _compression() -> str:
         printed = json.loads(file.read_text(encoding="utf-8"))
         shares = {(row["way"], row["rate"]): row for row in printed["kept"]}
         [whole] = [row for (way, _), row in shares.items() if way == WHOLE]
+        [compressed] = {way for way, _ in shares} - {FEWER, WHOLE}
         of = f"{benchmark(printed['of']).title}, {whole['questions']} questions"
         rows.append([of, "1", *_kept_cells(whole), *_kept_cells(whole)])
         for rate in sorted({rate for way, rate in shares if way == FEWER}, reverse=True):
-            cells = [cell for way in (FEWER, "words") for cell in _kept_cells(shares[way, rate])]
+            cells = [cell for way in (FEWER, compressed) for cell in _kept_cells(shares[way, rate])]
             rows.append(["", f"{rate:g}", *cells])
     head = ["", "rate"]
     head += [f"{way}: {part}" for way in (FEWER, "compressed") for part in ("evidence", "answer")]

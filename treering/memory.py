@@ -60,9 +60,8 @@ from treering.records import (
 )
 from treering.scratch import POOL
 from treering.search.brief import Brief, compose
-from treering.search.compression.contexts import compressed
+from treering.search.compression.contexts import compressed, open_compressor
 from treering.search.compression.contract import Compressor, CompressorName, check_rate
-from treering.search.compression.registry import open_compressor
 from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
@@ -422,7 +421,7 @@ class Memory:
         altitude: Altitude = "texts",
         min_confidence: float = 0.0,
         compress: float | None = None,
-        compressor: CompressorName | Compressor = "words",
+        compressor: CompressorName | Compressor = "sentences",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -438,11 +437,10 @@ class Memory:
 
         With ``compress`` (the least share of tokens to keep, such as 0.5) passages of up to
         ``budget / compress`` tokens are found, and shortened as far as ``budget`` needs; what fits
-        is not cut. Whole sentences and clauses go, those that say least and rank lowest first, and
-        fillers such as "really"; citations, speakers and code stay. ``compressor`` tells what says
-        least: ``words`` by how often they stand there, ``model`` by the probabilities of a local
-        model (raises LLMNotConfigured, LLMUnavailable). Where sentences are too long to be left
-        out, fewer passages are shown.
+        is not cut. Whole sentences go, those with the fewest words of the query and the lowest
+        rank first; citations, speakers and code stay. With ``compressor="model"`` sentences that a
+        local model finds easy to guess go first, too (raises LLMNotConfigured, LLMUnavailable).
+        Where sentences are too long to be left out, fewer passages are shown.
         """
         check_count("budget", budget, " token")
         check_choice("altitude", altitude, ALTITUDES)

@@ -47,14 +47,14 @@ def test_every_way_is_measured_at_every_rate_on_the_same_questions() -> None:
     shares = kept_words(lambda: [chat_task()], OPTIONS, BagOfWords(), model, no_progress)
     figures = {(row["way"], row["rate"]): row for row in kept_figures(shares)}
     assert set(figures) == {("whole", 1.0)} | {
-        (way, rate) for way in (FEWER, "words", "small") for rate in OPTIONS.rates
+        (way, rate) for way in (FEWER, "sentences", "small") for rate in OPTIONS.rates
     }
     assert {row["questions"] for row in figures.values()} == {2}  # the third has no evidence
     assert figures["whole", 1.0]["evidence"] == 1.0
-    assert figures["words", 0.3]["tokens"] <= 60
+    assert figures["sentences", 0.3]["tokens"] <= 60
     assert len(model.read) == len(set(model.read))
     table = kept_table(shares)
-    assert "| rate | evidence: fewer passages | evidence: words | evidence: small |" in table
+    assert "| rate | evidence: fewer passages | evidence: sentences | evidence: small |" in table
     assert [line.split(" | ")[0] for line in table.splitlines()[2:]] == ["| 1", "| 0.6", "| 0.3"]
 
 
@@ -81,7 +81,7 @@ def test_the_command_prints_what_is_kept_and_refuses_what_it_cannot_measure(
     (tmp_path / "questions.jsonl").write_text(json.dumps(asked))
     command = "compress", "fairytaleqa", "--data", tmp_path
     printed = bench.object(*command, "--rate", 0.5, "--embedder", "hashing", "--json")
-    assert [row["way"] for row in printed["kept"]] == ["whole", FEWER, "words"]
+    assert [row["way"] for row in printed["kept"]] == ["whole", FEWER, "sentences"]
     assert bench(*command, "--rate", 2).exit_code == 2
     assert bench("compress", "repoeval", "--data", tmp_path).exit_code == 2
     scripted = bench(*command, *bench.model("x")[:2])

@@ -198,15 +198,15 @@ def test_plain_fusions_order_by_the_formulas(space: TaskSpace) -> None:
 
 def test_a_compressed_context_holds_more_passages_in_the_same_budget(space: TaskSpace) -> None:
     asked = space.task.questions[0]
-    [plain] = named("context").within(space, asked, (), 150)
-    [shorter] = named("compressed@0.4").within(space, asked, (), 150)
-    assert max(plain.tokens, shorter.tokens) <= 150
+    [plain] = named("context").within(space, asked, (), 110)
+    [shorter] = named("compressed@0.4").within(space, asked, (), 110)
+    assert max(plain.tokens, shorter.tokens) <= 110
     assert len(plain.units) < len(reached([shorter]))
 
 
 def test_what_compression_cut_into_is_not_counted_as_found(space: TaskSpace) -> None:
     asked = space.task.questions[0]
-    [shorter] = named("compressed@0.4").within(space, asked, (), 150)
+    [shorter] = named("compressed@0.4").within(space, asked, (), 110)
     texts = {piece.unit: piece.text for d in space.task.documents for piece in d.pieces}
     assert all(texts[unit] in shorter.text for unit in shorter.units)
     cut = set(shorter.sources) - set(shorter.units)

@@ -17,8 +17,7 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.contract import ReadingLLM
 from treering.search.compression.contract import Compressor
-from treering.search.compression.surprisal import model_information
-from treering.search.compression.words import WordCompressor, word_information
+from treering.search.compression.sentences import SentenceCompressor, surprisal
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.report import table
 from treering_bench.run import Progress, drawn, limited, remembered
@@ -51,9 +50,9 @@ KeptShares = dict[tuple[str, float], list[dict[str, float]]]
 
 def ways(budget: int, model: ReadingLLM | None) -> dict[str, Shown]:
     """The ways to have fewer tokens, by name."""
-    compressors: dict[str, Compressor] = {"words": WordCompressor(word_information)}
+    compressors: dict[str, Compressor] = {"sentences": SentenceCompressor()}
     if model is not None:
-        compressors[model.model] = WordCompressor(model_information(model))
+        compressors[model.model] = SentenceCompressor(surprisal(model))
 
     def fewer(space: TaskSpace, question: TaskQuestion, rate: float) -> RetrievedPassage:
         return space.context(question, round(rate * budget))

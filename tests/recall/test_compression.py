@@ -14,10 +14,9 @@ from treering import Memory
 from treering.errors import InputError, LLMNotConfigured, UnknownName
 from treering.llm.contract import TokenSurprisal
 from treering.llm.scripted import ScriptedLLM
-from treering.llm.tokens import estimate_tokens
+from treering.llm.tokens import estimate_tokens, tokens_upto
 from treering.search.compression.contract import CompressibleText, Compressor
-from treering.search.compression.surprisal import model_information
-from treering.search.compression.words import WordCompressor, word_information, words
+from treering.search.compression.sentences import SentenceCompressor, surprisal
 
 SAID = (
     "My sister moved to Porto in spring 2024, because she did not like the rain in Leeds at all.",
@@ -25,7 +24,7 @@ SAID = (
     "She pays 650 euros a month for a flat of 40 square metres, which is near the river.",
     "Every morning she rows on the Douro with a club of twelve people from all over the world.",
 )
-WORDS = WordCompressor(word_information)
+SENTENCES = SentenceCompressor()
 
 
 def filled(memory: Memory) -> Memory:
@@ -33,13 +32,9 @@ def filled(memory: Memory) -> Memory:
     return memory
 
 
-def shorten(text: str, rate: float, query: str = "", compressor: Compressor = WORDS) -> str:
+def shorten(text: str, rate: float, query: str = "", compressor: Compressor = SENTENCES) -> str:
     [shortened] = compressor.compress([CompressibleText(text)], query, rate)
     return shortened
-
-
-def without_fillers(text: str) -> str:
-    return re.sub(" really| very|, you know,", "", text)
 
 
 @pytest.mark.parametrize("rate", [0.3, 0.5, 0.7, 0.9])
@@ -55,7 +50,7 @@ def test_a_context_is_cut_as_far_as_its_budget_needs(open_memory: Open) -> None:
     for budget in (100, 80, 65):
         shown = memory.context("Where does the sister live?", budget=budget, compress=0.5)
         assert shown.tokens == estimate_tokens(shown.text)
-        assert 0.8 * budget <= shown.tokens <= budget < whole.tokens
+        assert 0.6 * budget <= shown.tokens <= budget < whole.tokens
         assert shown.budget == budget
 
 
@@ -97,8 +92,7 @@ def test_citations_and_speakers_stay_and_numbers_with_their_sentences(
     [passage] = shown.passages
     assert shown.text == f"[1] chat\n{passage.text}"
     assert {hit.text for hit in passage.hits} <= set(SAID)  # what is cited is still whole
-    lines = [without_fillers(line) for line in passage.text.split("\n")]
-    assert set(lines) <= {f"Ana: {without_fillers(text)}" for text in SAID}
+    assert set(passage.text.split("\n")) <= {f"Ana: {text}" for text in SAID}
 
 
 def test_what_ranks_first_goes_last(open_memory: Open) -> None:
@@ -118,7 +112,7 @@ def test_of_two_texts_that_say_as_much_the_lower_one_goes() -> None:
         spans = ((0, len(first)), (len(first) + 1, len(first) + 1 + len(second)))
         hits = tuple(zip(spans, ranks, strict=True))
         passage = CompressibleText(f"{first}\n{second}", hits=hits)
-        assert WORDS.compress([passage], "", 0.6) == [(first, second)[ranks.index(0)]]
+        assert SENTENCES.compress([passage], "", 0.6) == [(first, second)[ranks.index(0)]]
 
 
 def test_what_is_known_against_a_text_stays_word_for_word(open_memory: Open) -> None:
@@ -147,9 +141,6 @@ def test_the_sentences_that_answer_go_last() -> None:
 
 def test_sentences_of_scripts_without_spaces_go_as_a_whole() -> None:
     text = "妹は二〇二四年の春に、ポルトへ引っ越した。雨が嫌いだったから。"
-    assert [text[start:stop] for start, stop in words(text)] == [
-        "妹は二〇二四年の春に、", "ポルトへ引っ越した。", "雨が嫌いだったから。",
-    ]  # fmt: skip
     assert {shorten(text, rate) for rate in (0.4, 0.7)} <= {"", text[:21], text[21:]}
 
 
@@ -160,7 +151,7 @@ def test_sentences_of_scripts_without_spaces_go_as_a_whole() -> None:
 )
 def test_no_word_is_made_up(texts: list[str], rate: float, query: str) -> None:
     passages = [CompressibleText(text) for text in texts]
-    shortened = WORDS.compress(passages, query, rate)
+    shortened = SENTENCES.compress(passages, query, rate)
     assert len(shortened) == len(texts)
     for text, shown in zip(texts, shortened, strict=True):
         there = {word.strip(",.") for word in text.split()}
@@ -179,7 +170,7 @@ def test_a_rate_that_is_no_share_is_refused(open_memory: Open, rate: float) -> N
 
 
 def test_an_unknown_compressor_is_named(open_memory: Open) -> None:
-    with pytest.raises(UnknownName, match="no compressor 'zip'; there are words, model"):
+    with pytest.raises(UnknownName, match="no compressor 'zip'; there are sentences, model"):
         filled(open_memory()).context("sister", compress=0.5, compressor="zip")  # type: ignore[arg-type]
 
 
@@ -241,14 +232,29 @@ def test_a_text_is_read_once_however_often_it_is_shortened(open_memory: Open) ->
     assert shown.tokens <= 30
 
 
-def test_a_words_information_is_that_of_its_tokens() -> None:
-    [bits] = model_information(Reader())(["My sister, Porto."])
-    assert bits == [1, 10, 10]
+def test_the_information_of_a_sentence_is_the_mean_of_its_tokens() -> None:
+    assert surprisal(Reader())("My sister. Yes.", [(0, 11), (11, 15)]) == [11 / 3, 1]
+
+
+@given(
+    texts=st.lists(st.sampled_from(["Rivers flood.", "No.", "- rows\n", "She rows in a club."])),
+    rate=st.floats(0.01, 1),
+)
+def test_the_rate_is_never_exceeded(texts: list[str], rate: float) -> None:
+    text = " ".join(texts)
+    assert tokens_upto(shorten(text, rate))[-1] <= rate * tokens_upto(text)[-1] + 1e-3
+
+
+def test_a_short_sentence_stays_or_goes_with_the_one_before_it() -> None:
+    text = "Ana would need the operation in May. It was negative. Rivers flood all over the land."
+    for rate in (0.3, 0.5, 0.7, 0.9):
+        shown = shorten(text, rate)
+        assert ("operation" in shown) == ("negative" in shown)
 
 
 def test_a_model_that_tells_no_probabilities_is_refused_with_what_to_do(open_memory: Open) -> None:
     memory = filled(open_memory(llm=ScriptedLLM([], model="gpt")))
-    with pytest.raises(LLMNotConfigured, match=r"'gpt' tells no probabilities.*compressor='words'"):
+    with pytest.raises(LLMNotConfigured, match="'gpt' returns no probabilities"):
         memory.context("sister", compress=0.5, compressor="model")
 
 

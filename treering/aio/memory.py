@@ -329,7 +329,7 @@ class AsyncMemory:
         altitude: Altitude = "texts",
         min_confidence: float = 0.0,
         compress: float | None = None,
-        compressor: CompressorName | Compressor = "words",
+        compressor: CompressorName | Compressor = "sentences",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -345,11 +345,10 @@ class AsyncMemory:
 
         With ``compress`` (the least share of tokens to keep, such as 0.5) passages of up to
         ``budget / compress`` tokens are found, and shortened as far as ``budget`` needs; what fits
-        is not cut. Whole sentences and clauses go, those that say least and rank lowest first, and
-        fillers such as "really"; citations, speakers and code stay. ``compressor`` tells what says
-        least: ``words`` by how often they stand there, ``model`` by the probabilities of a local
-        model (raises LLMNotConfigured, LLMUnavailable). Where sentences are too long to be left
-        out, fewer passages are shown.
+        is not cut. Whole sentences go, those with the fewest words of the query and the lowest
+        rank first; citations, speakers and code stay. With ``compressor="model"`` sentences that a
+        local model finds easy to guess go first, too (raises LLMNotConfigured, LLMUnavailable).
+        Where sentences are too long to be left out, fewer passages are shown.
         """
         return await asyncio.to_thread(
             lambda: self._memory.context(

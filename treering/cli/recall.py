@@ -93,10 +93,10 @@ def context(
     compressor: Annotated[
         CompressorName,
         typer.Option(
-            help="What tells which sentences say least: how often their words stand there, or the "
-            "probabilities of a local model."
+            help="Leave out sentences by the words of the query, or also by the probabilities of a "
+            "local model."
         ),
-    ] = "words",
+    ] = "sentences",
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory() as memory:

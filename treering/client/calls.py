@@ -175,7 +175,7 @@ def _policy_name(policy: object) -> str:
 
 def _compressor_name(compressor: object) -> str:
     if not isinstance(compressor, str):
-        raise InputError("over HTTP a compressor is given by name: 'words' or 'model'")
+        raise InputError("over HTTP a compressor is given by name: 'sentences' or 'model'")
     return compressor
 
 

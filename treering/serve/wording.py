@@ -80,10 +80,10 @@ _STEPS: Final[dict[str, dict[Interface, str]]] = {
         "rest": "give the ids of",
         "mcp": "give the ids of",
     },
-    "(llm='model.gguf'), or compress with compressor='words'": {
-        "cli": "(--llm model.gguf), or compress with --compressor words",
-        "rest": "(`treering serve --llm model.gguf`), or compress with the `compressor` words",
-        "mcp": "(--llm model.gguf), or compress with the `compressor` words",
+    "(llm='model.gguf'), or compress with compressor='sentences'": {
+        "cli": "(--llm model.gguf), or compress with --compressor sentences",
+        "rest": "(`treering serve --llm model.gguf`), or compress with the `compressor` sentences",
+        "mcp": "(--llm model.gguf), or compress with the `compressor` sentences",
     },
     "give the changed model another name and call reembed()": {
         "cli": "give the changed model another name and run `treering reembed NAME`",

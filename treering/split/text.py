@@ -38,8 +38,13 @@ def spans(
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without the white space around them."""
-    pieces = (text[start:stop].strip() for start, stop in _pieces(text, 0, len(text), _SENTENCE))
+    pieces = (text[start:stop].strip() for start, stop in sentence_spans(text, 0, len(text)))
     return [sentence for sentence in pieces if sentence]
+
+
+def sentence_spans(text: str, start: int, stop: int) -> Iterator[Span]:
+    """The sentences of a part of a text, each with the white space that follows it."""
+    return _pieces(text, start, stop, _SENTENCE)
 
 
 def _cut(text: str, span: Span, limit: int, upto: Sequence[float], level: int) -> Iterator[Span]:

@@ -64,7 +64,7 @@ def compress(
     with ExitStack() as opened, progress_bar(f"compress {name}") as progress:
         model = opened.enter_context(closing(open_llm(llm))) if llm else None
         if model is not None and not isinstance(model, ReadingLLM):
-            raise InputError(f"{model.model} tells no probabilities of a text; name a GGUF file")
+            raise InputError(f"{model.model} returns no probabilities of a text; name a GGUF file")
         measure = partial(kept_words, tasks, options, QuestionCache(open_embedder(embedder)))
         shares = measure(model, progress)
     settings = {"of": name, "budget": budget, "embedder": embedder, "seed": seed}

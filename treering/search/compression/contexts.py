@@ -7,23 +7,46 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 
-from treering.errors import InputError
+from treering.errors import InputError, LLMNotConfigured, UnknownName
+from treering.llm.contract import LLM, ReadingLLM
 from treering.records import Context, Hit, Passage
 from treering.search.compression.contract import (
+    COMPRESSORS,
     LEAST_RATE,
     CompressibleText,
     Compressor,
     Span,
 )
+from treering.search.compression.sentences import SentenceCompressor, surprisal
 from treering.search.context import CountTokens, against, cited
 
 TRIES = 3
-"""How often a context is shortened anew, and how often less is found, until it fits."""
+"""How often a context is shortened again, and how often less is found, until it fits."""
 
 LEAST_FIT = 0.7
-"""A context is not cut to less than this share of the rate: then less is found."""
+"""If a context must be cut to less than this share of the rate, less is found instead."""
 
-CLOSE = 0.98  # of what seems to fit: a next try should not be too long by a token
+CLOSE = 0.98  # of the room that seems to be there: the next try should not be too long by a token
+
+
+def open_compressor(chosen: str | Compressor, llm: Callable[[], LLM]) -> Compressor:
+    """The compressor of that name, or the one given; ``llm`` gives the memory's model.
+
+    Raises UnknownName, and LLMNotConfigured if the model cannot read a text for probabilities.
+    """
+    if not isinstance(chosen, str):
+        return chosen
+    if chosen == "sentences":
+        return SentenceCompressor()
+    if chosen != "model":
+        raise UnknownName(f"no compressor {chosen!r}; there are {', '.join(COMPRESSORS)}")
+    model = llm()
+    if not isinstance(model, ReadingLLM):
+        raise LLMNotConfigured(
+            f"the model {model.model!r} returns no probabilities of a text; open the memory with a "
+            "model in a file (llm='model.gguf'), or compress with compressor='sentences'"
+        )
+    return SentenceCompressor(surprisal(model))
 
 
 def compressed(
@@ -35,10 +58,9 @@ def compressed(
 ) -> Context:
     """The widest context that ``find`` finds and that fits ``budget`` in ``rate`` of its tokens.
 
-    It is shortened as far as it must be, not to ``rate``: what fits whole stays whole. Citations
-    and code stay as they are, since half of a program is none. Passages of which nothing is left
-    are dropped. Where citations and code need so much that the rest would have to go far below
-    ``rate``, or no sentence fits, less is found.
+    It is shortened only as far as the budget needs; a context that fits is not cut. Citations and
+    code stay as they are. Empty passages are dropped. Where citations and code need so much that
+    the rest would have to go far below ``rate``, or no sentence fits, less is found.
     """
     room = ceil(budget / rate)
     for _ in range(TRIES):
@@ -127,7 +149,7 @@ def _compressible(passage: Passage, ranks: dict[int, int]) -> CompressibleText:
 
 
 def _stands(passage: Passage, ranks: dict[int, int]) -> tuple[tuple[Span, int], ...]:
-    """Where the hits of a passage stand in its text, each with its place in the ranking."""
+    """The spans of the hits of a passage in its text, each with its place in the ranking."""
     stands: list[tuple[Span, int]] = []
     behind = 0
     before: Hit | None = None

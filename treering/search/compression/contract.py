@@ -9,23 +9,22 @@ from typing import Literal, Protocol, runtime_checkable
 
 from treering.errors import InputError
 
-CompressorName = Literal["words", "model"]
-COMPRESSORS: tuple[CompressorName, ...] = ("words", "model")
+CompressorName = Literal["sentences", "model"]
+COMPRESSORS: tuple[CompressorName, ...] = ("sentences", "model")
 
 LEAST_RATE = 0.01
-"""Below it nothing would be left, and more than a hundred times the budget would be read."""
+"""Below it more than a hundred times the budget would be read."""
 
 Span = tuple[int, int]
-"""Where something stands in a text: its start and its end, in characters."""
+"""Start and end in a text, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompressibleText:
     """A passage to be shortened.
 
-    What stands in ``fixed`` stays as it is. What stands in ``labels`` says who speaks, and stays
-    where anything up to the next label or hit does. ``hits`` are what the search found: where it
-    stands, and its place in the ranking, from 0.
+    Text in ``fixed`` stays as it is. ``labels`` name speakers; a label stays if anything of its
+    turn does. ``hits`` are the spans of hits with their places in the ranking, from 0.
     """
 
     text: str
@@ -41,8 +40,8 @@ class Compressor(Protocol):
     def compress(self, passages: Sequence[CompressibleText], query: str, rate: float) -> list[str]:
         """The passages in about ``rate`` of their tokens, for one who asks ``query``.
 
-        They keep their number and order; one of which nothing is worth keeping is empty. Raises
-        LLMError where a model is asked and fails.
+        They keep their number and order; a passage may become empty. Raises LLMError if a model is
+        asked and fails.
         """
         ...
 

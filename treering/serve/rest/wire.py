@@ -42,7 +42,8 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
         Field(ge=LEAST_RATE, le=1, description="Shorten passages: the share of tokens to keep."),
     ],
     "compressor": Annotated[
-        CompressorName, Field(description="By words alone, or by the probabilities of a model.")
+        CompressorName,
+        Field(description="By the words of the query alone, or also by a model's probabilities."),
     ],
     "expires": Annotated[str | float, Field(description="Kept until then: ISO 8601 or seconds.")],
     "budget": Budget,
