@@ -69,6 +69,69 @@ def test_what_a_name_says_is_a_secret_is_masked_and_the_name_stays(text: str, se
     assert cleaned.split("[masked: ")[0] == text.split(secret)[0]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is {}.",
+        "My passcode: {}",
+        "我的密码是{}。",
+        "密碼：{}",
+        "मेरा पासवर्ड {} है।",
+        "पासवर्ड: {}",
+        "Mi contraseña es {}.",
+        "La clave: {}",
+        "Mon mot de passe est « {} ».",
+        "mot de passe : {}",
+        "كلمة المرور هي {}.",
+        "كلمة السر: {}",
+        "আমার পাসওয়ার্ড হল {}।",
+        "A minha senha é {}.",
+        "Мой пароль: {}.",
+        "Пароль — {}",
+        "میرا پاس ورڈ {} ہے۔",
+        "Kata sandi saya adalah {}.",
+        "Mein Passwort ist {}.",
+        "Das WLAN-Kennwort lautet „{}“.",
+        "パスワードは「{}」です。",
+        "パスワードは{}です。",
+        "パスワード: {}",
+        "माझा पासवर्ड {} आहे.",
+        "నా పాస్‌వర్డ్: {}",
+        "Şifrem {}.",
+        "Şifre: {}",
+        "என் கடவுச்சொல்: {}",
+        "Mật khẩu của tôi là {}.",
+        "제 비밀번호는 {}입니다.",
+        "La mia password è {}.",
+        "La chiave è {}",
+    ],
+)
+def test_a_password_is_masked_in_the_most_common_languages_and_nothing_beside_it(text: str) -> None:
+    cleaned = Cleaner().clean(text.format("Sommer2024xY"))
+    assert cleaned == text.format("[masked: Password or Key]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["PIN: {}", "Mein PIN-Code ist {}.", "暗証番号は{}です。", "ПИН-код: {}", "Mi NIP es {}."],
+)
+def test_a_pin_is_masked(text: str) -> None:
+    assert Cleaner().clean(text.format("4711")) == text.format("[masked: PIN]")
+
+
+def test_the_full_stop_behind_a_secret_stays() -> None:
+    for text in ("password: correct7horse.", "Authorization: Bearer abcdefghij0123456789."):
+        assert Cleaner().clean(text).endswith("].")
+    assert Cleaner().clean("password: Summer2024!") == "password: [masked: Password or Key]"
+
+
+def test_a_secret_is_found_in_a_long_text_wherever_it_stands() -> None:
+    text = (
+        "The cat sleeps. " * 50 + "Passwort: Sommer2024xY" + " It is 2024 now, see B52-bomber." * 50
+    )
+    assert Cleaner().clean(text) == text.replace("Sommer2024xY", "[masked: Password or Key]")
+
+
 def test_a_private_key_goes_with_its_body_also_where_it_is_cut_off() -> None:
     body = "\n".join([LETTERS[:64]] * 3)
     key = f"-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----"
@@ -99,6 +162,28 @@ HARMLESS = [
     "password: xxxxxxxx1",
     "My secret is that I like Porto.",
     "AKIA is how they begin; sk-something is short",
+    "The token is base64-encoded, and the secret is SHA-256-hashed.",
+    "The password has 12 characters; the PIN has 4 digits, or PIN: 5 to 8 of them.",
+    "GPIO pin: 4711, PIN: 2024-03-01",
+    "密码是8位数字和字母组合，必须包含大写。",
+    "密码: 至少8位abc",
+    "पासवर्ड 8 अक्षरों का है और हर 90 दिन में बदलता है।",
+    "La contraseña es de 12 caracteres y la clave es larga.",
+    "Le mot de passe est trop court : il faut 12 caractères.",
+    "كلمة المرور هي 12 حرفا وتتغير كل 90 يوما",
+    "পাসওয়ার্ড হল ১২ অক্ষরের।",
+    "A senha é longa e tem 12 caracteres; a chave é de 256 bits.",
+    "Пароль — это 12 символов, ключ это 256 бит.",
+    "پاس ورڈ 12 حروف کا ہے",
+    "Kata sandi adalah rahasia dan terdiri dari 12 karakter.",
+    "Das Passwort ist zwölfstellig; es ist 12 Zeichen lang. Kennwort: siehe Abschnitt 4b.",
+    "パスワードは8文字以上です。暗証番号は4桁です。",
+    "పాస్‌వర్డ్: 12 అక్షరాలు",
+    "Şifre 12 karakter olmalı; şifrem yok.",
+    "கடவுச்சொல்: 12 எழுத்துகள்",
+    "Mật khẩu là 12 ký tự.",
+    "비밀번호는 8자리이고 90일마다 바뀝니다.",
+    "La password è lunga 12 caratteri; la chiave è sotto il vaso.",
 ]
 
 
