@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from treering.errors import InputError
@@ -21,6 +21,43 @@ from treering.journal import opened
 _SHOWN_CHARS = 200  # of a path in a message
 REASON = "the memory itself"
 """Why a file was left out."""
+
+
+class VirtualFile:
+    """A file without a path on this disk, such as a member of an archive. It has a path's names."""
+
+    def __init__(self, path: PurePath, shown: str) -> None:
+        self._path = path
+        self._shown = shown
+
+    def __str__(self) -> str:
+        return self._shown
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self._path.name
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix."""
+        return self._path.stem
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the name."""
+        return self._path.suffix
+
+    def stat(self) -> os.stat_result:
+        """Its size, and when it was modified if that is known."""
+        raise NotImplementedError
+
+    def open(self) -> AbstractContextManager[BinaryIO]:
+        """Its bytes, from the first on; several may read at once."""
+        raise NotImplementedError
+
+
+AnyFile = Path | VirtualFile
 
 
 def is_memory(path: Path) -> bool:
@@ -47,8 +84,12 @@ def looking_at(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: AnyFile) -> Iterator[BinaryIO]:
     """The bytes of a file. Raises OSError, and InputError for the memory itself."""
+    if isinstance(path, VirtualFile):
+        with path.open() as stream:
+            yield stream
+        return
     refuse_memory(path)  # first: looking does no harm, while opening and closing would
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
@@ -61,7 +102,7 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         opened.close(descriptor)
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: AnyFile) -> bytes:
     """All bytes of a file. Raises OSError, and InputError for the memory itself."""
     with open_file(path) as stream:
         return stream.read()

@@ -14,6 +14,8 @@ from tests.conftest import Open
 from treering.bulk.ingest import bulk_ingest
 from treering.bulk.remote import RemoteFiles
 from treering.errors import InputError, MissingExtra
+from treering.ingest.drafts import Envelope
+from treering.memory import intake_of
 
 
 @pytest.fixture
@@ -104,3 +106,27 @@ def test_a_file_that_is_gone_when_it_is_fetched_is_an_input_error(bucket: str) -
 def test_a_scheme_that_needs_another_package_names_it() -> None:
     with pytest.raises(MissingExtra, match="s3fs"):
         RemoteFiles("s3://bucket/folder")
+
+
+def test_no_copy_of_a_remote_file_has_a_name_on_this_disk(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ends the process, nothing of it is left behind."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    lines = [f"Line {number} of a long text.\n" for number in range(40_000)]
+    fsspec.filesystem("memory").pipe_file("/long/text.txt", "".join(lines).encode())
+    place = RemoteFiles("memory://long/text.txt")
+    memory = open_memory()
+    intake = intake_of(memory)
+    with place.fetched("memory://long/text.txt") as file:
+        for _ in intake.file(file, "long", Envelope()):
+            assert list(temporary.iterdir()) == []
+        assert "".join(entry.text for entry in memory.entries()) == "".join(lines)
+        lines[5] = "Another line.\n"
+    fsspec.filesystem("memory").pipe_file("/long/text.txt", "".join(lines).encode())
+    with place.fetched("memory://long/text.txt") as file:
+        assert sum(receipt.removed for receipt in intake.file(file, "long", Envelope())) > 0
+    kept = sorted(memory.entries(), key=lambda entry: entry.position)
+    assert "".join(entry.text for entry in kept) == "".join(lines)

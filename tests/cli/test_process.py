@@ -45,9 +45,16 @@ def test_a_closed_pipe_ends_the_command_without_a_word(
     running.stdin.close()
 
 
+ENDS = pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)]
+)
+"""How a command is interrupted, and the code that it ends with."""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+@ENDS
 def test_an_interrupted_chat_keeps_its_rounds_and_says_so(
-    process: Process, treering: Treering, tmp_path: Path
+    process: Process, treering: Treering, tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
     script = tmp_path / "script"
     script.write_text("Nice to meet you.\n")
@@ -59,17 +66,18 @@ def test_an_interrupted_chat_keeps_its_rounds_and_says_so(
     assert (
         running.stdout.readline() == "Nice to meet you.embedding\n"
     )  # the round is stored, and not embedded yet
-    running.send_signal(signal.SIGINT)
+    running.send_signal(how)
     _, told = running.communicate(timeout=TIMEOUT_S)
-    assert running.returncode == 130
+    assert running.returncode == code
     assert "holds 2 entries, all durable" in told
     assert "Traceback" not in told
     assert len(records(treering("list", "--json"))) == 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+@ENDS
 def test_a_message_whose_reply_was_interrupted_is_kept_and_that_is_said(
-    process: Process, treering: Treering
+    process: Process, treering: Treering, how: signal.Signals, code: int
 ) -> None:
     running = process("chat", "--llm", "silent")
     assert running.stdin is not None
@@ -77,9 +85,9 @@ def test_a_message_whose_reply_was_interrupted_is_kept_and_that_is_said(
     running.stdin.write("I am Ana.\n")
     running.stdin.flush()
     assert running.stdout.readline() == "asked\n"
-    running.send_signal(signal.SIGINT)
+    running.send_signal(how)
     _, told = running.communicate(timeout=TIMEOUT_S)
-    assert running.returncode == 130
+    assert running.returncode == code
     assert "holds 1 entry, all durable; a message that had no reply yet is kept" in told
     assert "not added" not in told
     assert [one["text"] for one in records(treering("list", "--json"))] == ["I am Ana."]
@@ -96,8 +104,9 @@ def test_text_survives_a_pipe_whatever_the_locale_says(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+@ENDS
 def test_an_interrupted_add_keeps_what_it_stored_and_says_what_is_left(
-    process: Process, treering: Treering, tmp_path: Path
+    process: Process, treering: Treering, tmp_path: Path, how: signal.Signals, code: int
 ) -> None:
     (tmp_path / "notes").mkdir()
     for number in range(3):
@@ -105,9 +114,9 @@ def test_an_interrupted_add_keeps_what_it_stored_and_says_what_is_left(
     running = process("add", tmp_path / "notes", "--embedder", "waiting")
     assert running.stdout is not None
     assert running.stdout.readline() == "embedding\n"
-    running.send_signal(signal.SIGINT)
+    running.send_signal(how)
     _, told = running.communicate(timeout=TIMEOUT_S)
-    assert running.returncode == 130
+    assert running.returncode == code
     assert "holds 3 entries, all durable" in told
     assert "3 wait to be indexed: `treering settle`" in told
     assert len(records(treering("list", "--json"))) == 3
@@ -185,3 +194,17 @@ def on_a_terminal(*arguments: str, reply: bytes = b"", leave_at: int = 0) -> str
     os.close(terminal)
     command.wait(TIMEOUT_S)
     return shown.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+def test_a_server_of_tools_ends_by_the_signal(process: Process, treering: Treering) -> None:
+    treering("add", "Hello.")
+    running = process("mcp")
+    assert running.stdin is not None
+    assert running.stdout is not None
+    running.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+    running.stdin.flush()
+    assert running.stdout.readline().startswith("{")
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(TIMEOUT_S) == -signal.SIGTERM  # though its input has not ended
+    assert "Traceback" not in running.communicate()[1]

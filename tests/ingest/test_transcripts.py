@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,8 @@ from treering.ingest.transcripts.importing import ImportOptions
 from treering.ingest.transcripts.registry import FORMATS, format_of
 from treering.ingest.transcripts.watch import changes_below, watched
 from treering.records import Receipt
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def write_claude(folder: Path) -> Path:
@@ -289,6 +293,29 @@ def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(
     [other] = [one for one in receipt.skipped if one.path.endswith("notes.md")]
     assert other.reason == "no conversation of a format that treering can read"
     assert seen[-1] == (9, 9)
+
+
+def test_everything_in_an_archive_is_read_from_there_and_no_copy_has_a_name(
+    open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ends the process, no conversation is left in the temporary folder."""
+    for number, write in enumerate(WRITERS.values()):
+        folder = tmp_path / "all" / str(number)
+        folder.mkdir(parents=True)
+        write(folder)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    left: list[Path] = []
+    packed, loose = open_memory(tmp_path / "packed.db"), open_memory(tmp_path / "loose.db")
+    packed.import_(
+        zipped(tmp_path / "all", tmp_path / "all.zip"),
+        progress=lambda *_: left.extend(temporary.iterdir()),
+    )
+    loose.import_(tmp_path / "all")
+    assert left == []
+    both = ([replace(one, added=NOW) for one in memory.entries()] for memory in (packed, loose))
+    assert next(both) == next(both) != []
 
 
 def test_the_memory_itself_is_not_read_where_it_lies_among_transcripts(

@@ -269,14 +269,12 @@ def _of_remote(
 def _of_uri(
     intake: Intake, place: RemoteFiles, uri: str, name: str, envelope: Envelope
 ) -> Iterator[Receipt]:
-    """Take in one file. Raises InputError and MissingExtra, which name it by its URI."""
-    with place.fetched(uri) as path:
+    """Take in one file. Raises InputError and MissingExtra."""
+    with place.fetched(uri) as file:
         try:
-            for _, receipt in intake.each_file(path, name, envelope, place=uri):
-                yield receipt
-        except (InputError, MissingExtra, OSError) as error:
-            kind = type(error) if isinstance(error, InputError | MissingExtra) else InputError
-            raise kind(str(error).replace(str(path), uri)) from error
+            yield from intake.file(file, name, envelope)
+        except OSError as error:
+            raise InputError(f"{uri}: {error}") from error
 
 
 def _checked(places: Sequence[str | Path]) -> list[Path | RemoteFiles]:

@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
-from typing import Any, Final
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
 from treering.errors import InputError, MissingExtra
+from treering.files import VirtualFile
 from treering.ingest.files import is_left_out
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 EXTRA: Final = "remote"
 FILE: Final = "file://"
+BLOCK_BYTES: Final = 1 << 20
+
+
+class FetchedFile(VirtualFile):
+    """A copy of a remote file. It has no name, so that it goes with the process in any case."""
+
+    def __init__(self, uri: str, descriptor: int) -> None:
+        super().__init__(PurePosixPath(uri), uri)
+        self._descriptor = descriptor
+
+    def stat(self) -> os.stat_result:
+        """As of a file; it was modified when the remote one was."""
+        return os.fstat(self._descriptor)
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Its bytes, read at a position of one's own."""
+        with io.BufferedReader(_Positioned(self._descriptor)) as stream:
+            yield stream
+
+
+class _Positioned(io.RawIOBase):
+    """Reads a file that others read, too."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._position = descriptor, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        room = memoryview(buffer)
+        content = os.pread(self._descriptor, room.nbytes, self._position)
+        room[: len(content)] = content
+        self._position += len(content)
+        return len(content)
 
 
 def is_uri(place: str) -> bool:
@@ -62,15 +104,16 @@ class RemoteFiles:
         return path.name if self.is_one else path.relative_to(self._root).as_posix()
 
     @contextmanager
-    def fetched(self, uri: str) -> Iterator[Path]:
+    def fetched(self, uri: str) -> Iterator[FetchedFile]:
         """A copy of a file, which lasts for the block. Raises InputError."""
-        with TemporaryDirectory(prefix="treering-") as folder:
-            copy = Path(folder, PurePosixPath(uri).name)
+        with TemporaryFile(prefix="treering-") as copy:
             with _translated(uri):
-                self._system.get_file(self._system._strip_protocol(uri), str(copy))
+                with self._system.open(self._system._strip_protocol(uri), "rb") as remote:
+                    copyfileobj(remote, copy, BLOCK_BYTES)
+                copy.flush()
                 if (modified := self._modified(uri)) is not None:
-                    os.utime(copy, (modified, modified))
-            yield copy
+                    os.utime(copy.fileno(), (modified, modified))
+            yield FetchedFile(uri, copy.fileno())
 
     def _modified(self, uri: str) -> float | None:
         """When a file was modified, in seconds since the epoch; None where that is not kept."""

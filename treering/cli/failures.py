@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 import typer
 
@@ -50,9 +53,46 @@ def told(error: TreeringError) -> str:
     return spoken(str(error), "cli")
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come: what a command has open is closed as after Ctrl-C."""
+
+
+@contextmanager
+def _termination() -> Iterator[None]:
+    """Let SIGTERM raise Terminated in the block. A second one ends the process at once.
+
+    Once the block has ended by it, the process ends as one that does not handle the signal:
+    supervisors take that for a clean end, and no thread is waited for.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(_: int, __: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except Terminated:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+        signal.raise_signal(signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 @contextmanager
 def reported() -> Iterator[None]:
     """End the process with a message and its exit code; only a bug shows a traceback."""
+    with _termination(), _reported():
+        yield
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()  # here, where a closed pipe can still be told from a failure
@@ -62,6 +102,8 @@ def reported() -> Iterator[None]:
     except BrokenPipeError as error:
         _discard_stdout()
         raise typer.Exit(PIPE_CLOSED) from error
+    except Terminated:
+        raise
     except KeyboardInterrupt as error:
         raise typer.Exit(INTERRUPTED) from error
     except OSError as error:

@@ -29,7 +29,8 @@ _EPILOG = (
     "Exit codes: 0 done, also when a search finds nothing; 1 another failure; "
     "2 input that cannot be accepted; 3 the memory's file; 4 the embedding model; "
     "5 the language model; 6 a check found something (code check, copy, doctor); "
-    "130 interrupted; 141 the reader of the output has left."
+    "130 interrupted; 141 the reader of the output has left; "
+    "143 ended by SIGTERM."
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from treering import files
@@ -21,7 +20,7 @@ _IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
 _ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
 
 
-def written_at(path: Path) -> datetime | None:
+def written_at(path: files.AnyFile) -> datetime | None:
     """The time of a file's content, aware and in UTC. Raises OSError, InputError."""
     with files.open_file(path) as stream:
         head = stream.read(HEAD_BYTES).decode("utf-8", errors="replace")
@@ -42,7 +41,7 @@ def _in_name(stem: str) -> datetime | None:
     return None if match is None else _time(f"{match[1]}-{match[3]}-{match[4]}")
 
 
-def _modified(path: Path) -> datetime | None:
+def _modified(path: files.AnyFile) -> datetime | None:
     try:  # whole seconds: some file systems keep no more, and a copy would seem to be changed
         return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
     except (ValueError, OverflowError):

@@ -15,6 +15,7 @@ from typing import Any
 
 from treering import files
 from treering.errors import EmptyText, InputError, TextEncodingError
+from treering.files import AnyFile
 from treering.ingest.dates import written_at
 from treering.ingest.documents import table
 from treering.ingest.documents.formats import READABLE, DocumentPart
@@ -40,12 +41,12 @@ _SAYS = frozenset({"content", "tool_calls"})  # a message has one of these
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: AnyFile) -> Kind:
     """Code by its suffix, else text."""
     return "code" if path.suffix.lower() in _CODE else "text"
 
 
-def digest(path: Path, envelope: Envelope) -> bytes:
+def digest(path: AnyFile, envelope: Envelope) -> bytes:
     """The SHA-256 of a file and of what is said of it: either changes what is remembered."""
     hasher = hashlib.sha256()
     with files.open_file(path) as stream:
@@ -96,7 +97,7 @@ def _readable(path: Path) -> Path | Skipped:
         return Skipped(str(path), str(error))
 
 
-def _is_binary(path: Path) -> bool:
+def _is_binary(path: AnyFile) -> bool:
     with files.open_file(path) as stream:
         head = stream.read(_SNIFF_BYTES)
     return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -123,7 +124,7 @@ class FileContent:
 
 
 def read_file(
-    path: Path, source: str, envelope: Envelope, documents: DocumentReader
+    path: AnyFile, source: str, envelope: Envelope, documents: DocumentReader
 ) -> FileContent:
     """The content of a file: a document in its parts, another file as one.
 
@@ -156,7 +157,7 @@ def _part_drafts(
         yield from text_drafts([storable(part.text)], replace(envelope, metadata=metadata), name)
 
 
-def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
+def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
     """The content of a file as drafts: a chat if it holds messages, else a table, text or code.
 
     Raises TextEncodingError, EmptyText, InputError.
@@ -172,14 +173,14 @@ def _file_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
     return text_drafts(read_text(path), _dated(path, envelope), str(path))
 
 
-def _dated(path: Path, envelope: Envelope) -> Envelope:
+def _dated(path: AnyFile, envelope: Envelope) -> Envelope:
     """The envelope with the time of a file's content, if none was given; code has none."""
     if envelope.at is not None or envelope.kind not in (None, "text"):
         return envelope
     return replace(envelope, at=written_at(path))
 
 
-def _table_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
+def _table_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
     """The rows of a CSV file, a few at a time, each time below the names of the columns."""
     delimiter = _DELIMITER_BY_SUFFIX[path.suffix.lower()]
     empty = True
@@ -194,17 +195,17 @@ def _table_drafts(path: Path, envelope: Envelope) -> Iterator[Draft]:
         raise EmptyText(f"{path} has no text in its rows")
 
 
-def _is_table(path: Path, envelope: Envelope) -> bool:
+def _is_table(path: AnyFile, envelope: Envelope) -> bool:
     return path.suffix.lower() in _DELIMITER_BY_SUFFIX and envelope.kind in (None, "text")
 
 
-def _is_document(path: Path, envelope: Envelope) -> bool:
+def _is_document(path: AnyFile, envelope: Envelope) -> bool:
     """Whether a library reads the file; HTML that is added as code stays as it is written."""
     name = format_of(path)
     return name is not None and (name, envelope.kind) != ("markup", "code")
 
 
-def _messages(path: Path, *, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
+def _messages(path: AnyFile, *, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
     """The messages of a file of JSON or JSON lines, or None if it holds something else.
 
     What was said to be a chat, and holds no messages, is an InputError: as one text nobody would
@@ -223,7 +224,7 @@ def _messages(path: Path, *, is_chat: bool) -> Iterator[Mapping[str, Any]] | Non
     return messages
 
 
-def _listed_messages(path: Path, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
+def _listed_messages(path: AnyFile, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:
     """The messages of a file of JSON, a list or ``{"messages": […]}``."""
     if path.stat().st_size > _MAX_JSON_BYTES:
         if is_chat:
@@ -248,7 +249,7 @@ def _listed_messages(path: Path, is_chat: bool) -> Iterator[Mapping[str, Any]] |
     return iter(content) if is_talk and any(map(_is_message, content)) else None
 
 
-def _json_lines(path: Path) -> Iterator[Any]:
+def _json_lines(path: AnyFile) -> Iterator[Any]:
     with files.open_file(path) as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():

@@ -13,6 +13,7 @@ from typing import Any
 
 from treering import files as user_files
 from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
+from treering.files import AnyFile, VirtualFile
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
@@ -107,12 +108,11 @@ class Intake:
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
     def each_file(
-        self, path: Path, source: str | None, envelope: Envelope, *, place: str | None = None
+        self, path: Path, source: str | None, envelope: Envelope
     ) -> Generator[tuple[Path, Receipt], None, None]:
         """As ``add`` of a file or folder, with one or more receipts for each file.
 
-        So a caller sees how far it is, and need not keep the ids of all entries. ``place`` is where
-        a file was fetched from, which is noted instead of its path here.
+        So a caller sees how far it is, and need not keep the ids of all entries.
         """
         checked_name(source, "source")
         changes.refuse(source)
@@ -120,8 +120,15 @@ class Intake:
             with DocumentReader() as documents:
                 yield from self._each_of_folder(path, source, envelope, documents)
         else:
-            name = source or place
-            yield from ((path, receipt) for receipt in self._single(path, name, envelope, place))
+            yield from ((path, receipt) for receipt in self._single(path, source, envelope))
+
+    def file(self, file: VirtualFile, source: str, envelope: Envelope) -> Iterator[Receipt]:
+        """As ``each_file`` of a file that has no path on this disk."""
+        checked_name(source, "source")
+        changes.refuse(source)
+        digest = files.digest(file, envelope)
+        with DocumentReader() as documents:
+            yield from self._file(file, source, digest, envelope, documents)
 
     def said(self, writer: SpaceWriter, source: str, message: Message) -> Receipt:
         """Append a message within the caller's transaction, in which it was found to be new.
@@ -191,9 +198,7 @@ class Intake:
             raise InputError(f"sync is for a folder, and {path} is none")
         return Receipt.total(list(self._single(path, source, envelope)))
 
-    def _single(
-        self, path: Path, source: str | None, envelope: Envelope, place: str | None = None
-    ) -> Iterator[Receipt]:
+    def _single(self, path: Path, source: str | None, envelope: Envelope) -> Iterator[Receipt]:
         """Take in a file that was named itself."""
         with user_files.looking_at(path):
             if not path.is_file():
@@ -201,7 +206,7 @@ class Intake:
             digest = files.digest(path, envelope)
         with DocumentReader() as documents:
             name = source or self._name_of(path.resolve())
-            yield from self._file(path, name, digest, envelope, documents, place)
+            yield from self._file(path, name, digest, envelope, documents)
 
     def _name_of(self, path: Path) -> str:
         """What the source of a file is called: as when its folder was read, else its path."""
@@ -279,18 +284,17 @@ class Intake:
 
     def _file(
         self,
-        path: Path,
+        path: AnyFile,
         source: str,
         digest: bytes,
         envelope: Envelope,
         documents: DocumentReader,
-        place: str | None = None,
     ) -> Iterator[Receipt]:
         """Take in a file; what an earlier version of it left and it no longer holds, or holds in
         another place, goes, in one transaction with what is new.
         """
         checked_name(source, "source")
-        resolved = place or str(path.resolve())
+        resolved = str(path.resolve() if isinstance(path, Path) else path)
         with self._space.read() as reader:
             before = sources.parts_of(reader, reader.id, source)
             _refuse_another_file(before, source, resolved)
@@ -414,7 +418,7 @@ def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) ->
 
 
 def _outdated(
-    reader: Reader, space: int, source: str, path: Path, content: FileContent, envelope: Envelope
+    reader: Reader, space: int, source: str, path: AnyFile, content: FileContent, envelope: Envelope
 ) -> list[int]:
     """The entries of a file's sources that the file holds no longer, or in another place."""
     part_by_name = {part.source: part for part in content.parts}

@@ -6,21 +6,15 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from glob import escape
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Final
 
 from treering.errors import InputError, JournalBusy, JournalError, UnknownName
 from treering.journal import failures, first_look, opened
 from treering.records import Progress
-
-if sys.platform != "win32":
-    import fcntl
+from treering.temporary import private_folder
 
 STEP_PAGES: Final = 1024
 """Pages copied at a time: between two steps progress is told, and Ctrl-C heard."""
@@ -53,7 +47,7 @@ def backup(
     names = _Names(Path(source), Path(target))
     _refuse(file, place, names, overwrite)
     try:
-        with _folder_beside(place) as folder:
+        with private_folder(place.parent, f".{place.name}.") as folder:
             copy = folder / place.name
             copy.touch(mode=opened.PRIVATE)
             _copy(file, copy, names, progress)
@@ -103,27 +97,6 @@ def _refuse_target(place: Path, target: Path, overwrite: bool) -> None:
             )
 
 
-@contextmanager
-def _folder_beside(place: Path) -> Iterator[Path]:
-    """A folder for the copy while it grows, which nobody else may look into; it is removed.
-
-    So are those of processes that were killed.
-    """
-    begins, ends = f".{place.name}.", ".part"
-    for left in place.parent.glob(f"{escape(begins)}*{ends}"):
-        if left.is_dir() and not left.is_symlink() and (lock := _locked(left)) is not None:
-            rmtree(left, ignore_errors=True)
-            os.close(lock)
-    folder = Path(mkdtemp(prefix=begins, suffix=ends, dir=place.parent))
-    lock = _locked(folder)
-    try:
-        yield folder
-    finally:
-        rmtree(folder, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
-
-
 def _copy(file: Path, copy: Path, names: _Names, progress: Progress | None) -> None:
     """Write the state of a database, as of now, to an empty file."""
     try:
@@ -171,31 +144,9 @@ def _connect(file: Path) -> sqlite3.Connection:
     )
 
 
-if sys.platform == "win32":
-
-    def _locked(folder: Path) -> int | None:
-        """None: a folder cannot be locked there, so that what was left stays."""
-        del folder
-        return None
-
-    def _sync(folder: Path) -> None:
-        """A folder cannot be synchronised there."""
-        del folder
-
-else:
-
-    def _locked(folder: Path) -> int | None:
-        """A descriptor that locks a folder until it is closed; None if another process has it."""
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return None
-        return descriptor
-
-    def _sync(folder: Path) -> None:
-        """Make a renaming in a folder durable."""
+def _sync(folder: Path) -> None:
+    """Make a renaming in a folder durable, where a folder can be opened."""
+    if sys.platform != "win32":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -42,8 +42,9 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
         ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         try:
             uvicorn.Server(configuration(app, settings)).run(sockets=[listening])
-        except KeyboardInterrupt:
-            if app.state.spaces.calls_left:
+        except KeyboardInterrupt as stop:
+            # After SIGTERM the command line ends the process by that, and waits for no thread.
+            if app.state.spaces.calls_left and type(stop) is KeyboardInterrupt:
                 # Python would wait for their threads, which may take minutes to embed a long text.
                 # They can store nothing any more: the file is closed, and nobody was told they did.
                 logging.shutdown()

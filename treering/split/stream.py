@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from treering import files
@@ -82,7 +81,7 @@ def decode(stream: BinaryIO, name: str) -> Iterator[str]:
         block = stream.read(_BLOCK_BYTES)
 
 
-def read_text(path: Path) -> Iterator[str]:
+def read_text(path: files.AnyFile) -> Iterator[str]:
     """The text of a file, a block at a time."""
     with files.open_file(path) as stream:
         yield from decode(stream, str(path))

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -39,7 +38,7 @@ class DocumentText:
     gaps: tuple[DocumentGap, ...]
 
 
-def format_of(path: Path) -> str | None:
+def format_of(path: files.AnyFile) -> str | None:
     """The format of a document, by its suffix or its first bytes; None for other files.
 
     Raises OSError, and InputError for the memory itself.
@@ -69,7 +68,7 @@ class DocumentReader:
     ) -> None:
         self._end()
 
-    def read(self, path: Path) -> DocumentText:
+    def read(self, path: files.AnyFile) -> DocumentText:
         """The text of a document.
 
         Raises InputError saying why it cannot be read, MissingExtra, OSError.
@@ -88,7 +87,7 @@ class DocumentReader:
             self._end()  # what it still says would answer the next request
             raise
 
-    def _read(self, name: str, path: Path) -> DocumentText:
+    def _read(self, name: str, path: files.AnyFile) -> DocumentText:
         size = path.stat().st_size
         if size > self._limits.file:
             raise Unreadable(

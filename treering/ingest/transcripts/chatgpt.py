@@ -7,9 +7,9 @@ from ``current_node`` up to the root; the other branches are counted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import below, objects, read_json
 from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
@@ -23,11 +23,11 @@ class ChatGPTFormat:
 
     name = "chatgpt"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """A list of objects with a ``mapping``."""
         return path.suffix == ".json" and head.lstrip()[:1] == "[" and '"mapping"' in head
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all conversations."""
         for conversation in objects(read_json(path)):
             yield from _conversation(conversation)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptItem,
@@ -22,11 +22,11 @@ class ClaudeAIFormat:
 
     name = "claude-ai"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """A list of objects with ``chat_messages``."""
         return path.suffix == ".json" and head.lstrip()[:1] == "[" and '"chat_messages"' in head
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all conversations."""
         for conversation in objects(read_json(path)):
             for message in objects(conversation.get("chat_messages")):

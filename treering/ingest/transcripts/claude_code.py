@@ -8,9 +8,9 @@ marked as a sidechain, in the same file or in one of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptItem,
@@ -48,7 +48,7 @@ class ClaudeCodeFormat:
 
     name = "claude-code"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """Lines of JSON with a type and one of the client's own keys."""
         return path.suffix == ".jsonl" and any(
             text_of(line.get("type")) in SPOKEN | BOOKKEEPING
@@ -56,11 +56,11 @@ class ClaudeCodeFormat:
             for line in head_objects(head)
         )
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of a session."""
         yield from read_lines(path, self.line_reader(path))
 
-    def line_reader(self, path: Path) -> LineReader:
+    def line_reader(self, path: TranscriptPath) -> LineReader:
         """Reads lines of a session; each names its session itself."""
         return line_reader(lambda offset, event: _items(path.stem, offset, event))
 

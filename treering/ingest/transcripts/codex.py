@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from treering import files
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptItem,
@@ -52,7 +52,7 @@ class CodexFormat:
 
     name = "codex"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """Framed lines; or, in old files, a first line with the session and items after it."""
         return path.suffix == ".jsonl" and any(
             (text_of(line.get("type")) in FRAMES and isinstance(line.get("payload"), Mapping))
@@ -60,11 +60,11 @@ class CodexFormat:
             for line in head_objects(head)
         )
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of a session."""
         yield from read_lines(path, self.line_reader(path))
 
-    def line_reader(self, path: Path) -> LineReader:
+    def line_reader(self, path: TranscriptPath) -> LineReader:
         """Reads lines of a session; which one it is stands on the first line of its file."""
         session = CodexSession(path.stem, _project(path))
         return line_reader(lambda offset, event: _items(session, offset, event))
@@ -143,7 +143,7 @@ def _message(
     )
 
 
-def _project(path: Path) -> str | None:
+def _project(path: TranscriptPath) -> str | None:
     with files.open_file(path) as stream:
         first = parsed(stream.readline()) or {}
     payload = first.get("payload")

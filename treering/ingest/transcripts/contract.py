@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol
 
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.records import JSON
 
 ORIGINS = (
@@ -58,14 +58,14 @@ class TranscriptFormat(Protocol):
         """What ``--origin`` calls it."""
         ...
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """Whether a file, or a folder (whose ``head`` is empty), is of this kind.
 
         ``head`` is the beginning of the file; it may end within a line.
         """
         ...
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages in order, and what is left out. Raises InputError for a broken file."""
         ...
 

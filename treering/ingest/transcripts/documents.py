@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from treering import files
 from treering.errors import InputError
+from treering.ingest.transcripts.archive import TranscriptPath
 
 MAX_BYTES = 2 << 30
 """A document is held in memory as a whole, several times its size."""
@@ -17,14 +17,14 @@ MAX_VALUES = 50_000_000
 """Of a document. An empty list has three bytes in the file and 64 in memory."""
 
 
-def refuse_larger(path: Path) -> None:
+def refuse_larger(path: TranscriptPath) -> None:
     """Raise InputError for a file that is too large to be read at once."""
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise InputError(f"{path} has {size:,} bytes; at most {MAX_BYTES:,} can be read at once")
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: TranscriptPath) -> Any:
     """The value of a file of JSON. Raises InputError."""
     refuse_larger(path)
     content = files.read_bytes(path)

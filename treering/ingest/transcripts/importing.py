@@ -7,18 +7,14 @@ file may be read twice, grow, or be part of a larger export.
 from __future__ import annotations
 
 import hashlib
-import lzma
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from shlex import quote
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
@@ -26,6 +22,7 @@ from treering import files
 from treering.errors import InputError, TextEncodingError
 from treering.ingest import exchange
 from treering.ingest.secrets import Cleaner, counted
+from treering.ingest.transcripts.archive import TranscriptPath, unpacked
 from treering.ingest.transcripts.contract import (
     ORIGINS,
     Omission,
@@ -33,7 +30,7 @@ from treering.ingest.transcripts.contract import (
     TranscriptItem,
     TranscriptMessage,
 )
-from treering.ingest.transcripts.registry import format_named, format_of, head_of
+from treering.ingest.transcripts.registry import FORMATS, format_named, format_of, head_of
 from treering.journal import first_look
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
@@ -46,16 +43,6 @@ BATCH = 500
 """Messages taken in at a time: what is interrupted goes on from there."""
 
 ID_BYTES = 12  # of a hash: 2^48 messages until two share an id by chance
-MAX_UNPACKED_BYTES = 8 << 30
-MAX_TIMES_PACKED = 100
-"""What a transcript may unpack to: they shrink to a tenth, and zip bombs to a thousandth."""
-
-HARMLESS_BYTES = 256 << 20
-"""Archives that unpack to less are not asked how much they shrank."""
-
-MAX_PACKED_FILES = 200_000
-"""A workspace of 200 channels and three years has that many days."""
-
 TakeIn = Callable[[Iterable[str]], Receipt]
 """Takes in the lines of an export: ``Memory.import_``."""
 
@@ -149,9 +136,9 @@ def import_path(
     if is_export(path):
         refuse_options(options.origin, options.since, options.project)
         return take_in(_export_lines(path))
-    with _unpacked(path) as folder:
+    with unpacked(path) if path.suffix == ".zip" else nullcontext(path) as place:
         receipts = []
-        units = list(_units(folder, options))
+        units = list(_units(place, options))
         for number, unit in enumerate(units, start=1):
             receipts.append(_unit(unit, take_in, options))
             if progress is not None:
@@ -213,33 +200,34 @@ def _export_lines(path: Path) -> Iterator[str]:
                 raise TextEncodingError(f"{path}: line {number} is not UTF-8: {error}") from error
 
 
+UNKNOWN = "no conversation of a format that treering can read"
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """A file, or a folder that is one export, and its format."""
 
-    path: Path
+    path: TranscriptPath
     format: TranscriptFormat
 
 
-def _units(path: Path, options: ImportOptions) -> Iterator[Transcript | Skipped]:
+def _units(top: TranscriptPath, options: ImportOptions) -> Iterator[Transcript | Skipped]:
     named = format_named(options.origin) if options.origin else None
-    if path.is_symlink() or files.is_memory(path):
-        yield Skipped(str(path), files.REASON if files.is_memory(path) else "a symbolic link")
-        return
-    if named is not None and (path.is_file() or named.recognises(path, "")):
-        if path.is_dir() or named.recognises(path, head_of(path)):
-            yield Transcript(path, named)
+    ahead = [top]
+    while ahead:
+        path = ahead.pop()
+        if isinstance(path, Path) and (path.is_symlink() or files.is_memory(path)):
+            reason = files.REASON if files.is_memory(path) else "a symbolic link"
+            yield Skipped(str(path), reason)
+            continue
+        recognised = format_of(path, [named] if named else FORMATS)
+        if recognised is not None:
+            yield Transcript(path, recognised)
+        elif path.is_dir():
+            ahead += sorted(path.iterdir(), reverse=True)
         else:
-            yield Skipped(str(path), f"not of the format {named.name}")
-        return
-    recognised = format_of(path) if named is None else None
-    if recognised is not None:
-        yield Transcript(path, recognised)
-    elif path.is_dir():
-        for child in sorted(path.iterdir()):
-            yield from _units(child, options)
-    else:
-        yield Skipped(str(path), "no conversation of a format that treering can read")
+            kind = f"not of the format {named.name}" if named else UNKNOWN
+            yield Skipped(str(path), kind)
 
 
 def _unit(unit: Transcript | Skipped, take_in: TakeIn, options: ImportOptions) -> Receipt:
@@ -252,54 +240,6 @@ def _unit(unit: Transcript | Skipped, take_in: TakeIn, options: ImportOptions) -
         receipts.append(take_in([exchange.transcript_header(), *batch]))
     receipt = replace(Receipt.total(receipts), omitted=dict(lines.omitted.most_common()))
     return counted(receipt, lines.cleaner)
-
-
-@contextmanager
-def _unpacked(path: Path) -> Iterator[Path]:
-    """The path itself, or for an archive a folder with its content that lasts for the block."""
-    if path.suffix != ".zip":
-        yield path
-        return
-    with TemporaryDirectory(prefix="treering-") as folder:
-        target = Path(folder, path.stem)
-        target.mkdir()
-        try:
-            with files.open_file(path) as stream, zipfile.ZipFile(stream) as archive:
-                _unpack(archive, target, path)
-        except (
-            *(zipfile.BadZipFile, RuntimeError, NotImplementedError),
-            *(OSError, EOFError, zlib.error, lzma.LZMAError),  # of what is damaged, or odd names
-        ) as error:
-            raise InputError(f"{path} cannot be unpacked: {error}") from error
-        yield target
-
-
-def _unpack(archive: zipfile.ZipFile, target: Path, path: Path) -> None:
-    """Unpack what may be a transcript; pictures and sounds stay in."""
-    names = [info for info in archive.infolist() if _may_be_transcript(info.filename)]
-    if reason := _excess(names, path.stat().st_size):
-        raise InputError(
-            f"{path} unpacks to {reason}. If you trust it, unpack it yourself and import the folder"
-        )
-    for info in names:  # no member is unpacked further than it says it goes
-        archive.extract(info, target)  # it confines names to the target
-
-
-def _excess(members: list[zipfile.ZipInfo], packed: int) -> str | None:
-    """What an archive unpacks to, if that is more than one may."""
-    size = sum(info.file_size for info in members)
-    if size > MAX_UNPACKED_BYTES:
-        return f"{size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are unpacked"
-    if size > max(HARMLESS_BYTES, MAX_TIMES_PACKED * packed):
-        times = f"{size // packed:,} times its size; at most {MAX_TIMES_PACKED} are unpacked"
-        return f"{size:,} bytes, {times}"
-    if len(members) > MAX_PACKED_FILES:
-        return f"{len(members):,} files; at most {MAX_PACKED_FILES:,} are unpacked"
-    return None
-
-
-def _may_be_transcript(name: str) -> bool:
-    return PurePosixPath(name).suffix in (".json", ".jsonl", ".txt", ".eml", ".mbox")
 
 
 # ------------------------------------------------------------------ a message as lines

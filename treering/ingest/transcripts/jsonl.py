@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol
 
 from treering import files
 from treering.errors import InputError
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import (
     Omission,
     TranscriptFormat,
@@ -32,12 +32,12 @@ EventReader = Callable[[int, dict[str, Any]], Iterator[TranscriptItem]]
 class LineFormat(TranscriptFormat, Protocol):
     """A format that can be read line by line, from any line on."""
 
-    def line_reader(self, path: Path) -> LineReader:
+    def line_reader(self, path: TranscriptPath) -> LineReader:
         """Reads single lines of the file at a path."""
         ...
 
 
-def complete_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+def complete_lines(path: TranscriptPath, offset: int = 0) -> Iterator[tuple[int, bytes]]:
     """The lines of a file from a byte offset on, each with its own offset.
 
     A last line without a line end is still being written and is left for the next time. A file
@@ -52,18 +52,6 @@ def complete_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, bytes]]:
                 return
             yield offset, line
             offset += len(line)
-
-
-def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """All lines of a file; the last one too if it is whole JSON without a line end."""
-    stop = 0
-    for start, line in complete_lines(path):
-        yield start, line
-        stop = start + len(line)
-    with files.open_file(path) as stream:
-        stream.seek(stop)
-        if rest := stream.read():
-            yield stop, rest
 
 
 def line_reader(items: EventReader) -> LineReader:
@@ -81,10 +69,13 @@ def line_reader(items: EventReader) -> LineReader:
     return read
 
 
-def read_lines(path: Path, items: LineReader) -> Iterator[TranscriptItem]:
-    """What is on all lines of a file."""
-    for offset, line in lines_of(path):
-        yield from items(offset, line)
+def read_lines(path: TranscriptPath, items: LineReader) -> Iterator[TranscriptItem]:
+    """What is on all lines of a file, also on a last one without a line end."""
+    offset = 0
+    with files.open_file(path) as stream:
+        for line in stream:
+            yield from items(offset, line)
+            offset += len(line)
 
 
 def parsed(line: bytes | str) -> dict[str, Any] | None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import mailbox
 import re
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
-from email import message_from_binary_file, message_from_bytes
+from email import message_from_bytes
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.policy import default
 from email.utils import parseaddr, parsedate_to_datetime
 from html.parser import HTMLParser
-from pathlib import Path
 
 from treering import files
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import refuse_larger
 
@@ -30,26 +29,39 @@ class MailFormat:
 
     name = "mail"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """By the file's name, or as a box by its first line."""
         return path.suffix in (".eml", ".mbox", ".mbx") or (
             path.suffix == "" and head.startswith("From ") and "\nFrom: " in head
         )
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of a file."""
         if path.suffix == ".eml":
             refuse_larger(path)
-            with files.open_file(path) as stream:
-                yield _item(message_from_binary_file(stream, policy=default), path)
+            yield _item(files.read_bytes(path), path)
             return
-        files.refuse_memory(path)  # the library opens it by its name
-        with closing(mailbox.mbox(path, create=False)) as box:
-            for key in box.iterkeys():
-                yield _item(message_from_bytes(box.get_bytes(key), policy=default), path)
+        with files.open_file(path) as stream:
+            for lines in _letters(stream):
+                yield _item(b"".join(lines), path)
 
 
-def _item(message: EmailMessage, path: Path) -> TranscriptItem:
+def _letters(box: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The lines of each message of a box; a line with "From " begins one."""
+    lines: list[bytes] | None = None
+    for line in box:
+        if line.startswith(b"From "):
+            if lines is not None:
+                yield lines
+            lines = []
+        elif lines is not None:
+            lines.append(line)
+    if lines is not None:
+        yield lines
+
+
+def _item(content: bytes, path: TranscriptPath) -> TranscriptItem:
+    message = message_from_bytes(content, policy=default)
     try:
         body = _body(message)
         subject = _header(message, "subject")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from treering import files
 from treering.errors import UnknownName
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.chatgpt import ChatGPTFormat
 from treering.ingest.transcripts.claude_ai import ClaudeAIFormat
 from treering.ingest.transcripts.claude_code import ClaudeCodeFormat
@@ -45,10 +47,12 @@ def format_named(name: str) -> TranscriptFormat:
     raise UnknownName(f"no format {name!r}; there are {', '.join(ORIGINS)}")
 
 
-def format_of(path: Path) -> TranscriptFormat | None:
+def format_of(
+    path: TranscriptPath, formats: Iterable[TranscriptFormat] = FORMATS
+) -> TranscriptFormat | None:
     """The format of a file or folder, by its name and beginning; None if it has none of these."""
     head = "" if path.is_dir() else head_of(path)
-    return next((entry for entry in FORMATS if entry.recognises(path, head)), None)
+    return next((entry for entry in formats if entry.recognises(path, head)), None)
 
 
 def line_format_of(path: Path) -> LineFormat | None:
@@ -57,7 +61,7 @@ def line_format_of(path: Path) -> LineFormat | None:
     return next((entry for entry in LINE_FORMATS if entry.recognises(path, head)), None)
 
 
-def head_of(path: Path) -> str:
+def head_of(path: TranscriptPath) -> str:
     """The beginning of a file, whatever its coding; at least its first line if that is not huge."""
     with files.open_file(path) as stream:
         head = stream.read(HEAD_BYTES)

@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import below, objects, read_json
 from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
@@ -28,19 +28,19 @@ class SlackFormat:
 
     name = "slack"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """A folder with a list of users and one of channels."""
         del head
         return (path / "users.json").is_file() and any((path / name).is_file() for name in LISTS)
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all channels, channel by channel and day by day."""
         names = {
             text_of(user.get("id")): _user_name(user)
             for user in objects(read_json(path / "users.json"))
         }
         for folder in sorted(child for child in path.iterdir() if child.is_dir()):
-            for day in sorted(folder.glob("*.json")):
+            for day in sorted(child for child in folder.iterdir() if child.suffix == ".json"):
                 for message in objects(read_json(day)):
                     yield _item(message, folder.name, names)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import below, objects, read_json
 from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
@@ -17,7 +17,7 @@ class TelegramFormat:
 
     name = "telegram"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """An object with the client's keys: a chat with messages, or a list of chats."""
         if path.suffix != ".json" or head.lstrip()[:1] != "{":
             return False
@@ -25,7 +25,7 @@ class TelegramFormat:
             '"chats"' in head and '"list"' in head
         )
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all chats."""
         export = read_json(path)
         chats = objects(below(export, "chats", "list")) or objects([export])

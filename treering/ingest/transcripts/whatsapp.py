@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
+from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
 from treering.ingest.transcripts.documents import refuse_larger
 from treering.split.stream import read_text
@@ -51,12 +51,12 @@ class WhatsAppFormat:
 
     name = "whatsapp"
 
-    def recognises(self, path: Path, head: str) -> bool:
+    def recognises(self, path: TranscriptPath, head: str) -> bool:
         """A text file whose first line begins a message."""
         first = next((line for line in head.translate(_MARKS).splitlines() if line.strip()), "")
         return path.suffix == ".txt" and _BEGINNING.fullmatch(first) is not None
 
-    def read(self, path: Path) -> Iterator[TranscriptItem]:
+    def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of a chat."""
         refuse_larger(path)
         lines = "".join(read_text(path)).translate(_MARKS).split("\n")
@@ -129,7 +129,7 @@ def _message(line: WhatsAppLine, chat: str, day_first: bool, seen: Counter[str])
     return TranscriptMessage(id=digest, source=source, text=words, speaker=speaker, at=at)
 
 
-def _chat_name(path: Path) -> str:
+def _chat_name(path: TranscriptPath) -> str:
     """Who the chat is with: in the file's name, or in the folder's where all are ``_chat.txt``."""
     stem = path.parent.name if path.stem == "_chat" else path.stem
     return _NAME.sub("", stem).strip() or "chat"

@@ -19,6 +19,7 @@ from typing import Self
 
 from treering import files
 from treering.errors import InputError, MissingExtra, UnknownName
+from treering.temporary import private_folder
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import is_passed_over
 from treering.views.code.rounds.git_command import run_git
@@ -282,8 +283,8 @@ def _without(
     diff: str, there: Mapping[str, Path], paths: Iterable[str], root: Path
 ) -> dict[str, str]:
     """The files as they were before a diff that they have been changed by."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder).resolve()
+    with private_folder(Path(tempfile.gettempdir()), "treering-diff-") as folder:
+        copy = folder.resolve()
         for path, file in there.items():
             (copy / path).parent.mkdir(parents=True, exist_ok=True)
             # As it is: git compares line ends too.
