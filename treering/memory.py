@@ -117,11 +117,13 @@ class Memory:
         # Not of a server: what its callers send says nothing of its own disk.
         self._warns_of_paths = False
         self._begin(embedder, llm)
+        self._views.recognise()
         self._intake.recover_if_possible()
         # Locks of other threads and connections to models stay behind when a process is forked.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
 
     def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
+        # Nothing is read: in a forked process the memory may be closed, or its file gone.
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
         self._views = Views(self._space, embedder, self._account, self._exact)

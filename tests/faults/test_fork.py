@@ -131,6 +131,26 @@ def test_a_child_that_never_uses_the_memory_takes_nothing_away(path: Path) -> No
     assert texts_in(path) == ["Before.", "After."]
 
 
+UNUSABLE = (
+    _BEGIN
+    + """
+os.dup2(1, 2)
+if sys.argv[2] == "closed":
+    memory.close()
+else:
+    os.unlink(path)
+if (pid := os.fork()) == 0:
+    sys.exit()
+assert os.waitpid(pid, 0)[1] == 0
+"""
+)
+
+
+@pytest.mark.parametrize("memory", ["closed", "removed"])
+def test_a_child_prints_nothing_of_a_memory_that_cannot_be_read(path: Path, memory: str) -> None:
+    assert run_script(UNUSABLE, path, memory) == ""
+
+
 BUNDLED_MODEL = """
 import os, sys
 from treering.embed.minilm import MiniLM

@@ -120,7 +120,10 @@ class Views:
         self.handover = Handover()
         self._follower = Follower(space, self._views, self.handover)
         self._settler = Settler(space, self._views, self._fragments, self._follower, self._corpus)
-        recognise(self._views, space)
+
+    def recognise(self) -> None:
+        """Check whether this version made the rows of each view; log a warning if not."""
+        recognise(self._views, self._space)
 
     @property
     def code(self) -> CodeMemory:
