@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+
+
+def _leave(*_: object) -> None:
+    """End at once: amid an import Ctrl-C would be a traceback, or be lost."""
+    os.write(2, b"interrupted\n")
+    os._exit(130)
 
 
 def main() -> None:
     """Run the command. A hook stands before a prompt, so it does not wait for a parser."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:  # else the shell has it ignored
+        signal.signal(signal.SIGINT, _leave)
     from treering.agents.hook import EVENTS
     from treering.agents.hook import main as hook
 
@@ -20,6 +31,7 @@ def main() -> None:
         sys.exit(hook(arguments[1:]))
     from treering.cli.main import app
 
+    signal.signal(signal.SIGINT, before)
     app()
 
 

@@ -93,6 +93,42 @@ def test_a_message_whose_reply_was_interrupted_is_kept_and_that_is_said(
     assert [one["text"] for one in records(treering("list", "--json"))] == ["I am Ana."]
 
 
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupter:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            os.kill(os.getpid(), signal.SIGINT)
+
+module, *sys.argv = sys.argv[1:]
+sys.meta_path.insert(0, Interrupter())
+from treering.__main__ import main
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals work differently there")
+@pytest.mark.parametrize(
+    "module",
+    ["treering.agents.hook", "typer", "treering.cli.main", "treering.memory", "numpy"],
+)
+def test_a_command_that_is_interrupted_while_it_starts_says_so(
+    treering: Treering, settings: dict[str, str], module: str
+) -> None:
+    treering("add", "I am Ana.")
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module, "treering", "list"],
+        cwd=ROOT,
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (130, "interrupted\n", "")
+
+
 def test_text_survives_a_pipe_whatever_the_locale_says(
     treering: Treering, process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,8 @@ def _reported() -> Iterator[None]:
     except Terminated:
         raise
     except KeyboardInterrupt as error:
+        if not hasattr(error, "__notes__"):  # else the command has said more
+            note("interrupted")
         raise typer.Exit(INTERRUPTED) from error
     except OSError as error:
         # A file the user named cannot be read or written; the database translates its own.

@@ -108,6 +108,11 @@ class Root(LazyGroup):
         super().__init__(*args, **kwargs)
         self.commands = _Commands(self.apps)  # type: ignore[assignment]  # nothing is added to it
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Read the options before the command."""
+        with reported():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run a command."""
         with reported():
