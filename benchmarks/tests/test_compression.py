@@ -86,4 +86,4 @@ def test_the_command_prints_what_is_kept_and_refuses_what_it_cannot_measure(
     assert bench("compress", "repoeval", "--data", tmp_path).exit_code == 2
     scripted = bench(*command, *bench.model("x")[:2])
     assert scripted.exit_code == 2
-    assert "tells no probabilities" in scripted.stderr
+    assert "returns no probabilities" in scripted.stderr
