@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.views.tree.rows import Rows
-from treering.views.tree.settings import Route, Settings
+from treering.views.tree.family import Rows
+from treering.views.tree.settings import Route, Settings, Threshold
 from treering.views.tree.shape import Tree
-from treering.views.tree.threshold import Threshold
 
 Matrix = NDArray[np.float32]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, unit_rows
 from treering.views.tree.cover import candidates, cover
-from treering.views.tree.retrieve import collapsed, traversal
+from treering.views.tree.search import collapsed, traversal
 from treering.views.tree.shape import ROOT, Tree
 
 

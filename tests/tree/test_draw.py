@@ -50,23 +50,6 @@ def test_the_page_is_self_contained_and_shows_texts_as_texts() -> None:
     assert "memory <1>" in page.text
 
 
-def test_graphviz_labels_cannot_end_early() -> None:
-    dot = draw.graphviz(TREE)
-    assert '\\"quoted\\" \\\\' in dot
-    assert "  n4 -> n2;" in dot
-    label = dot.split('n2 [label="')[1].split('", style=')[0]
-    assert '"' not in label.replace('\\"', "")
-
-
-def test_mermaid_labels_hold_no_character_that_acts() -> None:
-    drawn = draw.mermaid(TREE)
-    label = next(line for line in drawn.splitlines() if line.startswith('  n2("'))
-    inside = label.removeprefix('  n2("').removesuffix('")')
-    assert not set('<>"\\$]&') & set(inside)
-    assert "#60;" in inside
-    assert "  n4 --> n3" in drawn
-
-
 def test_json_nests_children() -> None:
     (root,) = json.loads(draw.as_json(TREE))
     assert [child["text"] for child in root["children"]] == [NASTY, "Ana sails."]

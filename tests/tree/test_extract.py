@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.views.tree.extract import central_sentences
+from treering.views.tree.aggregate import central_sentences
 
 WORDS = ["rain", "river", "harbour", "boat", "captain", "sails", "north"]
 SENTENCES = st.lists(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, state
 from treering.search.relations.contract import StackedMatrix
-from treering.views.tree.rows import BLOCK, Rows, Vector
+from treering.views.tree.family import BLOCK, Rows, Vector
 from treering.views.tree.shape import Tree
 
 steps = st.lists(

@@ -18,10 +18,8 @@ from treering.arrays import Floats
 from treering.errors import InputError
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
-from treering.views.tree import planting
-from treering.views.tree.settings import MOST_HOURS, Settings
+from treering.views.tree.settings import Settings, Threshold
 from treering.views.tree.shape import Tree
-from treering.views.tree.threshold import Threshold
 
 CURRENT = Settings(Threshold(base=0.1, form="current"))
 
@@ -141,11 +139,3 @@ def test_bad_settings_of_the_tree_are_refused_and_change_nothing(
     with pytest.raises(InputError, match=said):
         memory.tree.replant(**settings)  # type: ignore[arg-type]
     assert memory.tree.settings() == before
-
-
-def test_a_file_in_which_an_earlier_version_took_more_is_still_read() -> None:
-    stored = planting.updated({}, Settings())
-    stored["tree"]["threshold"] |= {"base": 7, "rate": -2, "max_depth": 10**9}
-    stored["tree"] |= {"gap_hours": 1e300}
-    limited = Settings(Threshold(base=1.0, rate=0.0, max_depth=1000), gap_hours=MOST_HOURS)
-    assert planting.load(stored) == limited

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, restored, settings, state, unit_rows
 from treering.errors import DimensionMismatch, InputError, UnknownName
-from treering.views.tree.settings import Settings
+from treering.views.tree.settings import Form, Settings, Threshold
 from treering.views.tree.shape import ROOT, Tree
-from treering.views.tree.threshold import Form, Threshold
 
 SEEDS = st.integers(0, 10_000)
 COUNTS = st.integers(1, 60)

@@ -9,9 +9,8 @@ from treering.records import Progress
 from treering.search.rounds import ChatUnit
 from treering.views.tree.node import TreeNode
 from treering.views.tree.search import TREE_ALPHA, Method
-from treering.views.tree.settings import Receiver, Route, Settings
+from treering.views.tree.settings import Form, Receiver, Route, Settings
 from treering.views.tree.shape import ROOT
-from treering.views.tree.threshold import Form
 from treering.views.tree.view import Format, TreeStats, TreeView
 
 
@@ -43,14 +42,13 @@ class AsyncTree:
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
         chat_unit: ChatUnit | None = None,
-        gap_hours: float | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
         those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens``, ``deeper_tokens``, ``chat_unit`` and ``gap_hours`` are those of
-        ``Settings``. All summaries become pending work. Raises InputError.
+        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
+        summaries become pending work. Raises InputError.
         """
         return await asyncio.to_thread(
             lambda: self._view().replant(
@@ -63,7 +61,6 @@ class AsyncTree:
                 summary_tokens=summary_tokens,
                 deeper_tokens=deeper_tokens,
                 chat_unit=chat_unit,
-                gap_hours=gap_hours,
             )
         )
 
@@ -102,7 +99,7 @@ class AsyncTree:
     async def draw(
         self, form: Format = "outline", *, root: int = ROOT, title: str = "memory"
     ) -> str:
-        """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""
+        """The tree, or a branch of it, as an outline, HTML page or JSON."""
         return await asyncio.to_thread(lambda: self._view().draw(form, root=root, title=title))
 
     async def search(

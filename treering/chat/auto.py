@@ -24,7 +24,7 @@ from treering.chat.policy import (
 )
 from treering.search.context import CountTokens
 from treering.search.context import shown as as_shown
-from treering.views.tree.extract import central_sentences
+from treering.views.tree.aggregate import central_sentences
 
 HISTORY_SHARE = 0.98  # of the room: a conversation that fits is shown, not searched
 NEARLY = 1.25  # of the room: one that nearly fits fills it; else a turn more would hide most of it

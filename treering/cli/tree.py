@@ -48,8 +48,8 @@ def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
 def export(
     run: Run,
     form: Annotated[
-        Literal["outline", "dot", "mermaid", "html", "json"],
-        typer.Argument(help="outline, dot (Graphviz), mermaid, html or json."),
+        Literal["outline", "html", "json"],
+        typer.Argument(help="outline, html or json."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: print it.")
@@ -143,12 +143,6 @@ def replant(
         Literal["messages", "rounds"] | None,
         typer.Option(help="What a leaf of a chat is: a message, or one with the replies to it."),
     ] = None,
-    gap_hours: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, help="In order of time: nothing joins what is older by these; 0: no limit."
-        ),
-    ] = None,
 ) -> None:
     """Grow the tree anew by other settings, which the space keeps."""
     with run.memory() as memory:
@@ -162,7 +156,6 @@ def replant(
             summary_tokens=summary_tokens,
             deeper_tokens=deeper_tokens,
             chat_unit=chat_unit,
-            gap_hours=gap_hours,
         )
         pending = memory.tree.stats().pending
     which = "it" if pending == 1 else "them"

@@ -26,7 +26,7 @@ from treering.views.facts.view import Change as FactChange
 from treering.views.memos.record import Choice, Claim, MemoEvidence, Span
 from treering.views.tree.levels import Level, Shape
 from treering.views.tree.settings import Settings as TreeSettings
-from treering.views.tree.threshold import Threshold
+from treering.views.tree.settings import Threshold
 
 NAMES: Final[Mapping[type, str]] = {
     About: "CodeBackground",

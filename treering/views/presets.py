@@ -23,7 +23,7 @@ from treering.views import settings
 from treering.views.settings import OWN, SpaceSettings
 from treering.views.tree import planting
 from treering.views.tree.settings import Settings as TreeSettings
-from treering.views.tree.threshold import Threshold
+from treering.views.tree.settings import Threshold
 
 DEFAULT: Final = "default"
 

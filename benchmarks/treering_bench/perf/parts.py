@@ -27,9 +27,8 @@ from treering.search.snapshot import Snapshot
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.parser import syntax_root
 from treering.views.code.parse.source_files import SourceFile, scan
-from treering.views.tree.settings import Settings
+from treering.views.tree.settings import Settings, Threshold
 from treering.views.tree.shape import Tree
-from treering.views.tree.threshold import Threshold
 from treering_bench.perf.timing import (
     FEW_ROUNDS,
     LIMIT,

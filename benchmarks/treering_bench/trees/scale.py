@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treering.views.tree.settings import Settings
+from treering.views.tree.settings import Settings, Threshold
 from treering.views.tree.shape import ROOT, Tree
-from treering.views.tree.threshold import Threshold
 from treering_bench.perf.parts import mixture
 from treering_bench.plots import legend_beside, save
 

@@ -19,11 +19,10 @@ from treering.arrays import Floats
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
-from treering.views.tree.extract import central_sentences
+from treering.views.tree.aggregate import central_sentences
 from treering.views.tree.levels import depths, shape
-from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
+from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings, Threshold
 from treering.views.tree.shape import Insertion, Tree
-from treering.views.tree.threshold import Threshold
 from treering_bench.read import json_items, json_lines, only_file
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
 

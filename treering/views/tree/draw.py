@@ -1,4 +1,4 @@
-"""A tree for the eye: an outline, Graphviz, Mermaid, and one self-contained HTML page.
+"""A tree for the eye: an outline, and one self-contained HTML page.
 
 Texts are data: each format escapes them, so that nothing in a text can act on the page or drawing.
 """
@@ -15,9 +15,6 @@ from typing import Final
 
 OUTLINE_CHARS: Final = 100
 """What fits on a line of a wide terminal beside the branches."""
-
-LABEL_CHARS: Final = 60
-"""Longer labels make boxes of a drawn graph overlap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +37,8 @@ def outline(branches: Sequence[Branch]) -> str:
         mark = "-" if branch.leaf else f"[{leaves(branch)}]"
         times = f" (×{branch.repeats + 1})" if branch.repeats else ""
         waiting = " (pending)" if branch.pending else ""
-        text = _short(branch.text, OUTLINE_CHARS)
+        text = _short(branch.text)
         lines.append(f"{'  ' * depth}{mark} {text}{times}{waiting}  #{branch.number}")
-    return "\n".join(lines)
-
-
-def graphviz(branches: Sequence[Branch]) -> str:
-    """A ``digraph`` for ``dot``."""
-    lines = ["digraph memory {", "  rankdir=LR;", '  node [shape=box, fontname="sans-serif"];']
-    for branch, _ in _walk(branches):
-        label = _short(branch.text, LABEL_CHARS).replace("\\", "\\\\").replace('"', '\\"')
-        style = "rounded" if branch.leaf else "filled"
-        lines.append(f'  n{branch.number} [label="{label}", style="{style}"];')
-    lines += [f"  n{above} -> n{below};" for above, below in _edges(branches)]
-    return "\n".join([*lines, "}"])
-
-
-def mermaid(branches: Sequence[Branch]) -> str:
-    """A Mermaid flowchart."""
-    lines = ["flowchart LR"]
-    for branch, _ in _walk(branches):
-        # Mermaid reads #…; as an entity, and < and " would end a label.
-        label = "".join(_mermaid(char) for char in _short(branch.text, LABEL_CHARS))
-        opening, closing = ('("', '")') if branch.leaf else ('["', '"]')
-        lines.append(f"  n{branch.number}{opening}{label}{closing}")
-    lines += [f"  n{above} --> n{below}" for above, below in _edges(branches)]
     return "\n".join(lines)
 
 
@@ -110,15 +84,11 @@ def _html(branch: Branch) -> str:
     )
 
 
-def _mermaid(char: str) -> str:
-    return char if char.isalnum() or char in " .,:!?'-" else f"#{ord(char)};"
-
-
-def _short(text: str, limit: int) -> str:
+def _short(text: str) -> str:
     """One line; control characters, which could act on a terminal, are shown as such."""
     line = " ".join(text.split())
     line = "".join(char if char.isprintable() else "�" for char in line)
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return line if len(line) <= OUTLINE_CHARS else line[: OUTLINE_CHARS - 1] + "…"
 
 
 def _walk(branches: Sequence[Branch]) -> Iterator[tuple[Branch, int]]:
@@ -127,9 +97,3 @@ def _walk(branches: Sequence[Branch]) -> Iterator[tuple[Branch, int]]:
         branch, depth = stack.pop()
         yield branch, depth
         stack.extend((child, depth + 1) for child in reversed(branch.children))
-
-
-def _edges(branches: Sequence[Branch]) -> Iterator[tuple[int, int]]:
-    for branch, _ in _walk(branches):
-        for child in branch.children:
-            yield branch.number, child.number

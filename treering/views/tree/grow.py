@@ -17,6 +17,7 @@ from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceStat
 from treering.search.snapshot import Snapshot
 from treering.views.fragments import store as fragments
 from treering.views.tree import planting, store
+from treering.views.tree.family import Rows
 from treering.views.tree.leaves import (
     NewLeaf,
     detach,
@@ -26,12 +27,10 @@ from treering.views.tree.leaves import (
     put_leaf,
     rounds,
     standing,
-    times,
 )
 from treering.views.tree.rounds import changes, has_all
-from treering.views.tree.rows import Rows
 from treering.views.tree.settings import Settings
-from treering.views.tree.shape import NO_TIME, ROOT, Insertion, Node, Tree
+from treering.views.tree.shape import ROOT, Insertion, Node, Tree
 from treering.views.tree.store import TreeState
 from treering.views.tree.texts import leaf_vectors
 
@@ -237,8 +236,7 @@ def _load(
     empty = np.zeros(model.dimension, dtype=np.float32)  # of a leaf whose fragment was erased
     for number in leaves:
         rows[number] = vectors.get(number, empty)
-    said = times(reader, space) if settings.gap else None
-    tree = Tree.restore(model.dimension, settings, nodes, rows, bound=bound, times=said)
+    tree = Tree.restore(model.dimension, settings, nodes, rows, bound=bound)
     if settings.route == "content":
         for number, vector in store.summary_vectors(reader, space, model).items():
             tree.set_content(number, vector)
@@ -252,11 +250,8 @@ def _attach(writer: Writer, space: int, tree: Tree, new: Sequence[NewLeaf]) -> N
     for leaf in new:
         # An exact repetition shares the leaf of the first text, and changes no summary.
         number = leaf_by_digest(writer, space, leaf.digests()[0])
-        at = NO_TIME if leaf.at is None else leaf.at
-        if number is not None:
-            tree.date(number, at)
-        else:
-            inserted = tree.insert(leaf.vector, at)
+        if number is None:
+            inserted = tree.insert(leaf.vector)
             number = inserted.leaf
             touched.update(_merging(tree, inserted))
             moved = (number, inserted.split, inserted.sibling)

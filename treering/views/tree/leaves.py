@@ -29,15 +29,13 @@ DIGEST_BYTES: Final = 16  # two texts share a digest by chance with probability 
 class NewLeaf:
     """A text that is not in the tree, as it was embedded, and its vector.
 
-    It has one fragment, or those of a round of a chat. ``at`` is when it was said, in microseconds;
-    None if that is not known.
+    It has one fragment, or those of a round of a chat.
     """
 
     fragments: tuple[int, ...]
     text: str
     vector: Vector
     kind: Kind
-    at: int | None
 
     def digests(self) -> tuple[bytes, ...]:
         """A digest for each fragment: of a whole text the same wherever it is repeated.
@@ -68,7 +66,7 @@ def new_leaves(
     rows: dict[int, Row] = {}
     for chunk in pages(vectors):
         said = reader.rows(
-            "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, e.at, l.number"
+            "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
             # LEFT: what is missing is an error, not skipped, or it would never be there.
             " FROM fragment f LEFT JOIN entry e ON e.space = f.space AND e.seq = f.entry"
             " LEFT JOIN body b ON b.id = e.body"
@@ -80,8 +78,8 @@ def new_leaves(
     with damage.decoding("the text of a fragment"):
         leaves = ((fragment, rows[fragment], vector) for fragment, vector in vectors.items())
         return mark, [
-            NewLeaf((fragment,), _embedded(text, start, stop, speaker), vector, kind, at)
-            for fragment, (text, start, stop, speaker, kind, at, number), vector in leaves
+            NewLeaf((fragment,), _embedded(text, start, stop, speaker), vector, kind)
+            for fragment, (text, start, stop, speaker, kind, number), vector in leaves
             if number is None and kind != "code"
         ]
 
@@ -146,18 +144,6 @@ def standing(reader: Reader, space: int) -> Iterator[tuple[int, int]]:
     """Every fragment and its leaf."""
     rows = reader.rows("SELECT fragment, number FROM leaf WHERE space = ?", (space,))
     return ((int(row[0]), int(row[1])) for row in rows)
-
-
-def times(reader: Reader, space: int) -> dict[int, int]:
-    """When the text of each leaf was last said, in microseconds; without those of no known time."""
-    rows = reader.rows(
-        "SELECT l.number, MAX(e.at) FROM leaf l"
-        " JOIN fragment f ON f.space = l.space AND f.id = l.fragment"
-        " JOIN entry e ON e.space = f.space AND e.seq = f.entry"
-        " WHERE l.space = ? AND e.at IS NOT NULL GROUP BY l.number",
-        (space,),
-    )
-    return {int(row[0]): int(row[1]) for row in rows}
 
 
 def fragments_of(reader: Reader, space: int, number: int) -> list[int]:

@@ -9,8 +9,7 @@ from typing import Any, Final
 from treering.errors import InputError
 from treering.journal import ledger
 from treering.journal.contract import Reader
-from treering.views.tree.settings import MOST_HOURS, Settings
-from treering.views.tree.threshold import LIMITS, Threshold
+from treering.views.tree.settings import Settings, Threshold
 
 KEY: Final = "tree"
 
@@ -26,21 +25,12 @@ def of_space(reader: Reader, space: int) -> Settings:
 
 
 def load(settings: Mapping[str, Any]) -> Settings:
-    """What a space's settings say of its tree; the defaults where they say nothing.
-
-    Numbers beyond the limits, which earlier versions took, are the limits. Raises InputError for
-    settings that ``updated`` did not make.
-    """
+    """The settings of a space for its tree; the defaults if it has none. Raises InputError."""
     stored = settings.get(KEY)
     if stored is None:
         return Settings()
     try:
         others = {name: value for name, value in stored.items() if name != "threshold"}
-        others["gap_hours"] = min(others.get("gap_hours", 0.0), MOST_HOURS)
-        threshold = {**stored["threshold"]}
-        for name, (least, most) in LIMITS.items():
-            if name in threshold:
-                threshold[name] = min(max(threshold[name], least), most)
-        return Settings(Threshold(**threshold), **others)
+        return Settings(Threshold(**stored["threshold"]), **others)
     except (AttributeError, KeyError, TypeError) as error:
         raise InputError(f"the settings {stored!r} are none of a tree: {error}") from error

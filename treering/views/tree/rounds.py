@@ -108,6 +108,5 @@ def _new_leaves(
         is_single = len(members) == 1
         text = text_of(of_round[0]) if is_single else joined(of_round)
         vector = embedded[members[0]] if is_single else mean_vector(of_round, embedded)
-        said = [entries.micros(part.entry.at) for part in of_round if part.entry.at is not None]
-        leaves.append(NewLeaf(tuple(members), text, vector, "chat", max(said, default=None)))
+        leaves.append(NewLeaf(tuple(members), text, vector, "chat"))
     return leaves

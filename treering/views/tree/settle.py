@@ -16,8 +16,13 @@ from treering.llm.tokens import estimate_tokens
 from treering.records import Progress, Spent
 from treering.views.support import SupportCheck, claims_of, says_nothing
 from treering.views.tree import store
-from treering.views.tree.aggregate import EXTRACTIVE, MEDIAN_TOKENS, Aggregate, Aggregator
-from treering.views.tree.extract import central_sentences
+from treering.views.tree.aggregate import (
+    EXTRACTIVE,
+    MEDIAN_TOKENS,
+    Aggregate,
+    Aggregator,
+    central_sentences,
+)
 from treering.views.tree.grow import Grower
 from treering.views.tree.shape import Tree
 from treering.views.tree.store import Summary

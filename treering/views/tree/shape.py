@@ -6,22 +6,19 @@ of creation and never reused, so that a number is an identity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.errors import DimensionMismatch, InputError, UnknownName
-from treering.views.tree.family import FEW, Exact, Family, Vector, exact, mean
-from treering.views.tree.rows import Rows
+from treering.views.tree.family import FEW, Exact, Family, Rows, Vector, exact, mean
 from treering.views.tree.settings import Settings
 
 ROOT: Final = 0
 NOWHERE: Final = -1
 FIRST_NODES: Final = 64
-NO_TIME: Final = -1
-"""Of what was said at no known time, and of summaries of such texts alone."""
 
 Ints = NDArray[np.int64]
 
@@ -82,7 +79,6 @@ class Tree:
         self._rank: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
         self._slot: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
         self._families: dict[int, Family] = {ROOT: Family()}
-        self._latest: Ints = np.full(FIRST_NODES, NO_TIME, dtype=np.int64)
         self._contents: dict[int, Vector] = {}
         self._next = ROOT + 1
         self._leaves = 0
@@ -227,14 +223,14 @@ class Tree:
 
     # --- growing -----------------------------------------------------------------------------
 
-    def insert(self, vector: Vector, at: int = NO_TIME) -> Insertion:
+    def insert(self, vector: Vector) -> Insertion:
         """Attach a new leaf where the thresholds lead it; O(branching · depth · d).
 
-        ``vector`` has unit length (or is all zero for a text that cannot be embedded). ``at`` is
-        when the text was said, in microseconds. Raises DimensionMismatch.
+        ``vector`` has unit length (or is all zero for a text that cannot be embedded). Raises
+        DimensionMismatch.
         """
         vector = self._checked(vector)
-        descent = self._descend(vector, at)
+        descent = self._descend(vector)
         end = descent[-1]
         # The number is also the rank: it grows with every insert, as the order of arrival does.
         leaf = self._new(rank=self._next)
@@ -245,7 +241,6 @@ class Tree:
             sibling = end
             split = descent[-1] = self._expand(end)
         self._attach(leaf, descent[-1])
-        self.date(leaf, at)
         self._add(descent, exact(vector), leaves=1, newest=leaf)
         if self._deepest is not None:
             self._deepest = max(self._deepest, len(descent))
@@ -266,9 +261,6 @@ class Tree:
         del self.rows[leaf]
         self._parent[leaf] = NOWHERE
         self._leaves -= 1
-        for node in reversed(path):
-            below = np.frombuffer(self._families[node].members, dtype=np.int64)
-            self._latest[node] = self._latest[below].max(initial=NO_TIME)
         heir = None
         if parent != ROOT and len(self._families[parent]) == 1:
             heir = self._dissolve(parent)
@@ -277,15 +269,6 @@ class Tree:
         if heir is None:
             return Removal(path)
         return Removal(path[:-1], parent, heir)
-
-    def date(self, leaf: int, at: int) -> None:
-        """Note when a leaf was last said, and that all above it were spoken of then."""
-        for node in (*self.path(leaf), leaf):
-            self._latest[node] = max(int(self._latest[node]), at)
-
-    def latest(self, node: int) -> int:
-        """When a leaf, or one below a summary, was last said, in microseconds, or NO_TIME."""
-        return int(self._latest[self._check_node(node)])
 
     def set_content(self, node: int, vector: Vector) -> None:
         """Set the embedding of a summary node's text; inserts use it if ``route`` is "content"."""
@@ -304,10 +287,8 @@ class Tree:
         rows: Rows,
         *,
         bound: int = ROOT + 1,
-        times: Mapping[int, int] | None = None,
     ) -> Tree:
-        """The tree that was stored: ``rows`` are the leaves' vectors, by number, ``times`` when
-        they were said.
+        """The tree that was stored; ``rows`` are the leaves' vectors, by number.
 
         ``bound`` is at least that of the stored tree, so that no number is given twice.
         """
@@ -325,21 +306,18 @@ class Tree:
                 tree.rows[node.number] = np.zeros(dimension, dtype=np.float32)
             tree._attach(node.number, node.parent)
         tree._deepest = None
-        for leaf, at in (times or {}).items():
-            if leaf in tree:
-                tree.date(leaf, at)
         tree._restore_totals()
         return tree
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _descend(self, vector: Vector, at: int) -> list[int]:
+    def _descend(self, vector: Vector) -> list[int]:
         """The nodes from the root to the newcomer's parent; a leaf at the end must be expanded."""
         node, descent = ROOT, [ROOT]
         deepest = self.settings.threshold.max_depth
         family = self._families.get(ROOT)
         while family:
-            slot, similarity = family.nearest(vector, self.rows, self._long_ago(family, at))
+            slot, similarity = family.nearest(vector, self.rows)
             depth = len(descent) - 1
             # The best child is not similar enough: the newcomer becomes its sibling.
             if similarity < self._threshold(depth):
@@ -351,15 +329,6 @@ class Tree:
                 break
             descent.append(node)
         return descent
-
-    def _long_ago(self, family: Family, at: int) -> NDArray[np.bool_] | None:
-        """Which of a family were last spoken of too long before ``at`` to be joined; None: none."""
-        gap = self.settings.gap
-        if not gap or at == NO_TIME:
-            return None
-        latest = self._latest[np.frombuffer(family.members, dtype=np.int64)]
-        barred: NDArray[np.bool_] = (latest != NO_TIME) & (latest < at - gap)
-        return barred
 
     def _threshold(self, depth: int) -> float:
         if self.settings.threshold.form == "current":
@@ -373,7 +342,6 @@ class Tree:
         family = self._families[inner] = Family()
         family.leaves, family.newest = 1, leaf
         self.rows[inner] = self.rows[leaf]
-        self._latest[inner] = self._latest[leaf]
         self._parent[inner], self._slot[inner] = parent, slot
         self._families[parent].put(slot, inner, self.rows)
         self._attach(leaf, inner)
@@ -466,8 +434,6 @@ class Tree:
             return
         extra = max(size, 2 * capacity) - capacity
         self._parent = np.concatenate([self._parent, np.full(extra, NOWHERE, dtype=np.int64)])
-        undated = np.full(extra, NO_TIME, dtype=np.int64)
-        self._latest = np.concatenate([self._latest, undated])
         zeros = np.zeros(extra, dtype=np.int64)
         self._rank = np.concatenate([self._rank, zeros])
         self._slot = np.concatenate([self._slot, zeros])

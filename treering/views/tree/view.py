@@ -33,12 +33,11 @@ from treering.views.tree.aggregate import (
     LLMAggregator,
 )
 from treering.views.tree.draw import Branch
-from treering.views.tree.example import examples
 from treering.views.tree.found import NodeRanking, mixed_context, node_hits
 from treering.views.tree.grow import Grower
 from treering.views.tree.leaves import leaves_of_entry
 from treering.views.tree.levels import Shape, shape
-from treering.views.tree.node import TreeNode, shown_nodes
+from treering.views.tree.node import TreeNode, examples, shown_nodes
 from treering.views.tree.search import (
     TREE_ALPHA,
     Method,
@@ -49,13 +48,12 @@ from treering.views.tree.search import (
     places,
     with_tree,
 )
-from treering.views.tree.settings import Receiver, Route, Settings
+from treering.views.tree.settings import Form, Receiver, Route, Settings
 from treering.views.tree.settle import SummarySettler
 from treering.views.tree.shape import ROOT, Tree
-from treering.views.tree.threshold import Form
 
-Format = Literal["outline", "dot", "mermaid", "html", "json"]
-FORMATS: Final = ("outline", "dot", "mermaid", "html", "json")
+Format = Literal["outline", "html", "json"]
+FORMATS: Final = ("outline", "html", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +117,13 @@ class TreeView:
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
         chat_unit: ChatUnit | None = None,
-        gap_hours: float | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
         those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens``, ``deeper_tokens``, ``chat_unit`` and ``gap_hours`` are those of
-        ``Settings``. All summaries become pending work. Raises InputError.
+        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
+        summaries become pending work. Raises InputError.
         """
         now = self.settings()
         chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
@@ -137,7 +134,6 @@ class TreeView:
             "summary_tokens": summary_tokens,
             "deeper_tokens": deeper_tokens,
             "chat_unit": chat_unit,
-            "gap_hours": gap_hours,
         }
         changed: dict[str, Any] = {n: value for n, value in others.items() if value is not None}
         settings = replace(now, threshold=replace(now.threshold, **given), **changed)
@@ -205,18 +201,12 @@ class TreeView:
             return TreeStats(shape(tree, tokens), pending, by_maker, calls / count, spent / count)
 
     def draw(self, form: Format = "outline", *, root: int = ROOT, title: str = "memory") -> str:
-        """The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON."""
+        """The tree, or a branch of it, as an outline, HTML page or JSON."""
         check_choice("form", form, FORMATS)
         branches = self._branches(root)
         if form == "html":
             return draw.page(branches, title)
-        drawn = {
-            "outline": draw.outline,
-            "dot": draw.graphviz,
-            "mermaid": draw.mermaid,
-            "json": draw.as_json,
-        }
-        return drawn[form](branches)
+        return draw.outline(branches) if form == "outline" else draw.as_json(branches)
 
     # ------------------------------------------------------------------ answering from it
 
