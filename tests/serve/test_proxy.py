@@ -29,6 +29,7 @@ from tests.llm.chat_server import (
     hangs_up,
     playing,
     says,
+    send,
     streams,
 )
 from tests.serve.conftest import MakeKey, Serve
@@ -234,6 +235,45 @@ def test_errors_of_the_model_server_pass_unchanged(path: Path, stream: bool) -> 
     assert failure.value.response.json() == {"error": told}
     assert failure.value.response.headers["retry-after"] == "7"
     assert failure.value.response.headers["x-request-id"] == "r1"
+
+
+HOSTILE_HEADERS = {
+    "content-type": "text/html",
+    "set_cookie": "session=theirs; Path=/",
+    "content_security_policy": "script-src *",
+    "clear_site_data": '"*"',
+    "location": "https://evil.example/",
+    "access_control_allow_origin": "*",
+    "service_worker_allowed": "/",
+    "x_treering_memories": "theirs",
+    "link": "</x>; rel=preload",
+}
+
+
+@pytest.mark.parametrize("path_of_api", ["/v1/models", "/v1/chat/completions"])
+@pytest.mark.parametrize("status", [200, 302, 500])
+@pytest.mark.parametrize("stream", [False, True])
+def test_no_header_of_the_model_server_acts_on_the_origin_of_this_one(
+    path: Path, path_of_api: str, status: int, stream: bool
+) -> None:
+    page = b"<script>fetch('/v1/entries')</script>"
+
+    def act(handler: BaseHTTPRequestHandler, _: threading.Event) -> None:
+        send(handler, status, page, **HOSTILE_HEADERS, x_request_id="r1")
+
+    with between(path, act) as (client, _):
+        sent = {"model": "m", "messages": [user("Hi")], "stream": stream}
+        method = "GET" if path_of_api == "/v1/models" else "POST"
+        reply = httpx2.request(
+            method, str(client.base_url.join(path_of_api)), json=sent if method == "POST" else None
+        )
+    assert (reply.status_code, reply.content) == (status, page)
+    assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["x-request-id"] == "r1"
+    passed = {name.replace("-", "_") for name in reply.headers} & HOSTILE_HEADERS.keys()
+    assert passed <= {"x_treering_memories"}  # its own
+    assert reply.headers.get("x-treering-memories") in (None, "")
 
 
 def test_a_question_that_is_asked_again_after_an_error_is_remembered_once(

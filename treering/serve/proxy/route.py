@@ -52,10 +52,13 @@ _CREDENTIALS: Final = re.compile("//[^/@]*@")  # in an address; neither clients 
 _KEPT_FROM_CLIENT: Final = frozenset({"accept", "content-type", "openai-beta", "user-agent"})
 """Never its key, which opens this server and no other."""
 
-_NOT_PASSED_BACK: Final = frozenset(
-    {"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding", "date"}
+_KEPT_FROM_UPSTREAM: Final = re.compile(
+    r"retry-after(-ms)?|x-should-retry|(x-)?request-id|(openai|x-ratelimit)-[a-z-]+"
 )
-"""What concerns one connection, and what the bytes looked like on it."""
+"""Headers that clients of the API read. Any other, such as a cookie, would act on this origin."""
+
+_MEDIA_TYPES: Final = frozenset({"application/json", "text/event-stream"})
+"""Types that no browser runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +334,12 @@ def _digests(held: Sequence[Entry]) -> list[str]:
 
 def _passed_back(answer: httpx2.Response) -> dict[str, str]:
     headers = answer.headers.items()
-    return {name: value for name, value in headers if name.lower() not in _NOT_PASSED_BACK}
+    passed = {name: value for name, value in headers if _KEPT_FROM_UPSTREAM.fullmatch(name.lower())}
+    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return passed | {
+        "content-type": media_type if media_type in _MEDIA_TYPES else "text/plain; charset=utf-8",
+        "x-content-type-options": "nosniff",
+    }
 
 
 def _refusal(status: int, message: str) -> Response:
