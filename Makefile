@@ -118,7 +118,7 @@ endif
 # thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering-bench perf --max-n 10000 \
-		--no-peers --patience 2 --against benchmarks/results/perf/baseline --tolerance 2
+		--patience 2 --against benchmarks/results/perf/baseline --tolerance 2
 
 # Evidence found in the data sets of DATA, against the committed ranks: fails where a set got worse and
 # benchmarks/results/quality/reasons.toml gives no reason. The first run embeds for half an hour.

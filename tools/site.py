@@ -1,6 +1,7 @@
 """What ``make docs`` does to the pages: links out of ``docs/`` become links into the repository.
 
-The pages link to the README and the changelog by path, which is right in a checkout and on a forge.
+The pages link to the README, the changelog and the benchmarks by path, which is right in a checkout
+and on a forge.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?:\.\./)+(?P<path>[A-Z][\w./-]*(?:#[\w-]+)?)\)")
+_OUTSIDE = re.compile(
+    r"\[(?P<text>[^\]]+)\]\((?:\.\./)+(?P<path>(?:[A-Z]|benchmarks/)[\w./-]*(?:#[\w-]+)?)\)"
+)
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:

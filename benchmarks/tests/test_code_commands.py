@@ -1,4 +1,4 @@
-"""Code measured with a model, on a history, and by the clock: on a small shop of our own."""
+"""Code that a model writes, on a small shop of our own."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from test_coding import BODY, codeif
-from test_forgetting import KEPT, PLAIN, dialogue
 from test_suites import lines, write
 from tests.code.repositories import SHOP
-from tests.code.working import commit, repository
 from treering.llm.scripted import ScriptedLLM
 from treering_bench.coding import completion_trial as completion
 from treering_bench.coding import sessions
@@ -158,38 +156,3 @@ def test_completion_asks_with_and_without_fragments(
     assert {told[way]["tasks"] for way in completion.DEFAULT_WAYS} == {1}
     nothing = bench("code", "completion", *bench.model(""), *arguments, "--minutes", 0)
     assert nothing.exit_code == 0  # all three replies are kept
-
-
-def test_the_guard_is_measured_on_a_history(bench: Bench, tmp_path: Path) -> None:
-    half = "def half(n):\n    return n / 2\n"
-    guarded = half.replace("    return", "    if n < 0:\n        raise ValueError(n)\n    return")
-    root = repository(tmp_path / "repository", half=half)
-    commit(root, "Refuse what is negative", half=guarded)
-    commit(root, "Begin another", other="def other():\n    return 1\n")
-    told = bench.object("code", "guard", root, "--json")
-    assert told["alarms"]["commits"] == 2
-    assert told["alarms"]["stopped"] == []
-    assert told["taken out"] == {"undos": 1, "noticed": 1.0, "told": 1.0}
-    alarm = commit(root, "Simplify", half=half)
-    told = bench.object("code", "guard", root, "--json")
-    assert told["alarms"]["stopped"] == [alarm[:9]]
-
-
-def test_the_speed_of_the_code_view_is_told(bench: Bench, sources: Path) -> None:
-    told = bench.object("code", "speed", sources, "--sources", 2, "--json")
-    assert told["lines"] > 10
-    assert told["times the operator"] > 0
-    missing = bench("code", "speed", sources / "nothing")
-    assert (missing.exit_code, "is not a folder" in missing.stderr) == (2, True)
-
-
-def test_weights_are_written_as_they_are_shipped(bench: Bench, tmp_path: Path) -> None:
-    recording = [dialogue("one", 1, KEPT), dialogue("two", 1, PLAIN), dialogue("two", 2, KEPT)]
-    data, out = write(tmp_path / "d.jsonl", lines(*recording)), tmp_path / "treering"
-    result = bench("code", "train", "--data", data, "--out", out)
-    assert result.exit_code == 0, result.output
-    of_texts = json.loads((out / "code" / "guard" / "weights.json").read_text())
-    of_runs = json.loads((out / "bench" / "undone" / "weights.json").read_text())
-    assert set(of_runs["weights"]) == {"trial", "tested"}
-    assert all(isinstance(weight, float) for weight in of_texts["weights"].values())
-    assert of_texts["trained_on"] == of_runs["trained_on"]

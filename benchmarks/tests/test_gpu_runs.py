@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from test_documented_commands import parse
-from tools.gpu_runs import RUNS, commands, main, program
+from treering_bench.gpu_runs import RUNS, commands, main, program
 
 PLACES = {"data": "data", "sources": "code", "model": "m.gguf", "llm": "http://h/v1#m", "out": "o"}
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
-from treering_bench.perf import fresh, tenants
+from treering_bench.perf import fresh
 from treering_bench.perf.report import (
     Slowdown,
     Timings,
     better,
     goes_on,
     limits,
-    plot,
-    plot_live,
     read,
     slower,
     summary,
-    table,
     usual,
     write,
 )
@@ -31,14 +27,11 @@ from treering_bench.perf.run import (
     LIMITS,
     OF_MEMORIES,
     OPERATIONS,
-    PART_OF,
     again,
     done_as,
     run,
-    sizes,
 )
-from treering_bench.perf.tenants import ManySpaces
-from treering_bench.perf.texts import RandomVectors, questions, sentences, turns
+from treering_bench.perf.texts import turns
 from treering_bench.perf.timing import (
     LIMIT,
     LOOK_S,
@@ -58,34 +51,9 @@ from worlds import BagOfWords
 HEADER = this_run("perf", "", 0, {"max_n": 1000})
 
 
-class Shelf:
-    """A live peer that finds what it took in last."""
-
-    def __init__(self, folder: Path, embedder: Embedder) -> None:
-        self.texts: list[str] = []
-
-    def add(self, texts: Sequence[str]) -> None:
-        self.texts += texts
-
-    def search(self, query: str, k: int) -> list[int]:
-        return list(range(len(self.texts)))[-k:]
-
-    def add_said(self, texts: Sequence[str], speakers: Sequence[str]) -> None:
-        self.texts += texts
-
-    def search_said(self, query: str, k: int, speaker: str) -> list[int]:
-        return self.search(query, k)
-
-    def forget(self, number: int) -> None:
-        assert number == len(self.texts) - 1
-
-    def close(self) -> None:
-        self.texts.clear()
-
-
 @pytest.fixture
 def world() -> Iterator[World]:
-    with World(BagOfWords(), {"shelf": Shelf}, bounds=Bounds(patience=0.0)) as opened:
+    with World(BagOfWords(), bounds=Bounds(patience=0.0)) as opened:
         yield opened
 
 
@@ -128,34 +96,25 @@ def test_what_is_timed_waits_no_longer_than_a_second() -> None:
     assert sum(pauses) == pytest.approx(1.0)
 
 
-def test_sizes_are_powers_of_ten_and_the_largest() -> None:
-    assert sizes(1_000) == [1_000]
-    assert sizes(30_000) == [1_000, 10_000, 30_000]
-    assert sizes(1_000_000) == [1_000, 10_000, 100_000, 1_000_000]
-
-
 def test_a_world_holds_the_same_in_all_systems_while_it_grows(world: World) -> None:
-    assert {one.system for one in world.grow(30)} == {LIMIT, OURS, "shelf"}
+    assert {one.system for one in world.grow(30)} == {LIMIT, OURS}
     world.grow(50)
     assert world.memory.stats().fragments == 50
     assert vectors_in(world.bare.path).shape == (50, BagOfWords.dimension)
-    [shelf] = world.peers.values()
-    assert isinstance(shelf, Shelf)
-    assert shelf.texts == [entry.text for entry in world.memory.entries()]
 
 
 def test_a_large_world_stands_beside_a_bare_file_of_its_first_turns() -> None:
     bounds = Bounds(patience=0.0, bare_most=1_000)
     timed = [
         one
-        for each in run(["store", "warm", "size"], 1_200, BagOfWords(), {}, bounds=bounds)
+        for each in run(["store", "warm", "size"], 1_200, BagOfWords(), bounds=bounds)
         for one in each
     ]
     of_size = {n: {one.operation.split()[0] for one in timed if one.n == n} for n in (1_000, 1_200)}
     assert of_size == {1_000: {"store", "warm", "size"}, 1_200: {"warm"}}
 
 
-@pytest.mark.parametrize("name", sorted(OF_MEMORIES.keys() - {"forgets"}))
+@pytest.mark.parametrize("name", sorted(OF_MEMORIES))
 def test_every_operation_of_a_memory_is_timed_against_its_limit(
     world: World, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,16 +128,7 @@ def test_every_operation_of_a_memory_is_timed_against_its_limit(
     for systems in by_operation.values():
         assert systems[LIMIT].ratio == 1.0
         assert systems[OURS].value > 0
-        assert ("shelf" in systems) == (name in ("search", "life"))
     assert world.memory.stats().fragments == 30
-
-
-def test_tenants_who_forget_at_once_are_timed_beside_one(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tenants, "TENANTS", 3)
-    world.grow(30)
-    assert [one.operation for one in tenants.forgets(world)] == ["forgets", "forgets"]
 
 
 def test_the_worst_is_beside_the_limits_median() -> None:
@@ -197,49 +147,25 @@ def test_what_takes_long_is_done_fewer_times_but_three() -> None:
     assert many_rounds(lambda: done.append(1), patience=60.0) == 100
 
 
-def test_parts_are_timed_without_a_memory() -> None:
-    timed = run(["rank", "tree", "code"], 1_000, BagOfWords(), {})
-    found = [one for each in timed for one in each]
-    ranks = {"rank dense", "rank context", "rank context+semantic"}
-    assert {one.operation for one in found} == ranks | {"tree", "code"}
-    assert {one.n for one in found} == {1_000}
-
-
-def test_what_is_taken_in_at_once_is_timed_with_what_others_wait() -> None:
-    timed = run(["import", "text", "book"], 1_000, BagOfWords(), {}, bounds=Bounds(patience=0.0))
-    ratios = {one.operation: one.ratio for each in timed for one in each if one.system == OURS}
-    waited = {"import-wait writer", "text-wait writer"}
-    assert ratios.keys() == {"import", "text", "book text", "book messages"} | waited
-    assert min(ratios.values()) > 0
-    assert {done_as(name, 1) for name in waited} == {("import", 1), ("text", 1)}
-
-
-def test_opening_one_of_many_spaces_is_timed() -> None:
-    found = ManySpaces(RandomVectors("bag", 8), Bounds(patience=0.0))(100)
-    assert {one.operation for one in found} == {"spaces", "spaces worst"}
-
-
 def test_a_world_that_was_cut_short_grows_on_from_what_is_whole(tmp_path: Path) -> None:
-    with World(BagOfWords(), {}, tmp_path) as world:
+    with World(BagOfWords(), tmp_path) as world:
         world.grow(30)
         world.memory.add("to be forgotten", source="passing")
         world.bare.add(["a batch ahead"], world.vectors.embed(["a batch ahead"]))
-    with World(BagOfWords(), {}, tmp_path) as world:
+    with World(BagOfWords(), tmp_path) as world:
         assert world.n == 30
         assert world.grow(30) == []
         assert {one.n for one in world.grow(50)} == {50}
         texts = [entry.text for entry in world.memory.entries()]
         assert vectors_in(world.bare.path).shape == (50, BagOfWords.dimension)
     assert texts == [turn["content"] for turn in (*turns(0, 30), *turns(30, 20))]
-    with World(BagOfWords(), {}, tmp_path) as world, pytest.raises(InputError, match="50 turns"):
+    with World(BagOfWords(), tmp_path) as world, pytest.raises(InputError, match="50 turns"):
         world.grow(40)
-    with pytest.raises(InputError, match="leave one of both out"):
-        World(BagOfWords(), {"shelf": Shelf}, tmp_path)
 
 
 def test_only_what_is_not_done_is_timed_and_in_a_memory_that_is_kept(tmp_path: Path) -> None:
     def timed(*done: tuple[str, int]) -> list[tuple[str, int]]:
-        found = run(["store", "size"], 2_000, BagOfWords(), {}, done, tmp_path)
+        found = run(["store", "size"], 2_000, BagOfWords(), done, tmp_path)
         return sorted({(one.operation, one.n) for each in found for one in each})
 
     first = timed(("size", 1_000), ("store", 2_000))
@@ -255,23 +181,23 @@ def names(found: Iterable[list[Timing]]) -> list[tuple[str, int]]:
 def test_a_store_that_a_kept_memory_can_no_longer_tell_is_said_and_the_rest_is_timed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with World(BagOfWords(), {}, tmp_path) as world:
+    with World(BagOfWords(), tmp_path) as world:
         world.grow(1_000)  # and cut short before it was saved
-    found = run(["store", "size"], 1_000, BagOfWords(), {}, (), tmp_path)
+    found = run(["store", "size"], 1_000, BagOfWords(), (), tmp_path)
     assert names(found) == [("size", 1_000)]
     assert f"store at 1,000 is not timed: {tmp_path} holds as many turns already" in caplog.text
-    found = run(["store", "size"], 2_000, BagOfWords(), {}, [("size", 1_000)], tmp_path)
+    found = run(["store", "size"], 2_000, BagOfWords(), [("size", 1_000)], tmp_path)
     assert names(found) == [("size", 2_000), ("store", 2_000)]
-    found = run(["store"], 2_000, BagOfWords(), {}, [("store", 2_000)], tmp_path)
+    found = run(["store"], 2_000, BagOfWords(), [("store", 2_000)], tmp_path)
     assert names(found) == []
 
 
 def test_only_the_sizes_that_are_named_are_timed_again_the_largest_in_the_memory_kept(
     tmp_path: Path,
 ) -> None:
-    with World(BagOfWords(), {}, tmp_path) as world:
+    with World(BagOfWords(), tmp_path) as world:
         world.grow(2_000)
-    wanted = {("size", 2_000), ("store", 1_000), ("tree", 1_000)}
+    wanted = {("size", 2_000), ("store", 1_000), ("text", 1_000)}
     grown = {("store", 2_000)}  # which cannot be told from what is filled
     assert names(again(wanted | grown, 2_000, BagOfWords(), tmp_path)) == sorted(wanted)
     assert names(again(grown, 2_000, BagOfWords())) == sorted(grown)
@@ -279,22 +205,19 @@ def test_only_the_sizes_that_are_named_are_timed_again_the_largest_in_the_memory
 
 def test_an_unknown_operation_is_named_along_with_those_there_are() -> None:
     with pytest.raises(UnknownName, match="no operation 'fly'; there are store, search"):
-        list(run(["fly"], 1_000, BagOfWords(), {}))
+        list(run(["fly"], 1_000, BagOfWords()))
+
+
+def test_parts_are_timed_without_a_memory() -> None:
+    timed = run(["import", "text", "code"], 1_000, BagOfWords())
+    ratios = {one.operation: one.ratio for each in timed for one in each if one.system == OURS}
+    assert ratios.keys() == {"import", "text", "code"}
+    assert min(ratios.values()) > 0
 
 
 def test_every_operation_says_what_its_limit_is() -> None:
-    assert set(LIMITS) == {*OPERATIONS, *PART_OF}
-    assert limits(["rank dense", "rank context"]) == "rank: the matrix-vector product"
-
-
-def test_texts_are_reproducible_and_different() -> None:
-    assert turns(5, 3) == turns(5, 3)
-    assert len({turn["content"] for turn in turns(0, 50)}) == 50
-    assert len(set(sentences(40))) == 40
-    asked = questions()
-    assert next(asked) != next(asked)
-    vectors = RandomVectors("random", 8)
-    assert (vectors.embed(["a", "b"]) == vectors.embed(["a", "b"])).all()
+    assert set(LIMITS) == set(OPERATIONS)
+    assert limits(["warm context", "warm semantic"]) == "warm: the matrix-vector product"
 
 
 def test_what_is_saved_is_read_back(tmp_path: Path) -> None:
@@ -311,12 +234,8 @@ def test_a_ratio_beyond_the_tolerance_is_slower_and_seconds_do_not_count() -> No
     assert slower(timings(2.9), old) == []
     assert slower(timings(3.1), old) == [Slowdown("search", 1000, 2.0, 3.1)]
     assert slower(timings(3.1), old, tolerance=2.0) == []
-    assert slower(timings(1.4), timings(0.0)) == []
-    assert slower(timings(1.6), timings(0.0)) == [Slowdown("search", 1000, 0.0, 1.6)]
     assert slower(timings(9.0, operation="open"), old) == []
-    for moment in ("x worst", "forget-wait writer"):
-        assert slower(timings(9.0, moment), timings(2.0, moment)) == []
-    assert slower(timings(9.0, system="shelf"), timings(1.0, system="shelf")) == []
+    assert slower(timings(9.0, "x worst"), timings(2.0, "x worst")) == []
     longer = tuple(replace(one, value=100 * one.value) for one in old.timed)
     assert slower(Timings(HEADER, longer), old) == []
 
@@ -349,23 +268,7 @@ def test_timings_go_on_only_with_those_of_the_same_run(tmp_path: Path) -> None:
         goes_on(path, replace(HEADER, settings={"max_n": 7}))
 
 
-def test_the_table_has_peers_where_they_were_timed() -> None:
-    found = (*timings(2.5).timed, Timing("search", 1000, "shelf", 0.004, 4.0))
-    page = table(Timings(HEADER, (*found, *timings(1.25, "open").timed)))
-    assert "| search | 1,000 | 2.5 ms | 2.50 | 4.0 |" in page
-    assert "| open | 1,000 | 1.25 ms | 1.25 | – |" in page
-
-
 def test_the_summary_names_what_got_slower() -> None:
     told = summary(timings(3.0), [Slowdown("search", 1000, 1.0, 3.0)])
     assert told["ratios"]["search"]["1000"] == {LIMIT: 1.0, OURS: 3.0}
     assert told["slower"] == [{"operation": "search", "n": 1000, "before": 1.0, "now": 3.0}]
-
-
-def test_growth_is_drawn(tmp_path: Path) -> None:
-    plot_live(timings(2.0), tmp_path / "none.svg")
-    assert not (tmp_path / "none.svg").exists()
-    plot_live(timings(2.0, "after-add"), tmp_path / "live.svg")
-    assert b"<svg" in (tmp_path / "live.svg").read_bytes()
-    plot(timings(2.0), "search", tmp_path / "search.svg")
-    assert b"<svg" in (tmp_path / "search.svg").read_bytes()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Open
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.contract import Message
 from treering.llm.scripted import Line, Request, ScriptedLLM
@@ -16,7 +15,6 @@ from treering_bench.kept_replies import KeptReplies
 from treering_bench.play import (
     REPLY_TOKENS,
     conversations,
-    converse,
     messages,
     needed_history,
     play,
@@ -71,15 +69,6 @@ def test_a_played_file_is_the_published_one_with_the_bots_turns(tmp_path: Path) 
 def test_the_bots_turns_are_long_enough_that_a_conversation_exceeds_the_window() -> None:
     """Thirteen rounds as in the published file, and the budget that policies are compared at."""
     assert 2 * PolicyOptions(data=Path("none")).budget < 13 * REPLY_TOKENS
-
-
-def test_a_whole_conversation_goes_through_the_memory(open_memory: Open, tmp_path: Path) -> None:
-    [conversation] = conversations(published(tmp_path))
-    llm = ScriptedLLM(["A wave.", "2", "4", "Yes."])
-    memory = open_memory(llm=llm)
-    assert converse(memory, conversation, "auto", 800, source="talk") == "Yes."
-    assert len(list(memory.entries(source="talk"))) == 8
-    assert "What is light?" in llm.requests[-1].text
 
 
 def test_the_judge_sees_the_rounds_that_are_needed_and_rates(tmp_path: Path) -> None:

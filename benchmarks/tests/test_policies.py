@@ -13,9 +13,9 @@ from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
 from treering.search.relations.asked import ReplyTo
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.defaults import Weighted
 from treering.search.relations.feedback import Feedback
-from treering_bench.metrics.evidence import RetrievedPassage, ranked_units, reached
+from treering_bench.metrics.evidence import ranked_units, reached
 from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.policy.peering import searching_with
 from treering_bench.policy.raptor import build
@@ -140,14 +140,6 @@ def test_default_stands_for_the_relations_of_the_kind_of_content(space: TaskSpac
     assert faded(space, asked) == space.search(asked, relations=related)
 
 
-def test_relations_that_a_memory_makes_itself_can_be_named(space: TaskSpace) -> None:
-    spelled = named("with:default+tree@2").pick
-    asked = space.task.questions[1]
-    assert spelled is not None
-    related = [*DEFAULTS["chat"], "tree"]
-    assert spelled(space, asked) == space.search(asked, relations=related, alpha={"tree": 2.0})
-
-
 def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
     tmp_path: Path, embedder: BagOfWords
 ) -> None:
@@ -196,14 +188,6 @@ def test_plain_fusions_order_by_the_formulas(space: TaskSpace) -> None:
     )
 
 
-def test_a_compressed_context_holds_more_passages_in_the_same_budget(space: TaskSpace) -> None:
-    asked = space.task.questions[0]
-    [plain] = named("context").within(space, asked, (), 110)
-    [shorter] = named("compressed@0.4").within(space, asked, (), 110)
-    assert max(plain.tokens, shorter.tokens) <= 110
-    assert len(plain.units) < len(reached([shorter]))
-
-
 def test_what_compression_cut_into_is_not_counted_as_found(space: TaskSpace) -> None:
     asked = space.task.questions[0]
     [shorter] = named("compressed@0.4").within(space, asked, (), 110)
@@ -223,14 +207,6 @@ def test_the_context_policy_fills_the_budget_with_what_memory_gives(space: TaskS
     assert "Porto" in filled.text
 
 
-def test_other_policies_fill_a_budget_with_the_head_of_their_ranking(space: TaskSpace) -> None:
-    picked: Sequence[RetrievedPassage] = [
-        RetrievedPassage(("a",), 10),
-        RetrievedPassage(("b",), 10),
-    ]
-    assert named("dense").within(space, space.task.questions[0], picked, 15) == picked[:1]
-
-
 def test_memory_stream_adds_recency_to_relevance(space: TaskSpace) -> None:
     # "Who has a bicycle?" is like D3 only; of the rest, the later a turn the higher.
     nothing_alike = TaskQuestion("x", "zebra")
@@ -238,19 +214,6 @@ def test_memory_stream_adds_recency_to_relevance(space: TaskSpace) -> None:
     assert picked is not None
     ranking = ranked_units(picked(space, nothing_alike))
     assert ranking.index("D5") < ranking.index("D0")
-
-
-def test_rarity_stands_for_importance_without_a_model(space: TaskSpace) -> None:
-    nothing_alike = TaskQuestion("x", "zebra")
-    picked = named("memory-stream+rarity").pick
-    assert picked is not None
-    # Said on the same day, what says more that nobody else says would come first; here D5, the
-    # latest, also has the most such words.
-    assert ranked_units(picked(space, nothing_alike))[0] == "D5"
-    shortest = ranked_units(picked(space, nothing_alike)).index("D1")
-    plain = named("memory-stream").pick
-    assert plain is not None
-    assert shortest >= ranked_units(plain(space, nothing_alike)).index("D1")
 
 
 def test_a_model_rates_each_piece_once(space: TaskSpace) -> None:
@@ -263,28 +226,6 @@ def test_a_model_rates_each_piece_once(space: TaskSpace) -> None:
     assert "Memory: Ana: My sister moved" in llm.requests[0].text
     ranking = ranked_units(policy.pick(space, TaskQuestion("x", "zebra")))
     assert ranking.index("D1") < ranking.index("D0")
-
-
-def test_a_rating_in_words_is_asked_for_once_more_as_a_number(space: TaskSpace) -> None:
-    llm = ScriptedLLM(["Based on this", *(["1"] * len(SAID))])
-    [policy] = policies(["memory-stream+rated"], 0, llm)
-    assert policy.pick is not None
-    policy.pick(space, space.task.questions[0])
-    assert "one number from 1 to 10" in llm.requests[1].text
-    assert llm.left == 0
-
-
-def test_a_rating_that_is_none_counts_as_in_the_authors_code_and_is_told(
-    space: TaskSpace, caplog: pytest.LogCaptureFixture
-) -> None:
-    said = ["4", "very poignant", "quite", *(["4"] * (len(SAID) - 2))]
-    [policy] = policies(["memory-stream+rated"], 0, ScriptedLLM(said))
-    [plain] = policies(["memory-stream"], 0)
-    assert policy.pick is not None
-    assert plain.pick is not None
-    asked = space.task.questions[0]
-    assert policy.pick(space, asked) == plain.pick(space, asked)  # all are rated 4
-    assert "memory-stream+rated: 1 of 6 ratings could not be read" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -308,23 +249,6 @@ def test_a_rating_is_the_only_number_but_for_the_scale(
     assert plain.pick is not None
     question = space.task.questions[0]
     assert policy.pick(space, question) == plain.pick(space, question)  # all have one rating
-
-
-def test_a_weight_of_zero_is_no_default(space: TaskSpace) -> None:
-    asked = space.task.questions[1]
-    spelled = named("with:tree@0").pick
-    assert spelled is not None
-    assert spelled(space, asked) == space.search(asked, relations=())
-
-
-def test_memos_of_texts_are_refused(tmp_path: Path, embedder: BagOfWords) -> None:
-    task = Task("story", (Document("book", (DocumentPiece("D0", "It rains."),)),), ())
-    llm = ScriptedLLM([])
-    [policy] = policies(["with:default+topic"], 0, writer=llm)
-    with remembered(tmp_path, task, embedder, llm) as space:
-        assert policy.pick is not None
-        with pytest.raises(InputError, match="memos are of chats"):
-            policy.pick(space, TaskQuestion("1", "Does it rain?"))
 
 
 def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space: TaskSpace) -> None:

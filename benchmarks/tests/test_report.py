@@ -1,11 +1,9 @@
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from treering.errors import InputError
-from treering_bench.plots import plot_budgets, plot_policies, plot_sweeps
 from treering_bench.report import Scores, budget_table, compare, overview, report, summary
 from treering_bench.results import QuestionResult, RunHeader
 
@@ -83,15 +81,6 @@ def test_runs_on_different_data_are_not_compared() -> None:
         compare(other, scores(treering=[0.5]))
 
 
-def test_an_overview_marks_what_the_reference_does_not_beat() -> None:
-    noisy = [float(n % 2) for n in range(40)]
-    one = scores(treering=[0.5] * 40, better=[0.9] * 40, worse=[0.1] * 40, even=noisy)
-    two = scores(replace(RUN, benchmark="fairytaleqa"), treering=[0.5] * 4)
-    table = overview([one, two], ["treering", "better", "worse", "even"], "treering")
-    assert "| LoCoMo | 40 | recall@10 | 50.0 | 90.0 ▲ | 10.0 | 50.0 = |" in table
-    assert "| FairytaleQA | 4 | recall@10 | 50.0 | – | – | – |" in table
-
-
 def test_figures_without_the_questions_that_stand_apart_stand_beside() -> None:
     told = QuestionResult("dense", "chat", "1", "single-hop", _metrics(0.5))
     twisted = QuestionResult("dense", "chat", "2", "adversarial", _metrics(1.0))
@@ -115,26 +104,3 @@ def test_an_unknown_reference_is_named_along_with_those_measured() -> None:
 
 def test_a_pipe_in_a_policys_name_cannot_break_the_table() -> None:
     assert "| a\\|b | 1 |" in report(scores(RUN, **{"a|b": [1.0]}))
-
-
-@pytest.mark.parametrize("plot", [plot_budgets, plot_policies])
-def test_plots_are_reproducible_svg_and_real_png(plot: object, tmp_path: Path) -> None:
-    drawn = scores(dense=[0.0, 1.0], treering=[1.0, 1.0])
-    paths = [tmp_path / name for name in ("a.svg", "b.svg", "c.png")]
-    for path in paths:
-        plot(drawn, path)  # type: ignore[operator]
-    assert b"<svg" in paths[0].read_bytes()
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert paths[2].read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_sweep_is_drawn_over_its_parameter(tmp_path: Path) -> None:
-    swept = {f"with:default@{alpha}": [0.0, 1.0] for alpha in (0.5, 2)}
-    drawn = scores(RUN, **swept, **{"with:default(w=0.3)": [1.0]}, dense=[1.0])
-    assert plot_sweeps(drawn, tmp_path, "locomo", "svg") == [tmp_path / "locomo-alpha.svg"]
-    assert b"<svg" in (tmp_path / "locomo-alpha.svg").read_bytes()
-
-
-def test_a_plot_of_another_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.svg or \.png"):
-        plot_budgets(scores(dense=[1.0]), tmp_path / "plot.exe")

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from test_postgres import schemas as bench_schemas
-from tests.postgres_server import server_url
-from treering.errors import InputError, LLMNotConfigured
+from treering.errors import InputError, LLMNotConfigured, UnknownName
 from treering.llm.scripted import ScriptedLLM
 from treering_bench.answer import AnswerSettings
 from treering_bench.embedding import QuestionCache
@@ -24,7 +22,7 @@ from treering_bench.run import (
     evidence_level,
     limited,
     run_benchmark,
-    settings,
+    word_level,
 )
 from treering_bench.space import TaskSpace
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
@@ -52,12 +50,10 @@ def measure(
     limit: int | None = None,
     loader: Callable[[Path], Iterator[Task]] | None = None,
     embedder: BagOfWords | None = None,
-    database: str | None = None,
-    in_one: bool = False,
 ) -> Scores:
     level = level or evidence_level()
     bench = Benchmark("locomo", "ours", loader or Loader(), DataSource("https://x", "ours", "none"))
-    run = this_run("locomo", "0" * 64, 0, settings(level, "bag-of-words", None, None))
+    run = this_run("locomo", "0" * 64, 0, {"level": level.name})
     with Results(out, run) as results:
         run_benchmark(
             bench,
@@ -67,8 +63,6 @@ def measure(
             results,
             QuestionCache(embedder or BagOfWords()),
             limit=limit,
-            database=database,
-            in_one=in_one,
         )
         return Scores.of(results.run, results.measured.values())
 
@@ -109,39 +103,8 @@ def test_data_without_a_question_that_counts_are_refused(tmp_path: Path) -> None
     def of_another_shape(path: Path) -> Iterator[Task]:
         yield replace(chat_task("empty"), questions=())
 
-    with pytest.raises(InputError, match=r"holds no question whose evidence is marked.*--llm"):
+    with pytest.raises(InputError, match="holds no question whose evidence is marked"):
         measure(tmp_path / "r.jsonl", "own", loader=of_another_shape)
-
-
-def test_two_runs_measure_the_same(tmp_path: Path) -> None:
-    names = ("treering", "memory-bank", "context")
-    first = measure(tmp_path / "a.jsonl", *names)
-    second = measure(tmp_path / "b.jsonl", *names)
-    assert first.by_policy == second.by_policy
-
-
-def test_what_a_database_finds_of_a_space_above_its_limit_is_measured_like_a_file(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    in_file = measure(tmp_path / "file.jsonl", "treering", "context")
-    url = server_url()
-    limited_to_one = f"{url}{'&' if '?' in url else '?'}limit=1"
-    found = measure(tmp_path / "found.jsonl", "treering", "context", database=limited_to_one)
-    assert found.by_policy == in_file.by_policy
-    assert "has more than 1 fragments" not in caplog.text  # which is said where all are held
-    assert settings(evidence_level(), "x", None, None, database=limited_to_one)["held"] == 1
-    assert bench_schemas() == []
-
-
-def test_tasks_may_be_remembered_in_one_memory(tmp_path: Path) -> None:
-    scores = measure(tmp_path / "r.jsonl", "whole", "treering", in_one=True)
-    asked = list(scores.by_policy["whole"])
-    assert {task for task, _ in asked} == {"together"}
-    assert [question for _, question in asked][::2] == ["first/1", "second/1"]
-    means = summary(scores)
-    apart = summary(measure(tmp_path / "a.jsonl", "whole"))
-    assert means["whole"]["recall@all"] == 1.0
-    assert means["whole"]["tokens@all"] == 2 * apart["whole"]["tokens@all"]
 
 
 def test_a_limit_counts_questions_and_takes_no_task_beyond_it(tmp_path: Path) -> None:
@@ -243,50 +206,6 @@ def test_what_no_answer_is_right_to_counts_for_its_evidence_alone(tmp_path: Path
     assert list(found.by_policy["whole"]) == [("chat", "2"), ("chat", "4")]
 
 
-def test_the_header_tells_the_models_temperature_judge_and_budget() -> None:
-    how = AnswerSettings(
-        ScriptedLLM([], model="small"),
-        answer_prompt("story"),
-        judge=ScriptedLLM([], model="large"),
-        temperature=1.0,
-    )
-    assert settings(answer_level(how, 500), "minilm", 500, how) == {
-        "level": "answers",
-        "embedder": "minilm",
-        "model": "small",
-        "temperature": 1.0,
-        "budget": 500,
-        "judge": "large",
-    }
-
-
-def test_progress_ends_with_all_questions_done(tmp_path: Path) -> None:
-    seen: list[tuple[int, int, str]] = []
-    level = evidence_level()
-    run = this_run("locomo", "0" * 64, 0, {})
-    with Results(tmp_path / "r.jsonl", run) as results:
-        run_benchmark(
-            Benchmark("locomo", "ours", Loader(), DataSource("https://x", "ours", "none")),
-            DATA,
-            policies(["bm25"], 0),
-            level,
-            results,
-            BagOfWords(),
-            progress=lambda *step: seen.append(step),
-        )
-    assert seen[0] == (0, 2, "adding first")
-    assert seen[-1] == (4, 4, "second")
-
-
-@pytest.mark.parametrize("again", [1, 2])
-def test_question_cache_gives_the_models_own_vectors(again: int) -> None:
-    model = BagOfWords()
-    cached = QuestionCache(model)
-    for _ in range(again):
-        assert (cached.embed(["a b", "c"], query=True) == model.embed(["a b", "c"])).all()
-    assert (cached.name, cached.dimension) == ("bag-of-words", 64)
-
-
 def test_a_preset_decides_how_policies_search_that_do_not_say_otherwise(tmp_path: Path) -> None:
     searched: list[int] = []
 
@@ -297,9 +216,7 @@ def test_a_preset_decides_how_policies_search_that_do_not_say_otherwise(tmp_path
 
     def measured(preset: str | None, file: str) -> None:
         bench = Benchmark("locomo", "ours", Loader(), DataSource("https://x", "ours", "none"))
-        decided = settings(evidence_level(), "bag-of-words", None, None, None, preset)
-        with Results(tmp_path / file, this_run("locomo", "0" * 64, 0, decided)) as results:
-            assert results.run.settings.get("preset") == preset
+        with Results(tmp_path / file, this_run("locomo", "0" * 64, 0, {})) as results:
             run_benchmark(
                 bench, DATA, [RetrievalPolicy("counting", counting)], evidence_level(), results,
                 QuestionCache(BagOfWords()), preset=preset,
@@ -319,15 +236,25 @@ def test_people_have_no_roles_and_a_round_of_theirs_begins_with_who_began(tmp_pa
     asked = TaskQuestion("1", "The boat leaks?", ("Ana's",), frozenset({"The boat leaks."}))
     task = Task("talk", (Document("talk", pieces, chat=True),), (asked,))
     with remembered(tmp_path, task, BagOfWords()) as space:
-        space.configure("fragrel-chat")
+        space.configure("fragrel-chat", {})
         units = [unit for passage in space.search(asked) for unit in passage.units]
     assert units == [text for _, text in turns]
 
 
-def test_baselines_score_messages_also_where_a_preset_ranks_rounds(tmp_path: Path) -> None:
+def test_settings_go_on_top_of_a_preset_and_others_are_refused(tmp_path: Path) -> None:
     task = chat_task()
     with remembered(tmp_path, task, BagOfWords()) as space:
-        before = [(s.bm25, s.cosine) for s in space.scored(task.questions[0])]
-        space.configure("fragrel-chat")
-        space.scored(task.questions[1])  # the scores of the last question are kept
-        assert [(s.bm25, s.cosine) for s in space.scored(task.questions[0])] == before
+        space.configure("memtree-chat", {"k": 2, "base": 0.2})
+        assert space._memory.configure().k == 2
+        assert space._memory.tree.settings().threshold.base == 0.2
+        assert len(space.search(task.questions[0])) <= 4  # rounds of two messages
+        with pytest.raises(UnknownName, match="no setting 'depth'; there are"):
+            space.configure(None, {"depth": 3})
+
+
+def test_without_marked_evidence_the_answers_words_are_looked_for(tmp_path: Path) -> None:
+    scores = measure(tmp_path / "r.jsonl", "tree-traversal", "whole", level=word_level())
+    means = summary(scores)
+    assert means["whole"]["words@1000tokens"] == pytest.approx(2 / 3, abs=1e-6)
+    assert means["tree-traversal"]["words@1000tokens"] == means["whole"]["words@1000tokens"]
+    assert means["whole"]["n"] == 6.0  # all but one of the answers' words are said

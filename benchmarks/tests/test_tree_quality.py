@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from test_suites import lines, write
 from tests.tree.growing import Matrix, clustered, grown, random_vectors, settings
 from treering.views.tree.shape import ROOT, Tree
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
+from treering_bench.trees.shape import tree_shapes
+from worlds import BagOfWords, Bench
 
 
 def similarities(vectors: Matrix) -> NDArray[np.float64]:
@@ -53,6 +57,10 @@ def best_revenue(vectors: Matrix) -> float:
         return top
 
     return best((1 << n) - 1)
+
+
+PLACES = ("Porto", "Lima", "Oslo", "Bern", "Riga")
+SENTENCES = [f"{who} saw {place}." for who in ("Ana", "Ben", "Eva", "Tom") for place in PLACES]
 
 
 @given(st.integers(0, 10_000), st.integers(1, 25), st.sampled_from([-1.0, 0.1, 0.4]))
@@ -137,3 +145,18 @@ def test_a_tree_without_a_summary_asks_nothing() -> None:
     judged = odd_one_out(grown(random_vectors(3), settings(0.99)))
     assert (judged.easy_asked, judged.hard_asked) == (0, 0)
     assert np.isnan(judged.easy)
+
+
+def test_a_deep_threshold_gives_one_topic_a_text(tmp_path: Path) -> None:
+    write(tmp_path / "facts.jsonl", lines(*({"fact": text} for text in SENTENCES)))
+    shapes = list(tree_shapes("multihop-rag", tmp_path, 20, BagOfWords(), ("leaves", "content"), 5))
+    assert [(s.base, s.route) for s in shapes][:2] == [(0.1, "leaves"), (0.1, "content")]
+    assert shapes[0].topics <= shapes[-1].topics
+    assert all(shape.merged <= shape.path for shape in shapes)
+
+
+def test_a_shape_needs_two_texts(bench: Bench, tmp_path: Path) -> None:
+    write(tmp_path / "docs.jsonl", lines({"text": "a day\nHi!"}))
+    result = bench("tree", "lihua-world", "--data", tmp_path)
+    assert result.exit_code == 2
+    assert "holds 1 texts" in result.stderr

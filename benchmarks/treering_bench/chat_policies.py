@@ -1,8 +1,8 @@
-"""Chat policies side by side: turns that are needed, tokens a turn, answers, and ratings.
+"""Chat policies side by side: the rounds that are needed, and ratings of replies.
 
 Every policy gets the same conversations and the same replies. They differ only in what they put
 into a prompt. Conversations are MT-Bench+'s, with the bot's turns written by a model
-(:mod:`treering_bench.play`), and LoCoMo's first sessions.
+(:mod:`treering_bench.play`).
 """
 
 from __future__ import annotations
@@ -19,31 +19,24 @@ import numpy as np
 
 from treering.chat.prompt import ChatPrompt
 from treering.embed.contract import Embedder
-from treering.errors import InputError, LLMReplyError, LLMUnavailable
-from treering.llm.contract import LLM, Message
+from treering.errors import LLMReplyError, LLMUnavailable
+from treering.llm.contract import LLM
 from treering.llm.settings import NONE
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering_bench.embedding import QuestionCache
-from treering_bench.metrics.answers import token_f1
 from treering_bench.play import (
     REPLY_TOKENS,
     TEMPERATURE,
     Conversation,
-    PlayedRound,
     messages,
     play,
     rate,
 )
 from treering_bench.run import Progress
-from treering_bench.task import DocumentPiece, Task, TaskQuestion
 
 WITH_MEMOS = "memo"
 """The policy that needs a model to write memos; all others do without."""
-
-WHOLE_HISTORY = 1_000_000  # tokens: more than any conversation here has
-SHORT = "\nAnswer in as few words as possible."
-ANSWER_TOKENS = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,157 +199,3 @@ def _ratings(conversation: Conversation, compared: ChatComparison, judge: LLM) -
             )
             ratings[policy] = rate(played, reply.text, judge)
         return ratings
-
-
-# ------------------------------------------------------------------ tokens a turn
-
-
-def tokens_a_turn(
-    conversations: Sequence[Conversation],
-    compared: ChatComparison,
-    rounds: int,
-    progress: Progress,
-) -> dict[str, Any]:
-    """Tokens into and out of the model a turn, over one long conversation, writing included."""
-    played = [it for chat in conversations for it in play(chat, compared.llm).rounds][:rounds]
-    if not played:
-        raise InputError("the data hold no round of a conversation")
-    history = _tokens_of_whole_history(played, compared)
-    whole = history["in"] + history["out"]
-    figures: dict[str, Any] = {"rounds": len(played), "whole history": history}
-    for done, policy in enumerate(compared.policies, 1):
-        cost = _tokens_of(policy, played, compared)
-        share = (cost["in"] + cost["out"]) / whole
-        figures[policy] = {**cost, "share of whole history": round(share, 3)}
-        progress(done, len(compared.policies), policy)
-    return figures
-
-
-def _tokens_of(
-    policy: str, played: Sequence[PlayedRound], compared: ChatComparison
-) -> dict[str, int]:
-    sent = replied = 0
-    with_memos = policy == WITH_MEMOS
-    with compared.remembering((), with_memos) as memory:
-        for turn in played:
-            prompt = memory.chat_prompt(turn.user, policy=policy, budget=compared.budget)
-            sent += prompt.tokens
-            replied += estimate_tokens(turn.bot)
-            _add_round(memory, turn)
-            if with_memos:
-                memory.memos.settle(source="chat")
-        spent = memory.stats().spent
-    sent += sum(cost.prompt_tokens for cost in spent)
-    replied += sum(cost.completion_tokens for cost in spent)
-    return {"in": round(sent / len(played)), "out": round(replied / len(played))}
-
-
-def _tokens_of_whole_history(
-    played: Sequence[PlayedRound], compared: ChatComparison
-) -> dict[str, int]:
-    """The tokens a turn if every turn sees the whole history."""
-    with compared.remembering((), with_memos=False) as memory:
-        sent = 0
-        for turn in played:
-            prompt = memory.chat_prompt(turn.user, policy="window", budget=WHOLE_HISTORY)
-            sent += prompt.tokens
-            _add_round(memory, turn)
-    replied = sum(estimate_tokens(turn.bot) for turn in played)
-    return {"in": round(sent / len(played)), "out": round(replied / len(played))}
-
-
-def _add_round(memory: Memory, turn: PlayedRound) -> None:
-    texts = {"user": turn.user, "assistant": turn.bot}
-    memory.add([{"role": role, "content": text} for role, text in texts.items()])
-
-
-# ------------------------------------------------------------------ answers
-
-
-def answered_questions(
-    pieces: Sequence[DocumentPiece],
-    questions: Sequence[TaskQuestion],
-    compared: ChatComparison,
-    progress: Progress,
-) -> dict[str, Any]:
-    """LoCoMo's first sessions as one chat: token F1, evidence recall and tokens of each policy.
-
-    A model whose time is up ends the measurement: only questions that every policy answered count.
-    """
-    rows: dict[str, list[tuple[float, float, float, int]]] = defaultdict(list)
-    dialogue = [_message(piece, pieces[0].speaker) for piece in pieces]
-    with compared.remembering(dialogue, compared.writes_memos) as memory:
-        memos = len(memory.memos.list())
-        units = {entry.id: str(entry.metadata["unit"]) for entry in memory.entries()}
-        for done, question in enumerate(questions, 1):
-            prompts = compared.prompts(memory, question.text)
-            try:
-                scored = {p: _scored(question, prompts[p], units, compared.llm) for p in prompts}
-            except LLMUnavailable:
-                break
-            for policy, row in scored.items():
-                rows[policy].append(row)
-            progress(done, len(questions), "answering")
-    names = "token F1", "evidence in part", "evidence whole", "tokens"
-    return {
-        "turns": len(pieces),
-        "tokens": sum(estimate_tokens(piece.text) for piece in pieces),
-        "memos": memos,
-        "questions": len(next(iter(rows.values()), ())),
-        "policies": {
-            policy: dict(zip(names, np.mean(of_policy, axis=0).round(3).tolist(), strict=True))
-            for policy, of_policy in rows.items()
-        },
-    }
-
-
-def first_sessions(
-    task: Task, sessions: int, count: int
-) -> tuple[list[DocumentPiece], list[TaskQuestion]]:
-    """The first sessions of a chat, and questions drawn evenly whose evidence is all in them."""
-    pieces = [piece for session in task.documents[:sessions] for piece in session.pieces]
-    there = {piece.unit for piece in pieces}
-    fitting = [
-        asked
-        for asked in task.questions
-        if asked.answerable and asked.evidence and asked.evidence <= there
-    ]
-    if not fitting:
-        raise InputError(
-            f"no question of {task.space} has all its evidence in the first {sessions} sessions; "
-            "take more with --sessions"
-        )
-    step = max(len(fitting) / count, 1.0)
-    places = (int(number * step) for number in range(count))
-    return pieces, [fitting[place] for place in places if place < len(fitting)]
-
-
-def _message(piece: DocumentPiece, user: str | None) -> dict[str, Any]:
-    """A turn as a message. The first speaker of the chat is the user."""
-    return {
-        "role": "user" if piece.speaker == user else "assistant",
-        "name": piece.speaker,
-        "content": piece.text,
-        "at": piece.at,
-        "metadata": {"unit": piece.unit},
-    }
-
-
-def _scored(
-    question: TaskQuestion, prompt: ChatPrompt, units: Mapping[str, str], llm: LLM
-) -> tuple[float, float, float, int]:
-    """Token F1 of the answer, shares of the evidence shown in part and whole, and tokens."""
-    *before, last = prompt.messages
-    asked = [*before, Message("user", last.content + SHORT)]
-    reply = llm.complete(asked, max_tokens=ANSWER_TOKENS, temperature=0.0, seed=0)
-    shown, whole = (
-        {units[entry] for entry in entries if entry in units}
-        for entries in (prompt.entries, prompt.whole)
-    )
-    evidence = question.evidence
-    return (
-        token_f1(reply.text, question.answers),
-        len(shown & evidence) / len(evidence),
-        len(whole & evidence) / len(evidence),
-        prompt.tokens,
-    )

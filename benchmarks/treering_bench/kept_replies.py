@@ -109,23 +109,6 @@ class TimeLimitedModel(_ModelWrapper):
         return super().complete(messages, **sampling)
 
 
-class NotedReplies(_ModelWrapper):
-    """A model that notes its replies by the prompt they answer, for first and second requests."""
-
-    def __init__(self, llm: LLM) -> None:
-        super().__init__(llm)
-        self.by_prompt: dict[tuple[str, ...], list[Reply]] = {}
-
-    def complete(self, messages: Sequence[Message], **sampling: Any) -> Reply:
-        """The model's reply."""
-        reply = super().complete(messages, **sampling)
-        prompt = tuple(message.content for message in messages)
-        # A prompt asked again is the first one, the reply to it, and what was wrong with that.
-        first = prompt[:-2] if prompt[:-2] in self.by_prompt else prompt
-        self.by_prompt.setdefault(first, []).append(reply)
-        return reply
-
-
 class KeptReplies:
     """``llm``, asked once for each request; after that its reply is read from ``path``.
 

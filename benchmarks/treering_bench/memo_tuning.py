@@ -47,6 +47,9 @@ EVERY: Final = (2, 4, 6, 8, 10)
 
 TUNED: Final = "tuned"
 
+WINDOW: Final = 8_192
+"""Tokens that a model is taken to have, so that batches are alike with all of them."""
+
 _LINE = re.compile(r"^\(line \d+\) (.*)$", re.MULTILINE)
 _OPTION = re.compile(r"^\((\d+)\) (.*)$", re.MULTILINE)
 _QUERY = re.compile(r"Query Sentence:\n(.*?)\nTopic Options:", re.DOTALL)

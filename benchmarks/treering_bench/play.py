@@ -9,7 +9,6 @@ from pathlib import Path
 from treering.llm.contract import LLM, Message
 from treering.llm.judge import judge_messages, read_rating
 from treering.llm.prompts import load
-from treering.memory import Memory
 from treering_bench.read import Row, json_items, only_file
 from treering_bench.suites.mtbench_plus import TOPIC
 
@@ -84,18 +83,6 @@ def play(conversation: Conversation, llm: LLM, *, seed: int = 0) -> Conversation
         conversation.question,
         conversation.needed,
     )
-
-
-def converse(
-    memory: Memory, conversation: Conversation, policy: str, budget: int, *, source: str
-) -> str:
-    """The reply to the question after the bot has played its turns through the memory.
-
-    Raises the model's errors.
-    """
-    for round_ in conversation.rounds:
-        memory.chat(round_.user, policy=policy, source=source, budget=budget)
-    return memory.chat(conversation.question, policy=policy, source=source, budget=budget).text
 
 
 def rate(conversation: Conversation, reply: str, judge: LLM) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -35,8 +35,9 @@ class Benchmark:
 
     ``prompt`` names an answer prompt of :mod:`treering_bench.prompts`, ``headline`` the evidence
     metric that tables lead with. Tables have a second row without the questions of the category
-    ``apart``. A model is asked no questions but the rows' own prompts where they are
-    ``instructions`` (:mod:`treering_bench.instructions`).
+    ``apart``. Where no evidence is ``marked``, the words of the answers are looked for in what is
+    shown. A model is asked no questions but the rows' own prompts where they are ``instructions``
+    (:mod:`treering_bench.instructions`).
     """
 
     name: str
@@ -46,6 +47,7 @@ class Benchmark:
     prompt: str = "search-results"
     headline: str = "recall@10"
     apart: str = ""
+    marked: bool = True
     instructions: bool = False
 
 
@@ -67,12 +69,12 @@ class CodeBenchmark:
 class Replay:
     """Recorded dialogues that are replayed as a whole: the figures are not means over questions.
 
-    ``replay`` measures ``policies`` on a file, on at most so many dialogues.
+    ``replay`` measures a file, or at most so many dialogues of it.
     """
 
     name: str
     title: str
-    replay: Callable[[Path, Sequence[str], int | None], dict[str, Any]]
+    replay: Callable[[Path, int | None], dict[str, Any]]
     data: DataSource
     headline: str = "f1"
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
 
 from treering.embed.contract import Embedder
 from treering.errors import InputError
@@ -16,6 +18,7 @@ from treering.llm.contract import LLM
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering_bench.answer import AnswerSettings, answer
+from treering_bench.metrics.answers import word_recall
 from treering_bench.metrics.evidence import (
     BUDGETS,
     RetrievedPassage,
@@ -29,9 +32,8 @@ from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.read import read_as
 from treering_bench.registry import Benchmark
 from treering_bench.results import QuestionResult, Results
-from treering_bench.scratch_schema import held_limit, scratch_schema
 from treering_bench.space import TaskSpace
-from treering_bench.task import Task, TaskQuestion, together
+from treering_bench.task import Task, TaskQuestion
 
 Measure = Callable[[RetrievalPolicy, TaskSpace, TaskQuestion], QuestionResult]
 Progress = Callable[[int, int, str], None]
@@ -50,8 +52,14 @@ class Measurement:
 
 def evidence_level() -> Measurement:
     """Evidence found, without any language model."""
-    counted = "whose evidence is marked; where none is, measure answers, with --llm"
+    counted = "whose evidence is marked"
     return Measurement("evidence", lambda question: bool(question.evidence), counted, _evidence)
+
+
+def word_level() -> Measurement:
+    """The words of the answers in what is shown: for benchmarks that mark no evidence."""
+    counted = "that has an answer"
+    return Measurement("words", lambda question: bool(question.answers), counted, _words)
 
 
 def answer_level(how: AnswerSettings, budget: int) -> Measurement:
@@ -103,8 +111,7 @@ def run_benchmark(
     sample: int | None = None,
     summaries: LLM | None = None,
     preset: str | None = None,
-    database: str | None = None,
-    in_one: bool = False,
+    settings: Mapping[str, Any] = MappingProxyType({}),
     progress: Progress | None = None,
 ) -> None:
     """Measure every question with every policy, and add each line to ``results`` as it is known.
@@ -113,24 +120,23 @@ def run_benchmark(
     already holds is not done again; a task with nothing left to do is not even remembered.
     ``summaries`` writes those of the policies that draw on the tree, and memos; without it the
     former are extracted. ``preset`` is that of ``Memory.configure``: policies that do not say
-    otherwise, such as ``treering``, search as it says, and so many hits as it says. Each task is
-    remembered in a file, or in a schema of its own of ``database``, a PostgreSQL; with ``in_one``
-    all are one task.
+    otherwise, such as ``treering``, search as it says, and so many hits as it says. ``settings``
+    go on top of it: those of ``Memory.configure`` and ``memory.tree.replant``.
 
     Raises:
         InputError: the data are not this benchmark's, or hold no question that counts.
     """
     counts = level.counts
     if sample is not None:
-        counts = drawn(_loaded(benchmark, data, in_one), counts, sample, results.run.seed)
+        counts = drawn(_loaded(benchmark, data), counts, sample, results.run.seed)
     done = total = 0
-    for task in limited(_loaded(benchmark, data, in_one), counts, limit):
+    for task in limited(_loaded(benchmark, data), counts, limit):
         total += len(task.questions)
         left = _left(task, policies, results)
         if left:
-            with remembered(
-                task, embedder, summaries, preset, progress, done, total, database
-            ) as space:
+            if progress:
+                progress(done, total, f"adding {task.space}")
+            with remembered(task, embedder, summaries, preset, settings) as space:
                 for question, due in left:
                     space.remember(question.before)
                     for policy in due:
@@ -146,9 +152,8 @@ def run_benchmark(
         )
 
 
-def _loaded(benchmark: Benchmark, data: Path, in_one: bool) -> Iterator[Task]:
-    tasks = read_as(benchmark.name, data, benchmark.load(data))
-    return iter([together(tasks)]) if in_one else tasks
+def _loaded(benchmark: Benchmark, data: Path) -> Iterator[Task]:
+    return read_as(benchmark.name, data, benchmark.load(data))
 
 
 def limited(
@@ -184,55 +189,23 @@ def _draw(question: TaskQuestion, seed: int) -> bytes:
     return hashlib.sha256(f"{seed}\0{question.id}\0{question.text}".encode()).digest()
 
 
-def settings(
-    level: Measurement,
-    embedder: str,
-    budget: int | None,
-    how: AnswerSettings | None,
-    summaries: LLM | None = None,
-    preset: str | None = None,
-    database: str | None = None,
-    in_one: bool = False,
-) -> dict[str, object]:
-    """What decides the figures besides code and data, for a results file's header."""
-    chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
-    if how is not None:
-        chosen |= {"model": how.llm.model, "temperature": how.temperature, "budget": budget}
-        chosen |= {"judge": how.judge.model} if how.judge else {}
-    chosen |= {"preset": preset} if preset else {}
-    chosen |= {"held": held_limit(database)} if database else {}
-    chosen |= {"in_one": True} if in_one else {}
-    return chosen | ({"summaries": summaries.model} if summaries else {})
-
-
 @contextmanager
 def remembered(
     task: Task,
     embedder: Embedder,
     summaries: LLM | None,
-    preset: str | None,
-    progress: Progress | None,
-    done: int,
-    total: int,
-    database: str | None = None,
+    preset: str | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[TaskSpace]:
-    """A task in a memory of its own, in a folder or a schema that goes with it."""
-    if progress:
-        progress(done, total, f"adding {task.space}")
-    with ExitStack() as opened:
-        place: str | Path
-        if database is None:
-            folder = opened.enter_context(TemporaryDirectory(prefix="treering-bench-"))
-            place = Path(folder) / "bench.db"
-        else:
-            place = opened.enter_context(scratch_schema(database))
-        memory = opened.enter_context(Memory.open(place, embedder=embedder, llm=summaries or NONE))
-        space = opened.enter_context(TaskSpace(memory, task, embedder))
-        if preset is not None:
-            space.configure(preset)
+    """A task in a memory of its own, in a folder that goes with it."""
+    with (
+        TemporaryDirectory(prefix="treering-bench-") as folder,
+        Memory.open(Path(folder) / "bench.db", embedder=embedder, llm=summaries or NONE) as memory,
+        TaskSpace(memory, task, embedder) as space,
+    ):
+        if preset is not None or settings:
+            space.configure(preset, settings)
         space.remember(task.questions[0].before)
-        if database is not None:
-            memory.settle()  # a space above the limit is searched by an index only then
         yield space
 
 
@@ -260,6 +233,17 @@ def _evidence(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion)
         filled = policy.within(space, question, picked, budget)
         metrics[f"recall@{budget}tokens"] = recall(ranked_units(filled), question.evidence)
         metrics[f"reach@{budget}tokens"] = recall(reached(filled), question.evidence)
+    return _measured(policy, space, question, metrics, {})
+
+
+def _words(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion) -> QuestionResult:
+    metrics: dict[str, float] = {}
+    picked = policy.pick(space, question) if policy.pick is not None else ()
+    for budget in BUDGETS:
+        filled = policy.within(space, question, picked, budget)
+        share = word_recall("\n".join(passage.text for passage in filled), question.answers)
+        if share is not None:
+            metrics[f"words@{budget}tokens"] = share
     return _measured(policy, space, question, metrics, {})
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
+from inspect import signature
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from treering.embed.contract import Embedder
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.records import Filter, Hit, Kind
+from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
 from treering.views.presets import preset_of
+from treering.views.tree.node import TreeNode
+from treering.views.tree.view import TreeView
 from treering_bench.embedding import TextCache
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
@@ -25,6 +28,9 @@ DEPTH = 100
 """Hits that a ranking is asked for: 2,000 tokens of the shortest turns."""
 
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
+
+_CONFIGURED = signature(Memory.configure).parameters
+_REPLANTED = signature(TreeView.replant).parameters
 
 CountTokens = Callable[[str], int]
 T = TypeVar("T")
@@ -83,18 +89,28 @@ class TaskSpace:
         value: T = self._values[name]
         return value
 
-    def configure(self, preset: str) -> None:
-        """Let the memory do as a preset says; called before anything is remembered.
+    def configure(self, preset: str | None, settings: Mapping[str, Any]) -> None:
+        """Let the memory do as a preset says, and as single settings on top say; called before
+        anything is remembered.
 
         Raises UnknownName, and InputError if the preset is for content of another kind.
         """
-        kinds = preset_of(preset).kinds
+        kinds = preset_of(preset).kinds if preset else KINDS
         if self.kind not in kinds:
             raise InputError(
                 f"the preset {preset!r} is for {' and '.join(kinds)}, and this benchmark is of "
                 f"{self.kind}s"
             )
-        self._depth = self._memory.configure(preset).k
+        tree = {name: value for name, value in settings.items() if name not in _CONFIGURED}
+        if strange := [name for name in tree if name not in _REPLANTED]:
+            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED} - {"self", "preset"}))
+            raise UnknownName(f"no setting {strange[0]!r}; there are {there}")
+        others = {name: value for name, value in settings.items() if name not in tree}
+        configured = self._memory.configure(preset, **others)
+        if tree:
+            self._memory.tree.replant(**tree)
+        if preset or "k" in others:
+            self._depth = configured.k
 
     def remember(self, before: str = "") -> None:
         """Add the documents that are not added yet, one source each, up to the one ``before``
@@ -122,6 +138,23 @@ class TaskSpace:
             self.once("memos", lambda _: self._memoise())
         hits = self._memory.search(question.text, k=self._depth, **how)
         return [self._passage(hit) for hit in hits]
+
+    def traverse(self, question: TaskQuestion, k: int) -> list[RetrievedPassage]:
+        """The k best nodes at every level of the tree among the children of the last k (MemTree's
+        traversal), best first."""
+        self._summarise()
+        nodes = self._memory.tree.search(question.text, k=k, method="traversal")
+        nodes.sort(key=lambda node: -(node.score or 0.0))
+        return [self._node(node) for node in nodes]
+
+    def _node(self, node: TreeNode) -> RetrievedPassage:
+        if node.leaf:
+            quoted = sources = tuple(
+                str(self._memory.get(entry).metadata[UNIT]) for entry in node.entry_ids
+            )
+        else:
+            quoted, sources = self._below(node.number, node.text)
+        return RetrievedPassage(quoted, self.count(node.text), node.text, (), sources)
 
     def scored(self, question: TaskQuestion) -> list[ScoredPassage]:
         """Every fragment with its raw scores for a question, in reading order.

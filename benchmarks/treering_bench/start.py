@@ -30,7 +30,14 @@ from treering_bench.read import read_as, sha256_of
 from treering_bench.registry import AnyBenchmark, Benchmark, CodeBenchmark, Replay
 from treering_bench.report import Scores, summary
 from treering_bench.results import Results, RunHeader, this_run
-from treering_bench.run import Progress, answer_level, evidence_level, run_benchmark, settings
+from treering_bench.run import (
+    Measurement,
+    Progress,
+    answer_level,
+    evidence_level,
+    run_benchmark,
+    word_level,
+)
 
 DEFAULT_BUDGET = 1000  # tokens of context for an answer
 RETRIEVAL = "retrieval"
@@ -56,8 +63,7 @@ class RunOptions:
     sources: Path | None = None
     temperature: float | None = None
     preset: str | None = None
-    database: str | None = None
-    in_one: bool = False
+    settings: tuple[str, ...] = ()
     seed: int = 0
 
 
@@ -101,13 +107,13 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
         preset_of(options.preset)  # raises before any model is opened
     with ExitStack() as opened:
         how = _answering(opened, chosen, options)
-        level = answer_level(how, budget) if how else evidence_level()
+        level = _level(chosen, how, budget)
         replies = _path(chosen, options, level.name).with_suffix(".replies.jsonl")
         writer = _writer(opened, options, replies)
         rater = writer or (KeptReplies(how.llm, replies) if how else None)
         picking = policies(options.policies, options.seed, rater, writer)
-        placing = options.database, options.in_one
-        decided = settings(level, model.name, budget, how, writer, options.preset, *placing)
+        settings = dict(map(_setting, options.settings))
+        decided = _decided(level, model.name, budget, how, writer, options.preset, settings)
         path, results = _results(opened, chosen, options, level.name, decided)
         held = len(results.measured)
         run_benchmark(
@@ -121,8 +127,7 @@ def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunRepor
             sample=options.sample,
             summaries=writer,
             preset=options.preset,
-            database=options.database,
-            in_one=options.in_one,
+            settings=settings,
             progress=opened.enter_context(shown(chosen.name)),
         )
         scores = Scores.of(results.run, results.measured.values())
@@ -139,8 +144,9 @@ def _writer(opened: ExitStack, options: RunOptions, replies: Path) -> LLM | None
 def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown) -> RunReport:
     asked = {"judge": options.judge, "summaries": options.summaries, "sources": options.sources}
     policy = None if options.policies == (DEFAULT,) else options.policies
-    asked |= {"preset": options.preset} | _placing(options)
-    _refuse(f"{chosen.name} with --llm", sample=options.sample, policy=policy, **asked)
+    asked |= {"preset": options.preset}
+    placed = {"policy": policy, "set": options.settings or None, "sample": options.sample}
+    _refuse(f"{chosen.name} with --llm", **placed, **asked)
     rows = list(read_as(chosen.name, options.data, instructions(options.data, options.limit)))
     if not rows:
         raise InputError(f"{options.data} holds no row for writing, retrieval or chatting")
@@ -163,8 +169,8 @@ def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown
 
 def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     asked = {"llm": options.llm, "judge": options.judge, "summaries": options.summaries}
-    asked |= {"preset": options.preset} | _placing(options)
-    _refuse(chosen.name, sample=options.sample, **asked)
+    asked |= {"preset": options.preset}
+    _refuse(chosen.name, sample=options.sample, set=options.settings or None, **asked)
     picking = code_policies(options.policies)
     beside = options.data if options.data.is_dir() else options.data.parent
     sources = options.sources or beside / SOURCES
@@ -193,19 +199,48 @@ def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport
 def _replay(chosen: Replay, options: RunOptions) -> RunReport:
     unused = {"llm": options.llm, "judge": options.judge, "sources": options.sources}
     unused |= {"summaries": options.summaries, "preset": options.preset}
-    unused |= _placing(options)
-    _refuse(chosen.name, sample=options.sample, **unused)
+    _refuse(chosen.name, sample=options.sample, set=options.settings or None, **unused)
     header = this_run(chosen.name, sha256_of(options.data), options.seed, {"level": REPLAY})
-    figures = chosen.replay(options.data, options.policies, options.limit)
+    figures = chosen.replay(options.data, options.limit)
     head = _head(chosen, REPLAY, header)
     if options.out:
         options.out.write_text(json.dumps(head | figures) + "\n", encoding="utf-8")
     return RunReport(head | figures)
 
 
-def _placing(options: RunOptions) -> dict[str, Any]:
-    """The options that say where tasks are remembered, as ``_refuse`` takes them."""
-    return {"database": options.database, "in-one": options.in_one or None}
+def _level(chosen: Benchmark, how: AnswerSettings | None, budget: int) -> Measurement:
+    if how is not None:
+        return answer_level(how, budget)
+    return evidence_level() if chosen.marked else word_level()
+
+
+def _setting(given: str) -> tuple[str, Any]:
+    """A name and its value, which is JSON if it can be. Raises InputError."""
+    name, is_there, value = given.partition("=")
+    if not is_there:
+        raise InputError(f"--set {given!r} is not of the form NAME=VALUE, such as k=3")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
+
+
+def _decided(
+    level: Measurement,
+    embedder: str,
+    budget: int,
+    how: AnswerSettings | None,
+    summaries: LLM | None,
+    preset: str | None,
+    settings: dict[str, Any],
+) -> dict[str, object]:
+    """What decides the figures besides code and data, for a results file's header."""
+    chosen: dict[str, object] = {"level": level.name, "embedder": embedder}
+    if how is not None:
+        chosen |= {"model": how.llm.model, "temperature": how.temperature, "budget": budget}
+        chosen |= {"judge": how.judge.model} if how.judge else {}
+    chosen |= {"preset": preset} if preset else {}
+    return chosen | settings | ({"summaries": summaries.model} if summaries else {})
 
 
 def _refuse(what: str, /, **options: object) -> None:

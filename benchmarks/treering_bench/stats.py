@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import bootstrap as resampled
 
 from treering.errors import InputError
 
@@ -46,10 +46,19 @@ def bootstrap(
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or len(sample) == 0 or not np.isfinite(sample).all():
         raise InputError("a bootstrap needs a sequence of one or more finite numbers")
-    means = _resampled_means(sample, resamples, np.random.default_rng(seed))
-    tail = 100 * (1 - level) / 2
-    low, high = np.percentile(means, [tail, 100 - tail])
-    return Interval(float(sample.mean()), float(low), float(high), len(sample))
+    mean = float(sample.mean())
+    if np.ptp(sample) == 0:
+        return Interval(mean, mean, mean, len(sample))
+    low, high = resampled(
+        (sample,),
+        np.mean,
+        n_resamples=resamples,
+        batch=max(1, _CELLS // len(sample)),
+        confidence_level=level,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Interval(mean, float(low), float(high), len(sample))
 
 
 def paired_difference(
@@ -65,15 +74,3 @@ def paired_difference(
         raise InputError(f"cannot pair {len(new)} values with {len(old)}")
     differences = np.subtract(new, old, dtype=np.float64)
     return bootstrap(differences.tolist(), resamples=resamples, level=level, seed=seed)
-
-
-def _resampled_means(
-    sample: NDArray[np.float64], resamples: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    means = np.empty(resamples)
-    step = max(1, _CELLS // len(sample))
-    for start in range(0, resamples, step):
-        count = min(step, resamples - start)
-        drawn = rng.integers(0, len(sample), size=(count, len(sample)))
-        means[start : start + count] = sample.take(drawn).mean(axis=1)
-    return means

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 
@@ -62,31 +61,3 @@ class Task:
     space: str
     documents: tuple[Document, ...]
     questions: tuple[TaskQuestion, ...]
-
-
-TOGETHER = "together"
-
-
-def together(tasks: Iterable[Task]) -> Task:
-    """One space with the documents of all tasks, of which all of their questions are asked."""
-    documents: list[Document] = []
-    questions: list[TaskQuestion] = []
-    for task in tasks:
-        documents += _documents_of(task)
-        questions += (
-            replace(
-                question,
-                id=f"{task.space}/{question.id}",
-                before=question.before and f"{task.space}/{question.before}",
-                evidence=frozenset(f"{task.space}/{unit}" for unit in question.evidence),
-            )
-            for question in task.questions
-        )
-    return Task(TOGETHER, tuple(documents), tuple(questions))
-
-
-def _documents_of(task: Task) -> Iterator[Document]:
-    """The documents of a task under names that no other task has."""
-    for document in task.documents:
-        pieces = (replace(p, unit=f"{task.space}/{p.unit}") for p in document.pieces)
-        yield replace(document, source=f"{task.space}/{document.source}", pieces=tuple(pieces))

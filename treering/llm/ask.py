@@ -66,8 +66,7 @@ _EXCHANGES = (
     ("What is the porter's name?", NOT_IN_MEMORY),
 )
 """A model of 1.5 billion parameters cites from these, not from rules; what to do when no passage
-holds the answer is said after the question, because it gets lost before (see
-``treering-bench prompts``)."""
+holds the answer is said after the question, because it gets lost before."""
 
 
 def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Message]:

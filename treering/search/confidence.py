@@ -3,8 +3,8 @@
 A search always finds its k best. Whether the best is any good cannot be told from a rank, nor from
 a score that is a sum of standard deviations. A logistic model can tell, of how much of the query's
 rare words the hit holds, how near the two are in meaning, and how far the hit stands out from all
-others. ``treering-bench confidence`` fits it to questions that are asked of a memory with their
-evidence, and of the same memory without.
+others. It was fitted to questions that were asked of a memory with their evidence, and of the same
+memory without.
 """
 
 from __future__ import annotations

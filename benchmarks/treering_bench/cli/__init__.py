@@ -15,28 +15,16 @@ _LEDGER = "treering_bench.cli.ledger"
 _GENERATED = "treering_bench.cli.generated"
 
 COMMANDS: dict[str, SubApp] = {
-    "run": SubApp(_QUALITY, "Run a benchmark; `bench data` lists them.", "run"),
+    "run": SubApp(_QUALITY, "Run a benchmark; `data` lists them.", "run"),
     "data": SubApp(_QUALITY, "Say where a benchmark's data is to be had.", "data"),
-    "report": SubApp(_QUALITY, "Render results as tables and plots, compare two runs.", "report"),
+    "report": SubApp(_QUALITY, "Render results as tables, compare two runs.", "report"),
     "quality": SubApp(_LEDGER, "Fail if searches find less evidence than before."),
     "perf": SubApp("treering_bench.cli.perf", "Time treering against the machine's limits."),
     "chat": SubApp("treering_bench.cli.chat", "Chat policies side by side."),
-    "memos": SubApp("treering_bench.cli.memos", "How well memos are written and checked."),
+    "code": SubApp("treering_bench.cli.code", "Code that a model writes."),
+    "tree": SubApp("treering_bench.cli.tree", "Shape and quality of trees of real texts."),
+    "tuned": SubApp("treering_bench.cli.tuned", "A model before and after tuning for memos."),
     "facts": SubApp("treering_bench.cli.facts", "How well changes of facts are noticed."),
-    "prompts": SubApp("treering_bench.cli.prompts", "Do treering's prompts work with a model?"),
-    "tree": SubApp("treering_bench.cli.tree", "What the tree gives, its shape, its speed."),
-    "code": SubApp("treering_bench.cli.code", "Code: written with a model, guarded, indexed."),
-    "methods": SubApp(
-        "treering_bench.cli.methods", "The four methods off and on, with their cost."
-    ),
-    "hooks": SubApp("treering_bench.cli.hooks", "How long a hook holds a prompt."),
-    "compress": SubApp("treering_bench.cli.compression", "What is left in fewer tokens."),
-    "confidence": SubApp("treering_bench.cli.confidence", "How sure a hit is: fit, measure."),
-    "eight-bits": SubApp("treering_bench.cli.eight_bits", "What eight bits change of the best."),
-    "candidates": SubApp("treering_bench.cli.candidates", "What PostgreSQL finds of the best."),
-    "postgres": SubApp("treering_bench.cli.postgres", "PostgreSQL: several servers; a file."),
-    "ingest": SubApp("treering_bench.cli.ingest", "Adding and bulk ingest: texts/s, memory."),
-    "server": SubApp("treering_bench.cli.server", "The server under load."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "play": SubApp(_GENERATED, "Write the bot's turns of MT-Bench+ with a model.", "play"),
     "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),

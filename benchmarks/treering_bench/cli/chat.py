@@ -19,11 +19,8 @@ from treering.llm.settings import open_llm
 from treering_bench.chat_policies import (
     WITH_MEMOS,
     ChatComparison,
-    answered_questions,
-    first_sessions,
     needed_rounds,
     rated_replies,
-    tokens_a_turn,
 )
 from treering_bench.cli.options import (
     Budget,
@@ -37,7 +34,6 @@ from treering_bench.cli.options import (
 from treering_bench.kept_replies import KeptReplies
 from treering_bench.play import Conversation, conversations
 from treering_bench.read import read_as
-from treering_bench.suites.locomo import load as load_locomo
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Chat policies side by side.")
 
@@ -95,43 +91,6 @@ def needed(
     with model.open() as llm, progress_bar("chat needed") as progress:
         measured = needed_rounds(chats, policies.compared(llm), progress)
     figures.show("chat needed", measured, policies.data, {"model": llm.model, **policies.settings})
-
-
-@command(app)
-def tokens(
-    policies: PolicyOptions,
-    model: ModelOptions,
-    figures: FigureOptions,
-    count: Count = 14,
-    rounds: Annotated[int, typer.Option(min=1, help="The first so many rounds of these.")] = 60,
-) -> None:
-    """Tokens that each policy sends and gets a turn, over one long conversation (MT-Bench+)."""
-    chats = policies.conversations(count)
-    with model.open() as llm, progress_bar("chat tokens") as progress:
-        measured = tokens_a_turn(chats, policies.compared(llm), rounds, progress)
-    figures.show("chat tokens", measured, policies.data, {"model": llm.model, **policies.settings})
-
-
-@command(app)
-def answers(
-    policies: PolicyOptions,
-    model: ModelOptions,
-    figures: FigureOptions,
-    sessions: Annotated[
-        int, typer.Option(min=1, help="The first so many sessions of the first chat.")
-    ] = 6,
-    questions: Annotated[
-        int, typer.Option(min=1, help="So many questions, drawn evenly from all that fit.")
-    ] = 20,
-) -> None:
-    """Answers from each policy's prompt, and the evidence in it (LoCoMo's first chat)."""
-    task = next(read_as("locomo", policies.data, load_locomo(policies.data)), None)
-    if task is None:
-        raise InputError(f"{policies.data} holds no chat")
-    pieces, asked = first_sessions(task, sessions, questions)
-    with model.open() as llm, progress_bar("chat answers") as progress:
-        measured = answered_questions(pieces, asked, policies.compared(llm), progress)
-    figures.show("chat answers", measured, policies.data, {"model": llm.model, **policies.settings})
 
 
 @command(app)

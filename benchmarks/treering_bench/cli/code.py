@@ -1,15 +1,14 @@
-"""``treering-bench code``: code written with a model, the guard on a history, and speed."""
+"""``treering-bench code``: code that a model writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from treering.cli.options import command
 from treering.errors import InputError
-from treering.views.code.rounds.history import DEPTH
 from treering_bench.cli.options import (
     DataPath,
     FigureOptions,
@@ -19,17 +18,12 @@ from treering_bench.cli.options import (
     progress_bar,
 )
 from treering_bench.coding import completion_trial as completing
-from treering_bench.coding import guard as guarding
 from treering_bench.coding import sessions as playing
-from treering_bench.coding import speed as timing
 from treering_bench.coding.line_tasks import TaskLevel, drawn_tasks
 from treering_bench.coding.sources import Projects
-from treering_bench.coding.training import fitted_weights, write_weights
 from treering_bench.read import read_as
 
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Code: written with a model, guarded, indexed."
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Code that a model writes.")
 
 SourcesPath = Annotated[Path, typer.Option("--sources", help="A folder with a folder a project.")]
 
@@ -128,46 +122,3 @@ def sessions(
         data,
         {"model": llm.model, "rounds": rounds, "feedback": feedback},
     )
-
-
-@command(app)
-def guard(
-    repository: Annotated[Path, typer.Argument(help="A git repository.")],
-    figures: FigureOptions,
-    commits: Annotated[str, typer.Option(help="A range of commits, such as main~100..main.")] = (
-        "HEAD"
-    ),
-    depth: Annotated[int, typer.Option(min=1, help="Commits of each file.")] = DEPTH,
-) -> None:
-    """The guard against undone fixes on a history: false alarms, and undos that it misses."""
-    measured = guarding.figures(repository, commits, depth)
-    figures.show("code guard", measured, settings={"depth": depth})
-
-
-@command(app)
-def speed(
-    figures: FigureOptions,
-    repository: Annotated[
-        Path | None, typer.Argument(help="A folder of code. Default: Python's library.")
-    ] = None,
-    sources: Annotated[int, typer.Option(min=1, help="Sources to time Dijkstra from.")] = 20,
-    clock: Annotated[
-        Literal["wall", "processor"], typer.Option(help="What tells the seconds.")
-    ] = "wall",
-) -> None:
-    """The code view: first index, one changed file, search; its operator against Dijkstra."""
-    if repository is not None and not repository.is_dir():
-        raise InputError(f"{repository} is not a folder")
-    measured = timing.figures(repository, sources, clock)
-    figures.show("code speed", measured, settings={"clock": clock})
-
-
-@command(app)
-def train(
-    data: DataPath,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The two files of weights go below this folder.")
-    ],
-) -> None:
-    """Fit the change detector to recorded dialogues; runs the recorded code in the sandbox."""
-    write_weights(fitted_weights(data), out)

@@ -17,7 +17,6 @@ from treering.cli.options import option_group
 from treering.errors import InputError
 from treering_bench.kept_replies import KeptReplies, kept_model
 from treering_bench.read import sha256_of
-from treering_bench.registry import Benchmark, benchmark
 from treering_bench.results import this_run, with_header
 
 REPLIES = Path("results") / "replies.jsonl"
@@ -29,8 +28,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object only
 Budget = Annotated[int, typer.Option(min=1, help="Tokens of the whole prompt.")]
 DataPath = Annotated[Path, typer.Option("--data", help="The benchmark's file or folder.")]
 EmbedderName = Annotated[str, typer.Option(metavar="SPEC", help="The embedding model.")]
-PlotForm = Annotated[str, typer.Option("--format", help="svg or png.")]
-PlotFolder = Annotated[Path | None, typer.Option(help="Also save plots into this folder.")]
 Seed = Annotated[int, typer.Option(help="For everything that is drawn.")]
 LlmSpec = Annotated[
     str,
@@ -107,17 +104,6 @@ def chosen_among(names: list[str], allowed: Mapping[str, Any] | tuple[str, ...])
     if strange:
         raise InputError(f"no {strange[0]!r} to measure; there are {', '.join(allowed)}")
     return tuple(dict.fromkeys(names))
-
-
-def asked_data(pair: str) -> tuple[Benchmark, Path]:
-    """A benchmark of questions and its data, given as BENCHMARK=PATH. Raises InputError."""
-    name, _, path = pair.partition("=")
-    if not path:
-        raise InputError(f"{pair!r} is not of the form BENCHMARK=PATH: locomo=FOLDER")
-    chosen = benchmark(name)
-    if not isinstance(chosen, Benchmark):
-        raise InputError(f"{name} asks no questions of a memory; take locomo or fairytaleqa")
-    return chosen, Path(path)
 
 
 @contextmanager

@@ -13,8 +13,7 @@ import typer
 from treering.cli.failures import FOUND
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
-from treering_bench.cli.options import AsJson, PlotFolder, PlotForm, log
-from treering_bench.peers.registry import installed
+from treering_bench.cli.options import AsJson, log
 from treering_bench.perf import report as speed
 from treering_bench.perf.report import TOLERANCE
 from treering_bench.perf.run import LEAST_N, OPERATIONS, Done, again, done_as
@@ -35,7 +34,7 @@ Kept = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Keep what is filled here, for a run that is cut short and goes on; no peers.",
+        help="Keep what is filled here, for a run that is cut short and goes on.",
     ),
 ]
 Against = Annotated[
@@ -47,12 +46,6 @@ Against = Annotated[
 def perf(
     max_n: Annotated[int, typer.Option(min=LEAST_N, help="The largest size.")] = 100_000,
     operation: Operations = None,
-    peers: Annotated[
-        bool, typer.Option(help="Time other systems too, as far as installed.")
-    ] = True,
-    peers_max_n: Annotated[
-        int, typer.Option(min=0, help="The largest size that other systems are given.")
-    ] = BOUNDS.peers_most,
     patience: Annotated[
         float, typer.Option(min=0.0, help="Seconds for what is timed up to 100 times.")
     ] = BOUNDS.patience,
@@ -62,19 +55,16 @@ def perf(
     tolerance: Annotated[
         float, typer.Option(min=1.0, help="What a ratio may grow by before that counts.")
     ] = TOLERANCE,
-    plot: PlotFolder = None,
-    form: PlotForm = "svg",
     as_json: AsJson = False,
 ) -> None:
-    """Time what treering does over growing sizes, against the physical limit and other systems."""
+    """Time what treering does over growing sizes, against the physical limit."""
     earlier = speed.usual(against) if against else None
     model = open_embedder(EMBEDDER)
     header = this_run(speed.BENCHMARK, "", 0, {"max_n": max_n, "embedder": model.name})
     timings = speed.goes_on(out, header) if out else speed.Timings(header, ())
-    others = installed() if peers and not keep else {}
     chosen = operation or OPERATIONS
-    bounds = Bounds(peers_max_n, patience=patience)
-    timing = time_operations(chosen, max_n, model, others, timings.done, keep, bounds)
+    bounds = Bounds(patience=patience)
+    timing = time_operations(chosen, max_n, model, timings.done, keep, bounds)
     for timed in _logged(timing):
         timings = replace(timings, timed=(*timings.timed, *timed))
         if out:
@@ -87,10 +77,6 @@ def perf(
         timings = _again(timings, earlier, tolerance, repeat)
         if out:
             speed.write(out, timings)
-    if plot:
-        for name in timings.operations:
-            speed.plot(timings, name, plot / f"perf-{name.replace(' ', '-')}.{form}")
-        speed.plot_live(timings, plot / f"perf-live.{form}")
     slower = speed.slower(timings, earlier, tolerance) if earlier else []
     _show(timings, slower, as_json)
     if slower:

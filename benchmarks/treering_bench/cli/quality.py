@@ -10,14 +10,11 @@ import typer
 
 from treering.cli.output import note
 from treering.embed.registry import DEFAULT as EMBEDDER
-from treering_bench import plots
 from treering_bench import report as tables
 from treering_bench.cli.options import (
     AsJson,
     DataPath,
     EmbedderName,
-    PlotFolder,
-    PlotForm,
     Seed,
     progress_bar,
 )
@@ -70,16 +67,14 @@ Preset = Annotated[
     str | None,
     typer.Option(help="Let the memory search and write as a paper prints it: `configure`."),
 ]
-Database = Annotated[
-    str | None,
+Setting = Annotated[
+    list[str],
     typer.Option(
-        metavar="URL",
-        help="Remember in schemas of this PostgreSQL, which are removed, not in files; with "
-        "?limit=1 it finds candidates, as of a space that does not fit in main memory.",
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting on top of the preset, of `configure` or of the tree: k=3, base=0.2, "
+        'rate=0.5, fragment="512 tokens"; may be repeated.',
     ),
-]
-InOne = Annotated[
-    bool, typer.Option("--in-one", help="All chats or stories in one memory, not each in its own.")
 ]
 Temperature = Annotated[
     float | None,
@@ -104,8 +99,7 @@ def run(
     sources: Sources = None,
     temperature: Temperature = None,
     preset: Preset = None,
-    database: Database = None,
-    in_one: InOne = False,
+    setting: Setting = [],  # noqa: B006
     seed: Seed = 0,
     embedder: EmbedderName = EMBEDDER,
     as_json: AsJson = False,
@@ -125,8 +119,7 @@ def run(
         sources=sources,
         temperature=temperature,
         preset=preset,
-        database=database,
-        in_one=in_one,
+        settings=tuple(setting),
         seed=seed,
     )
     try:
@@ -186,20 +179,14 @@ def report(
         list[str],
         typer.Option(help="One table of all results, with this policy; may be repeated."),
     ] = [],  # noqa: B006 - typer copies it
-    plot: PlotFolder = None,
-    form: PlotForm = "svg",
 ) -> None:
-    """Render results as Markdown tables, compare two runs, draw plots."""
-    runs = {path: tables.Scores.of(*read(path)) for path in results}
+    """Render results as Markdown tables, or compare two runs."""
+    runs = [tables.Scores.of(*read(path)) for path in results]
     if overview:
-        typer.echo(tables.overview(list(runs.values()), overview, reference or overview[0]))
+        typer.echo(tables.overview(runs, overview, reference or overview[0]))
         return
-    for path, scores in runs.items():
+    for scores in runs:
         if against:
             typer.echo(tables.compare(scores, tables.Scores.of(*read(against))))
         else:
             typer.echo(tables.report(scores, reference))
-        if plot:
-            plots.plot_policies(scores, plot / f"{path.stem}-policies.{form}")
-            plots.plot_budgets(scores, plot / f"{path.stem}-budgets.{form}")
-            plots.plot_sweeps(scores, plot, path.stem, form)

@@ -41,12 +41,12 @@ from treering.views.code.parse.pieces import pieces
 from treering.views.code.write.context_memory import RETRIEVED
 from treering.views.code.write.generate import code_of, repository_context
 from treering_bench.coding.rounds import as_hits
+from treering_bench.coding.sandbox import BOUNDARY, require_boundary
 from treering_bench.coding.sources import project_folder, source_text
 from treering_bench.coding.task import Dependencies
 from treering_bench.metrics.rounds import followed, pass_at_k
 from treering_bench.read import json_lines
 from treering_bench.run import Progress
-from treering_bench.undone.sandbox import BOUNDARY, require_boundary
 
 CHILD = "treering_bench.coding.unit_tests_child"
 SECONDS = 60.0

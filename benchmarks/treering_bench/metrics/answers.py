@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 from treering.errors import InputError
+from treering.search.terms import terms
 
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -46,6 +47,16 @@ def rouge_l_recall(answer: str, references: Sequence[str]) -> float:
 def edit_similarity(answer: str, reference: str) -> float:
     """One minus the Levenshtein distance over the longer length; 1 for two empty texts."""
     return float(Levenshtein.normalized_similarity(answer, reference))
+
+
+def word_recall(context: str, answers: Sequence[str]) -> float | None:
+    """The share of an answer's content words that a context has, best of the answers.
+
+    None if no answer has a content word.
+    """
+    present = set(terms(context)[:, 0].tolist())
+    wordings = (set(terms(answer)[:, 0].tolist()) for answer in answers)
+    return max((len(words & present) / len(words) for words in wordings if words), default=None)
 
 
 def _f1(answer: list[str], reference: list[str]) -> float:

@@ -1,20 +1,33 @@
 """How well a ranking finds the evidence: recall, precision, nDCG and MRR, and tokens spent.
 
+``any@k`` is one if any of the evidence is among the first k units.
+
 Rankings are of evidence units. Passages are turned into units first (:func:`ranked_units`), so
 that a policy whose passages are longer or shorter than a unit is measured on the same scale.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Final
+
+import ir_measures
+from ir_measures import RR, P, R, Success, nDCG
 
 RANKS = (3, 5, 10)
 """The cut-offs that are measured: what one reads oneself, a short prompt and a usual one."""
 
 BUDGETS = (250, 500, 1000, 2000)
 """Tokens of retrieved text at which recall is reported; the papers' contexts start at 1,000."""
+
+
+_MEASURES: Final[dict[str, Any]] = {"mrr": RR} | {
+    f"{name}@{k}": measure @ k
+    for name, measure in {"recall": R, "any": Success, "precision": P, "ndcg": nDCG}.items()
+    for k in RANKS
+}
+_NAMES: Final = {measure: name for name, measure in _MEASURES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,41 +70,19 @@ def within_budget(passages: Iterable[RetrievedPassage], budget: int) -> list[Ret
     return head
 
 
-def recall(ranking: Sequence[str], evidence: frozenset[str], k: int | None = None) -> float:
-    """The share of the evidence among the first ``k`` units (all, if ``k`` is None)."""
-    return len(evidence.intersection(ranking[:k])) / len(evidence)
-
-
-def precision(ranking: Sequence[str], evidence: frozenset[str], k: int) -> float:
-    """The share of the first ``k`` places that hold evidence; an empty place holds none."""
-    return len(evidence.intersection(ranking[:k])) / k
-
-
-def any_found(ranking: Sequence[str], evidence: frozenset[str], k: int) -> float:
-    """One if any of the evidence is among the first ``k`` units, else zero."""
-    return float(not evidence.isdisjoint(ranking[:k]))
-
-
-def ndcg(ranking: Sequence[str], evidence: frozenset[str], k: int) -> float:
-    """Normalised discounted cumulative gain with binary gains and the discount log2(rank + 1)."""
-    gained = sum(_discount(rank) for rank, unit in enumerate(ranking[:k], 1) if unit in evidence)
-    return gained / sum(_discount(rank) for rank in range(1, min(k, len(evidence)) + 1))
-
-
-def reciprocal_rank(ranking: Sequence[str], evidence: frozenset[str]) -> float:
-    """One over the rank of the first evidence, zero if there is none. Its mean is the MRR."""
-    return next((1 / rank for rank, unit in enumerate(ranking, 1) if unit in evidence), 0.0)
+def recall(ranking: Sequence[str], evidence: frozenset[str]) -> float:
+    """The share of the evidence that a ranking holds."""
+    return len(evidence.intersection(ranking)) / len(evidence)
 
 
 def by_rank(passages: Sequence[RetrievedPassage], evidence: frozenset[str]) -> dict[str, float]:
     """The metrics of a ranking at every cut-off. ``evidence`` must not be empty."""
     ranking = ranked_units(passages)
-    measured = {"mrr": reciprocal_rank(ranking, evidence)}
-    for k in RANKS:
-        measured[f"recall@{k}"] = recall(ranking, evidence, k)
-        measured[f"any@{k}"] = any_found(ranking, evidence, k)
-        measured[f"precision@{k}"] = precision(ranking, evidence, k)
-        measured[f"ndcg@{k}"] = ndcg(ranking, evidence, k)
+    scores = {unit: -float(rank) for rank, unit in enumerate(ranking)}
+    relevant = dict.fromkeys(evidence, 1)
+    measured = dict.fromkeys(_MEASURES, 0.0)  # nothing is computed of an empty ranking
+    for metric in ir_measures.iter_calc(_MEASURES.values(), {"": relevant}, {"": scores}):
+        measured[_NAMES[metric.measure]] = metric.value
     return measured | {"tokens@10": float(_tokens(passages[:10]))}
 
 
@@ -103,7 +94,3 @@ def overall(passages: Sequence[RetrievedPassage], evidence: frozenset[str]) -> d
 
 def _tokens(passages: Iterable[RetrievedPassage]) -> int:
     return sum(passage.tokens for passage in passages)
-
-
-def _discount(rank: int) -> float:
-    return 1 / math.log2(rank + 1)

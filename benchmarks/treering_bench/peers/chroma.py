@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from treering.embed.contract import Embedder
 from treering_bench.peers.contract import missing_peer
@@ -27,10 +26,6 @@ class Chroma:
         self._count = 0
 
     def add(self, texts: Sequence[str]) -> None:
-        """As ``add_said``, of nobody."""
-        self.add_said(texts, [""] * len(texts))
-
-    def add_said(self, texts: Sequence[str], speakers: Sequence[str]) -> None:
         """In the largest batches that Chroma takes."""
         step = self._client.get_max_batch_size()
         for start in range(0, len(texts), step):
@@ -40,27 +35,15 @@ class Chroma:
                 ids=[str(number) for number in numbers],
                 documents=batch,
                 embeddings=self._embedder.embed(batch),
-                metadatas=[{"speaker": name} for name in speakers[start : start + step]],
             )
             self._count += len(batch)
 
     def search(self, query: str, k: int) -> list[int]:
         """The nearest texts by approximate search."""
-        return self._nearest(query, k)
-
-    def search_said(self, query: str, k: int, speaker: str) -> list[int]:
-        """The nearest texts of one speaker."""
-        return self._nearest(query, k, where={"speaker": speaker})
-
-    def _nearest(self, query: str, k: int, **options: Any) -> list[int]:
         vector = self._embedder.embed([query], query=True)
         n = min(k, self._count)
-        answer = self._texts.query(query_embeddings=vector, n_results=n, **options)
+        answer = self._texts.query(query_embeddings=vector, n_results=n)
         return [int(name) for name in answer["ids"][0]]
-
-    def forget(self, number: int) -> None:
-        """Delete a text."""
-        self._texts.delete(ids=[str(number)])
 
     def close(self) -> None:
         """Release the database."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from treering.embed.contract import Embedder
 from treering.errors import MissingExtra
@@ -30,23 +30,6 @@ class Peer(Protocol):
 
     def close(self) -> None:
         """Release files and threads."""
-        ...
-
-
-@runtime_checkable
-class LivePeer(Peer, Protocol):
-    """A system that also filters by who said a text, and forgets texts."""
-
-    def add_said(self, texts: Sequence[str], speakers: Sequence[str]) -> None:
-        """As ``add``, with the speaker of each text."""
-        ...
-
-    def search_said(self, query: str, k: int, speaker: str) -> list[int]:
-        """As ``search``, among the texts of one speaker."""
-        ...
-
-    def forget(self, number: int) -> None:
-        """Delete a text, by its number."""
         ...
 
 

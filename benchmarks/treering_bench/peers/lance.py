@@ -27,15 +27,11 @@ class Lance:
         self._count = 0
 
     def add(self, texts: Sequence[str]) -> None:
-        """As ``add_said``, of nobody."""
-        self.add_said(texts, [""] * len(texts))
-
-    def add_said(self, texts: Sequence[str], speakers: Sequence[str]) -> None:
         """Append rows; the full-text index takes in what is new."""
         vectors = self._embedder.embed(texts)
         rows = [
-            {"number": self._count + n, "text": text, "speaker": speaker, "vector": vector}
-            for n, (text, speaker, vector) in enumerate(zip(texts, speakers, vectors, strict=True))
+            {"number": self._count + n, "text": text, "vector": vector}
+            for n, (text, vector) in enumerate(zip(texts, vectors, strict=True))
         ]
         if self._table is None:
             self._table = self._database.create_table("texts", rows)
@@ -49,27 +45,14 @@ class Lance:
 
     def search(self, query: str, k: int) -> list[int]:
         """The nearest texts, or the best of both rankings."""
-        return self._best(query, k, None)
-
-    def search_said(self, query: str, k: int, speaker: str) -> list[int]:
-        """The same, among the texts of one speaker: a plain name, as of a benchmark."""
-        return self._best(query, k, f"speaker = '{speaker}'")
-
-    def _best(self, query: str, k: int, condition: str | None) -> list[int]:
         [vector] = self._embedder.embed([query], query=True)
         if self._hybrid:
             asked = self._table.search(query_type="hybrid").vector(vector).text(query)
             asked = asked.distance_type("cosine").rerank(self._reranker)
         else:
             asked = self._table.search(vector).distance_type("cosine")
-        if condition is not None:
-            asked = asked.where(condition, prefilter=True)
         rows = asked.limit(k).select(["number"]).to_list()
         return [int(row["number"]) for row in rows]
-
-    def forget(self, number: int) -> None:
-        """Delete a row."""
-        self._table.delete(f"number = {number}")
 
     def close(self) -> None:
         """Do nothing: no resource is held."""

@@ -30,35 +30,20 @@ class Mem0:
             raise missing_peer("mem0ai") from error
         self._memory = Memory.from_config(_configuration(folder, embedder.dimension))
         self._memory.embedding_model = _Mem0Embedder(embedder)
-        self._ids: list[str] = []
+        self._count = 0
 
     def add(self, texts: Sequence[str]) -> None:
-        """As ``add_said``, of nobody."""
-        self.add_said(texts, [""] * len(texts))
-
-    def add_said(self, texts: Sequence[str], speakers: Sequence[str]) -> None:
         """One call a text, as Mem0 has no batch without a model."""
-        for text, speaker in zip(texts, speakers, strict=True):
-            fields = {"number": len(self._ids), "speaker": speaker}
-            added = self._memory.add(text, user_id=_USER, metadata=fields, infer=False)
-            self._ids.append(added["results"][0]["id"])
+        for text in texts:
+            fields = {"number": self._count}
+            self._memory.add(text, user_id=_USER, metadata=fields, infer=False)
+            self._count += 1
 
     def search(self, query: str, k: int) -> list[int]:
         """What Mem0 finds, without its lower bound on similarity."""
-        return self._nearest(query, k, {})
-
-    def search_said(self, query: str, k: int, speaker: str) -> list[int]:
-        """The same, among the texts of one speaker."""
-        return self._nearest(query, k, {"speaker": speaker})
-
-    def _nearest(self, query: str, k: int, conditions: dict[str, str]) -> list[int]:
-        filters = {"user_id": _USER, **conditions}
+        filters = {"user_id": _USER}
         answer = self._memory.search(query, top_k=k, filters=filters, threshold=0.0)
         return [int(result["metadata"]["number"]) for result in answer["results"]]
-
-    def forget(self, number: int) -> None:
-        """Delete a text; a row of its history stays, as Mem0 has it."""
-        self._memory.delete(self._ids[number])
 
     def close(self) -> None:
         """Release Qdrant's files."""

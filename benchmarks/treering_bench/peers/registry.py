@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 
 from treering.errors import UnknownName
 from treering_bench.peers.chroma import Chroma
@@ -24,32 +23,9 @@ PEERS: Mapping[str, PeerFactory] = {
     "sqlite-vec": SqliteVec,
 }
 
-_PACKAGES = {
-    "chroma": "chromadb",
-    "lancedb": "lancedb",
-    "lancedb-hybrid": "lancedb",
-    "llamaindex": "llama-index-core",
-    "llamaindex-hybrid": "llama-index-retrievers-bm25",
-    "mem0": "mem0ai",
-    "sqlite-vec": "sqlite-vec",
-}
-
-
-def installed() -> Mapping[str, PeerFactory]:
-    """The peers whose packages are installed."""
-    return {name: make for name, make in PEERS.items() if _is_installed(_PACKAGES[name])}
-
 
 def peer(name: str) -> PeerFactory:
     """The peer called ``name``. Raises UnknownName."""
     if name not in PEERS:
         raise UnknownName(f"no peer {name!r}; there are {', '.join(PEERS)}")
     return PEERS[name]
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        version(package)
-    except PackageNotFoundError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""A memory that lives: searches between adds and forgets, filtered ones, and other systems' lives.
+"""A memory that lives: searches between adds and forgets, and filtered ones.
 
 What is timed many times is told by its median and its worst; both are beside a median.
 """
@@ -12,8 +12,6 @@ from functools import partial
 from typing import Any
 
 from treering.arrays import Floats
-from treering.memory import Memory
-from treering_bench.peers.contract import LivePeer
 from treering_bench.perf.texts import FIRST_AT, TOPICS, TURN_S
 from treering_bench.perf.timing import (
     FEW_ROUNDS,
@@ -123,99 +121,6 @@ def forget_source(world: World) -> list[Timing]:
     ours: Callable[[], object] = lambda: world.memory.forget(source=next(left))  # noqa: E731
     ways = {LIMIT: world.bare.forget_last, OURS: ours}
     return in_turn("forget-source", world.n, ways, FEW_ROUNDS)
-
-
-def life(world: World) -> list[Timing]:
-    """Add one, search, search what one speaker said, forget one: treering and other systems.
-
-    The limits are SQLite's insert and delete, and the product with all vectors or half of them.
-    """
-    query, matrix = _product_of(world)
-    half = matrix[: len(matrix) // 2]
-    lives = {LIMIT: _BareLife(world, matrix, half, query), OURS: _OurLife(world)}
-    lives |= {n: _PeerLife(world, p) for n, p in world.peers.items() if isinstance(p, LivePeer)}
-    steps = ("add", "search", "filter", "forget")
-    taken: dict[str, dict[str, list[float]]] = {
-        step: {name: [] for name in lives} for step in steps
-    }
-
-    def round_() -> None:
-        for name, system in lives.items():
-            rest()
-            for step in steps:
-                taken[step][name].append(seconds_of(getattr(system, step)))
-
-    world.lived += many_rounds(round_, world.bounds.patience)
-    medians = {
-        step: {name: [statistics.median(times)] for name, times in systems.items()}
-        for step, systems in taken.items()
-    }
-    return [t for step in steps for t in compared(f"life {step}", world.n, medians[step])]
-
-
-class _OurLife:
-    """The steps of a life in treering."""
-
-    def __init__(self, world: World) -> None:
-        self._memory: Memory = world.memory
-        self._questions = world.questions
-        self._id = ""
-
-    def add(self) -> None:
-        message = {"role": "user", "name": "Ana", "content": "a sentence in passing"}
-        [self._id] = self._memory.add(message, source=DOOMED).ids
-
-    def search(self) -> None:
-        self._memory.search(next(self._questions), k=TOP)
-
-    def filter(self) -> None:
-        self._memory.search(next(self._questions), k=TOP, speaker="Ana")
-
-    def forget(self) -> None:
-        self._memory.forget(self._id)
-
-
-class _PeerLife:
-    """The same in another system, which numbers its texts."""
-
-    def __init__(self, world: World, peer: LivePeer) -> None:
-        self._peer = peer
-        self._questions = world.questions
-        self._added = itertools.count(world.n + world.lived)
-
-    def add(self) -> None:
-        self._peer.add_said(["a sentence in passing"], ["Ana"])
-
-    def search(self) -> None:
-        self._peer.search(next(self._questions), TOP)
-
-    def filter(self) -> None:
-        self._peer.search_said(next(self._questions), TOP, "Ana")
-
-    def forget(self) -> None:
-        self._peer.forget(next(self._added))
-
-
-class _BareLife:
-    """The least that these steps could take."""
-
-    def __init__(self, world: World, matrix: Floats, half: Floats, query: Floats) -> None:
-        self._bare = world.bare
-        self._vector = world.vectors.embed(["a sentence in passing"])
-        self._matrix, self._half, self._query = matrix, half, query
-        self._scale = world.n / len(matrix)
-
-    def add(self) -> None:
-        self._bare.add(["a sentence in passing"], self._vector)
-
-    def search(self) -> None:
-        _ = self._matrix @ self._query
-
-    def filter(self) -> None:
-        _ = self._half @ self._query
-
-    def forget(self) -> None:
-        self._bare.delete_last()
 
 
 def _product_of(world: World) -> tuple[Floats, Floats]:

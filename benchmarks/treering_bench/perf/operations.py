@@ -6,13 +6,11 @@ import resource
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from treering.memory import Memory
-from treering_bench.perf.bystander import waits
 from treering_bench.perf.fresh import in_fresh_process
 from treering_bench.perf.texts import RandomVectors, sentences
 from treering_bench.perf.timing import (
@@ -34,7 +32,7 @@ INGESTED = 64  # sentences a round of ``ingest``: some tenths of a second of the
 
 
 def search(world: World) -> list[Timing]:
-    """``Memory.search`` and a peer's, top 10, against the bare matrix-vector product.
+    """``Memory.search``, top 10, against the bare matrix-vector product.
 
     A question's vector is random, so that no model's time hides the rest.
     """
@@ -49,12 +47,7 @@ def search(world: World) -> list[Timing]:
         LIMIT: product,
         OURS: lambda: world.memory.search(next(asked), k=TOP),
     }
-    ways |= {name: partial(_ask, peer.search, world) for name, peer in world.peers.items()}
     return in_turn("search", world.n, ways, ROUNDS)
-
-
-def _ask(find: Callable[[str, int], object], world: World) -> None:
-    find(next(world.questions), TOP)
 
 
 def opening(world: World) -> list[Timing]:
@@ -92,12 +85,6 @@ def forget(world: World) -> list[Timing]:
     ids = world.add_passing(FEW_ROUNDS + 1, DOOMED)
     ways = {LIMIT: world.bare.forget_last, OURS: lambda: world.memory.forget(next(ids))}
     return in_turn("forget", world.n, ways, FEW_ROUNDS)
-
-
-def forget_wait(world: World) -> list[Timing]:
-    """How long another process waits at most while one entry is forgotten."""
-    work = partial(world.memory.forget, *world.add_passing(1, DOOMED))
-    return waits("forget-wait", world.n, world.path, world.vectors, work)
 
 
 def size(world: World) -> list[Timing]:

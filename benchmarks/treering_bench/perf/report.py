@@ -1,4 +1,4 @@
-"""Saved timings: a table of ratios, plots of growth, and slowdowns since another run."""
+"""Saved timings: a table of ratios, and slowdowns since another run."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treering.errors import InputError
 from treering_bench.perf.run import LIMITS, Done, done_as
-from treering_bench.perf.timing import LIMIT, OURS, WORST, Timing, Unit
-from treering_bench.plots import legend_beside, save
+from treering_bench.perf.timing import OURS, WORST, Timing, Unit
 from treering_bench.read import json_lines
+from treering_bench.report import table as markdown_table
 from treering_bench.results import RunHeader
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BENCHMARK = "perf"
 TOLERANCE = 1.5
@@ -25,17 +22,10 @@ TOLERANCE = 1.5
 differ by a third now and then."""
 _DECIMALS = 4
 _SMALL = 0.1  # a ratio below it would be all zeros
-_AXES: Mapping[Unit, str] = {"s": "seconds", "B": "bytes"}
 _UNITS: Mapping[Unit, Sequence[tuple[str, float]]] = {
     "s": (("s", 1.0), ("ms", 1e3), ("µs", 1e6)),
     "B": (("GB", 1e-9), ("MB", 1e-6), ("kB", 1e-3), ("B", 1.0)),
 }
-
-LIVE = (
-    *("store", "warm context", "warm semantic", "after-add", "after-forget"),
-    *("by-source", "by-speaker", "by-time", "by-metadata", "first", "forget", "forget-source"),
-)
-"""The operations of one plot: what grows with a memory while it is used."""
 
 Key = tuple[str, int, str]
 
@@ -61,13 +51,6 @@ class Timings:
     def operations(self) -> list[str]:
         """The operations in the order in which they were timed."""
         return list(dict.fromkeys(timing.operation for timing in self.timed))
-
-    def systems(self, operation: str) -> list[str]:
-        """Those that an operation was timed with, treering first."""
-        systems = dict.fromkeys(
-            timing.system for timing in self.timed if timing.operation == operation
-        )
-        return sorted(systems, key=lambda name: (name != OURS, name != LIMIT))
 
     def of(self, operation: str, system: str) -> list[Timing]:
         """An operation's timings with a system, by size."""
@@ -161,16 +144,12 @@ def _median(repeated: Sequence[Timing]) -> Timing:
 
 def table(timings: Timings) -> str:
     """A Markdown table: what each operation takes at each size, and how many limits that is."""
-    timings_by_key = timings.by_key
-    peers = sorted({timing.system for timing in timings.timed} - {OURS, LIMIT})
-    head = ["operation", "n", "treering", "× limit", *(f"{peer} × limit" for peer in peers)]
-    lines = [head, ["---"] * len(head)]
-    for operation in timings.operations:
-        for ours in timings.of(operation, OURS):
-            theirs = (timings_by_key.get((operation, ours.n, peer)) for peer in peers)
-            cells = [f"{timing.ratio:.1f}" if timing else "–" for timing in theirs]
-            lines.append([operation, f"{ours.n:,}", value(ours), ratio(ours), *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    rows = [
+        [operation, f"{ours.n:,}", value(ours), ratio(ours)]
+        for operation in timings.operations
+        for ours in timings.of(operation, OURS)
+    ]
+    return markdown_table(["operation", "n", "treering", "× limit"], rows)
 
 
 def limits(operations: Iterable[str]) -> str:
@@ -183,9 +162,7 @@ def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slo
     """The operations of treering whose ratio to the limit grew by more than ``tolerance``.
 
     Seconds are not compared: two runs may have had different machines. Neither is the worst of many
-    rounds, nor what others wait for one forget: one moment of other work on the machine decides it.
-    A wait that was none at all stands for one as long as its limit, since every longer one would be
-    slower.
+    rounds: one moment of other work on the machine decides it.
     """
     before = old.by_key
     return [
@@ -193,9 +170,8 @@ def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slo
         for timing in new.timed
         if timing.system == OURS
         and not timing.operation.endswith(WORST)
-        and timing.operation.split()[0] != "forget-wait"
         and timing.key in before
-        and timing.ratio > tolerance * (before[timing.key].ratio or 1)
+        and timing.ratio > tolerance * before[timing.key].ratio
     ]
 
 
@@ -207,49 +183,6 @@ def summary(timings: Timings, slowed: Sequence[Slowdown]) -> dict[str, Any]:
         by_size.setdefault(str(timing.n), {})[timing.system] = round(timing.ratio, _DECIMALS)
     figures = {"benchmark": BENCHMARK, "commit": timings.run.commit, "ratios": ratios}
     return figures | {"slower": [asdict(slowdown) for slowdown in slowed]}
-
-
-def plot(timings: Timings, operation: str, path: Path) -> None:
-    """Seconds or bytes over sizes, a line a system, both axes logarithmic."""
-    limit = f"{LIMIT}: {LIMITS[operation.split()[0]]}"
-
-    def draw(axes: Axes) -> None:
-        for system in timings.systems(operation):
-            at = timings.of(operation, system)
-            axes.plot(
-                [timing.n for timing in at],
-                [timing.value for timing in at],
-                linestyle="--" if system == LIMIT else "-",
-                marker="o",
-                label=limit if system == LIMIT else system,
-            )
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("lines of code" if operation == "code" else "fragments")
-        axes.set_ylabel(_AXES[timings.of(operation, OURS)[0].unit])
-        legend_beside(axes)
-
-    save(operation, path, draw)
-
-
-def plot_live(timings: Timings, path: Path) -> None:
-    """Seconds over sizes of what a memory does while it lives; nothing if none of it was timed."""
-    drawn = [name for name in LIVE if timings.of(name, OURS)]
-    if not drawn:
-        return
-
-    def draw(axes: Axes) -> None:
-        for name in drawn:
-            at = timings.of(name, OURS)
-            sizes, values = [timing.n for timing in at], [timing.value for timing in at]
-            axes.plot(sizes, values, marker="o", label=name)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("fragments")
-        axes.set_ylabel(_AXES["s"])
-        legend_beside(axes)
-
-    save("a memory that lives", path, draw)
 
 
 def ratio(timed: Timing) -> str:

@@ -10,10 +10,8 @@ from pathlib import Path
 from treering.embed.contract import Embedder
 from treering.errors import UnknownName
 from treering.views.code.parse.parser import syntax_root
-from treering_bench.peers.contract import PeerFactory
-from treering_bench.perf import fresh, live, operations, parts, tenants
-from treering_bench.perf.intake import Books, LargeInputs
-from treering_bench.perf.tenants import ManySpaces
+from treering_bench.perf import code, fresh, live, operations
+from treering_bench.perf.intake import LargeInputs
 from treering_bench.perf.texts import RandomVectors
 from treering_bench.perf.timing import BOUNDS, Bounds, Timing
 from treering_bench.perf.world import World
@@ -34,31 +32,24 @@ OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
     "by-speaker": live.by_speaker,
     "by-time": live.by_time,
     "by-metadata": live.by_metadata,
-    "life": live.life,
     "open": operations.opening,
     "first": fresh.first,
     "ingest": operations.ingest,
     "forget": operations.forget,
     "forget-source": live.forget_source,
-    "forget-wait": operations.forget_wait,
-    "forgets": tenants.forgets,
     "size": operations.size,
     "resident": operations.resident,
     "peak": fresh.peak,
 }
 """Each needs a memory of that size; filling it gives ``store``."""
 
-BESIDE_BARE = frozenset({"search", "life", "open", "forget", "forget-source", "size"})
+BESIDE_BARE = frozenset({"search", "open", "forget", "forget-source", "size"})
 """What is measured against a bare file of the same turns."""
 
-OF_PARTS: Mapping[str, Callable[[Embedder, Bounds], Callable[[int], list[Timing]]]] = {
-    "import": lambda model, _: LargeInputs(_random(model)).export,
-    "text": lambda model, _: LargeInputs(_random(model)).text,
-    "book": lambda model, _: Books(model),
-    "spaces": lambda model, bounds: ManySpaces(_random(model), bounds),
-    "rank": lambda *_: parts.ranking,
-    "tree": lambda *_: parts.GrowingTree(),
-    "code": lambda *_: parts.code,
+OF_PARTS: Mapping[str, Callable[[Embedder], Callable[[int], list[Timing]]]] = {
+    "import": lambda model: LargeInputs(_random(model)).export,
+    "text": lambda model: LargeInputs(_random(model)).text,
+    "code": lambda _: code.code,
 }
 """Each makes what it needs; the model is the one that memories are opened with."""
 
@@ -74,38 +65,24 @@ LIMITS: Mapping[str, str] = {
     "by-speaker": "a warm search",
     "by-time": "a warm search",
     "by-metadata": "a warm search",
-    "life": "SQLite's insert or delete, the product, the product with half of the vectors",
     "open": "reading the vectors from SQLite",
     "first": "reading as many bytes from SQLite",
     "ingest": "the bare embedder",
     "forget": "SQLite's delete and vacuum",
     "forget-source": "SQLite's delete and vacuum",
-    "forget-wait": "such a call while nothing else goes on",
-    "forgets": "one of them alone",
     "size": "the same texts and vectors in SQLite",
     "resident": "the vectors alone",
     "peak": "the vectors alone",
     "import": "inserting as many texts and vectors into SQLite",
-    "import-wait": "such a call while nothing else goes on",
     "text": "inserting as many texts and vectors into SQLite",
-    "text-wait": "such a call while nothing else goes on",
-    "book": "the bare embedder",
-    "spaces": "the same in a file with no other space",
-    "rank": "the matrix-vector product",
-    "tree": "a scan of all nodes, no limit",
     "code": "tree-sitter's parse",
 }
 """What each operation is measured against; by the first word of its name."""
 
 
-PART_OF: Mapping[str, str] = {"import-wait": "import", "text-wait": "text"}
-"""What is timed along with another operation."""
-
-
 def done_as(name: str, n: int) -> Done:
-    """The operation of a timed name, with the size: "rank dense" belongs to ``rank``."""
-    first = name.split()[0]
-    return PART_OF.get(first, first), n
+    """The operation of a timed name, with the size: "warm context" belongs to ``warm``."""
+    return name.split()[0], n
 
 
 def _random(model: Embedder) -> RandomVectors:
@@ -122,7 +99,6 @@ def run(
     chosen: Sequence[str],
     most: int,
     model: Embedder,
-    peers: Mapping[str, PeerFactory],
     done: Collection[Done] = (),
     folder: Path | None = None,
     bounds: Bounds = BOUNDS,
@@ -140,7 +116,7 @@ def run(
         syntax_root(b"", "python")  # what it needs should be missed before anything is timed
     for name in chosen:
         if name in OF_PARTS:
-            part = OF_PARTS[name](model, bounds)
+            part = OF_PARTS[name](model)
             for n in sizes(most):
                 if (name, n) not in done:
                     yield part(n)
@@ -150,7 +126,7 @@ def run(
         if (names := [o for o in chosen if o not in OF_PARTS and (o, n) not in done])
     }
     if left:
-        with World(model, peers, folder, bounds) as world:
+        with World(model, folder, bounds) as world:
             for n in sizes(max(left)):  # also through those done: there the next `store` begins
                 yield from _of_memory(world, n, left.get(n, ()))
 
@@ -166,7 +142,7 @@ def again(
     for n in sorted({n for _, n in due}):
         names = [name for name in OPERATIONS if (name, n) in due]
         smaller = [(name, size) for name in names for size in sizes(n) if size < n]
-        yield from run(names, n, model, {}, smaller, folder if n == most else None, bounds)
+        yield from run(names, n, model, smaller, folder if n == most else None, bounds)
 
 
 def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timing]]:

@@ -26,14 +26,13 @@ IDLE_SHARE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far a run goes: turns that peers are given, as some take milliseconds a text, and seconds
-    that the many rounds of one operation may take together, after the least of them.
+    """How far a run goes: seconds that the many rounds of one operation may take together, after
+    the least of them.
 
     A bare file gets so many turns: beyond them ours alone is filled, else both take the disk's time
     and room; a product is then scaled, and what needs a bare file of the same turns is not timed.
     """
 
-    peers_most: int = 10_000
     bare_most: int = 2_000_000
     patience: float = 60.0
 

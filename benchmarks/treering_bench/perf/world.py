@@ -1,13 +1,12 @@
-"""One memory that grows, and beside it a bare SQLite file and peers that hold the same."""
+"""One memory that grows, and beside it a bare SQLite file that holds the same."""
 
 from __future__ import annotations
 
 import itertools
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -21,7 +20,6 @@ from treering.errors import InputError, UnknownName
 from treering.journal.sqlite_connection import CACHE_KIB, PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
-from treering_bench.peers.contract import LivePeer, Peer, PeerFactory
 from treering_bench.perf.texts import RandomVectors, questions, turns
 from treering_bench.perf.timing import BOUNDS, LIMIT, OURS, Bounds, Timing, compared, seconds_of
 
@@ -72,17 +70,13 @@ class BareFile:
 
     def forget_last(self) -> None:
         """Delete a row, and rewrite the file so that none of its bytes are left."""
-        self.delete_last()
+        with self._file:
+            for table, key in (("turn", "id"), ("embedding", "turn")):
+                self._file.execute(
+                    f"DELETE FROM {table} WHERE {key} = (SELECT max({key}) FROM {table})"
+                )
         self._file.execute("VACUUM")
         self._file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def delete_last(self) -> None:
-        """Delete a row and leave its place to what comes."""
-        with self._file:
-            self._file.execute("DELETE FROM turn WHERE id = (SELECT max(id) FROM turn)")
-            self._file.execute(
-                "DELETE FROM embedding WHERE turn = (SELECT max(turn) FROM embedding)"
-            )
 
     def close(self) -> None:
         """Close the file."""
@@ -103,26 +97,20 @@ def vectors_in(path: Path) -> Floats:
 
 
 class World:
-    """A memory of ``n`` turns in a file, a bare file and peers with the same turns, or the first of
-    them.
+    """A memory of ``n`` turns in a file, and a bare file with the same turns, or the first of them.
 
-    In a ``folder`` of its own it stays, without peers, and the next one goes on growing it.
+    In a ``folder`` of its own it stays, and the next one goes on growing it.
     """
 
     def __init__(
         self,
         model: Embedder,
-        peers: Mapping[str, PeerFactory],
         folder: Path | None = None,
         bounds: Bounds = BOUNDS,
     ) -> None:
-        if folder and peers:
-            raise InputError("other systems cannot be kept in a folder; leave one of both out")
         self.model = model
         self.bounds = bounds
         self.questions = questions()
-        self.lived = 0
-        """Texts that peers were given besides the turns, and have forgotten."""
         self._opened = ExitStack()
         self.folder = folder or Path(
             self._opened.enter_context(TemporaryDirectory(prefix="treering-perf-"))
@@ -137,7 +125,6 @@ class World:
         self._drop_passing()
         self.n = self.memory.stats().entries
         self.bare.cut(self.n)  # which takes in a batch first
-        self._peers = {name: self._open(name, make) for name, make in peers.items()}
 
     def grow(self, n: int) -> list[Timing]:
         """Add turns until there are ``n``, in batches in turn; the seconds per turn (``store``).
@@ -160,9 +147,6 @@ class World:
                 times[LIMIT].append(bare / size)
             ours = seconds_of(lambda: self.memory.add(batch, source=source_of(start)))  # noqa: B023
             times[OURS].append(ours / size)
-            speakers = [turn["name"] for turn in batch]
-            for name, peer in self.peers.items():
-                times[name].append(seconds_of(partial(_give, peer, texts, speakers)) / size)
             start = self.n
         return compared("store", n, times) if self.has_whole_bare_file else []
 
@@ -178,21 +162,11 @@ class World:
         ]
         return iter(self.memory.add(messages, source=source).ids)
 
-    @property
-    def peers(self) -> Mapping[str, Peer]:
-        """The peers that hold all turns: none beyond the size that they are given."""
-        return self._peers if self.n <= self.bounds.peers_most else {}
-
     def _drop_passing(self) -> None:
         """Forget what operations added that were cut short."""
         for source in PASSING:
             with suppress(UnknownName):
                 self.memory.forget(source=source)
-
-    def _open(self, name: str, make: PeerFactory) -> Peer:
-        folder = self.folder / name
-        folder.mkdir()
-        return self._opened.enter_context(closing(make(folder, self.vectors)))
 
     def __enter__(self) -> Self:
         return self
@@ -204,10 +178,3 @@ class World:
         at: TracebackType | None,
     ) -> None:
         self._opened.close()
-
-
-def _give(peer: Peer, texts: list[str], speakers: list[str]) -> None:
-    if isinstance(peer, LivePeer):
-        peer.add_said(texts, speakers)
-    else:
-        peer.add(texts)

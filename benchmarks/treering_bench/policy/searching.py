@@ -81,10 +81,19 @@ def _mixed(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[Re
     return [space.context(question, budget, altitude="mixed")]
 
 
+LEVEL_HITS = 10
+"""MemTree's k at each level of a traversal."""
+
+
+def _traversal(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
+    return space.traverse(question, LEVEL_HITS)
+
+
 SUMMARISED = (
     search_policy("tree", level="all"),
     RetrievalPolicy("tree-mixed", fill=_mixed),
     search_policy("tree-collapsed", level="all", mode="dense", relations=()),  # the paper's
+    RetrievalPolicy("tree-traversal", _traversal),
 )
 """Policies that draw on the memory's tree of summaries (MemTree)."""
 

@@ -36,6 +36,8 @@ register(
         name="msc",
         title="Multi-Session Chat",
         load=load,
+        headline="words@1000tokens",
+        marked=False,
         data=DataSource(
             url="https://huggingface.co/datasets/MemGPT/MSC-Self-Instruct",
             licence="Apache-2.0 (MSC itself: CC BY 4.0)",

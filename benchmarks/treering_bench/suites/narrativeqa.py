@@ -12,7 +12,7 @@ from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
 def load(path: Path) -> Iterator[Task]:
-    """One task a story; no evidence is marked, so this counts at the answer level only.
+    """One task a story; no evidence is marked.
 
     ``path`` is a checkout in which ``download_stories.sh`` has been run (``documents.csv``,
     ``qaps.csv`` and ``tmp/ID.content``; stories not downloaded are left out), or a folder with
@@ -60,6 +60,8 @@ register(
         title="NarrativeQA",
         load=load,
         prompt="story",
+        headline="words@1000tokens",
+        marked=False,
         data=DataSource(
             url="https://github.com/google-deepmind/narrativeqa",
             licence="Apache-2.0; the stories have their own (Project Gutenberg, film scripts)",

@@ -12,7 +12,7 @@ from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
 def load(path: Path) -> Iterator[Task]:
-    """One task an article; no evidence is marked, so this counts at the answer level only.
+    """One task an article; no evidence is marked.
 
     ``path`` is a published ``QuALITY.v1.*`` file, or a folder with ``articles.jsonl`` and
     ``questions.jsonl``.
@@ -74,6 +74,8 @@ def _task(name: str, text: str, asked: list[TaskQuestion]) -> Task:
     return Task(name, (article,), tuple(asked))
 
 
+WORDS = "words@1000tokens"
+
 _DATA = DataSource(
     url="https://github.com/nyu-mll/quality (data/v1.0.1)",
     licence="CC BY 4.0",
@@ -85,8 +87,23 @@ _DATA = DataSource(
 )
 
 register(
-    Benchmark(name="quality", title="QuALITY", load=load, prompt="choice", data=_DATA),
+    Benchmark(
+        name="quality",
+        title="QuALITY",
+        load=load,
+        prompt="choice",
+        data=_DATA,
+        headline=WORDS,
+        marked=False,
+    ),
 )
 register(  # MemTree's "more difficult setting": answers are judged against the reference
-    Benchmark(name="quality-open", title="QuALITY without options", load=load_open, data=_DATA),
+    Benchmark(
+        name="quality-open",
+        title="QuALITY without options",
+        load=load_open,
+        data=_DATA,
+        headline=WORDS,
+        marked=False,
+    ),
 )

@@ -1,8 +1,8 @@
-"""Measurements that need a GPU for an hour, as commands: docs/figures/gpu-runs.md.
+"""Measurements that need a GPU for an hour, as commands: benchmarks/README.md.
 
-``python -m tools.gpu_runs g1 g4 g2 --data DATA --sources SOURCES --model FILE.gguf --out OUT`` runs
-them one after another; ``--small`` tries the same commands with as little work as they take. A
-command that was stopped goes on where it was when the same is started again.
+``python -m treering_bench.gpu_runs g1 g4 g2 --data DATA --sources SOURCES --model FILE.gguf
+--out OUT`` runs them one after another; ``--small`` tries the same commands with as little work as
+they take. A command that was stopped goes on where it was when the same is started again.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Scale:
     bases: tuple[float, ...]
     rates: tuple[float, ...]
     summary_tokens: int
-    book: int | None
-    """The only QuALITY article whose tree is grown; None for all."""
+    questions_of_trees: int | None
+    """The first so many questions of QuALITY that trees are asked; None for all."""
     dialogues: int
     rounds: int
 
@@ -56,7 +56,7 @@ FULL: Final = Scale(
     bases=(0.2, 0.4, 0.6),
     rates=(0.25, 0.5, 1.0),
     summary_tokens=0,
-    book=None,
+    questions_of_trees=None,
     dialogues=20,
     rounds=9,
 )
@@ -72,7 +72,7 @@ SMALL: Final = Scale(
     bases=(0.4,),
     rates=(0.5,),
     summary_tokens=40,
-    book=1,
+    questions_of_trees=1,
     dialogues=1,
     rounds=1,
 )
@@ -90,21 +90,20 @@ def tuning(scale: Scale) -> Iterator[str]:
         f"--batch {scale.batch} --rate 2e-4 --rank 32 --out {{out}}/memos.gguf"
     )
     yield (
-        f"memos tuned --data {TEST_ROWS} --llm {{model}} --adapter {{out}}/memos.gguf "
+        f"tuned --data {TEST_ROWS} --llm {{model}} --adapter {{out}}/memos.gguf "
         f"--limit {scale.tested} --replies {{out}}/g1.replies.jsonl --out {{out}}/g1.json"
     )
 
 
 def trees(scale: Scale) -> Iterator[str]:
     """G2: QuALITY with summaries that a model writes, by θ0 and λ, and answers from them."""
-    only = "" if scale.book is None else f"--only quality/{scale.book} "
+    first = "" if scale.questions_of_trees is None else f"--limit {scale.questions_of_trees} "
     for base, rate in product(scale.bases, scale.rates):
         yield (
-            f"tree words quality --data {{data}}/quality {only}--summaries {{llm}} "
-            f'--fragment "512 tokens" --route content --summary-tokens {scale.summary_tokens} '
-            f"--base {base} --rate {rate} --budget 400 --budget 1000 --budget 2000 "
-            "--reference flat_dense --replies {out}/g2.replies.jsonl "
-            f"--out {{out}}/g2-{base}-{rate}.json"
+            f"run quality --data {{data}}/quality {first}--summaries {{llm}} "
+            f"--preset memtree-story --set summary_tokens={scale.summary_tokens} "
+            f"--set base={base} --set rate={rate} --policy tree-collapsed "
+            f"--policy tree-traversal --policy dense --out {{out}}/g2-{base}-{rate}.jsonl"
         )
     yield (
         "run quality-open --data {data}/quality --preset memtree-story --summaries {llm} "

@@ -1,1 +1,0 @@
-"""Measures the detector of undone fixes. Only measuring needs these runs, baselines and fits."""
