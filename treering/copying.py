@@ -156,7 +156,7 @@ def _send(
     total = source.stats().entries
     lines = sent.read(source)
     # First the settings: what is derived of the entries depends on them.
-    receipts = [target.import_([exchange.header(sent.settings)])]
+    receipts = [target.import_([exchange.header(sent.settings)], settings=True)]
     last: list[str] = []
     for batch in _batches(_missing(lines, there, last)):
         receipts.append(target.import_([_NO_SETTINGS, *batch]))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
@@ -803,9 +804,12 @@ class Memory:
         since: Any = None,
         project: str | Path | None = None,
         mask: bool = True,
+        settings: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
+
+        A space without entries gets the settings of the export; another one only with ``settings``.
 
         A Path may also be what other programs left: transcripts of coding agents, exports of chat
         clients and messengers, mail; a file, a folder of them, or a ``.zip``. Their formats are
@@ -826,9 +830,10 @@ class Memory:
 
         if isinstance(lines, Path):
             options = ImportOptions.of(origin, since, project, mask)
-            return import_path(lines, self.import_, options, progress)
+            take_in = partial(self.import_, settings=settings)
+            return import_path(lines, take_in, options, progress)
         refuse_options(origin, since, project)
-        receipt = self._intake.restore(lines)
+        receipt = self._intake.restore(lines, settings=settings)
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
 

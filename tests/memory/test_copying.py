@@ -99,11 +99,11 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._memory, name)
 
-    def import_(self, lines: Iterable[str]) -> Any:
+    def import_(self, lines: Iterable[str], **options: bool) -> Any:
         if not self._left:
             raise JournalFull("no space left to write")
         self._left -= 1
-        return self._memory.import_(lines)
+        return self._memory.import_(lines, **options)
 
 
 def test_a_copy_that_was_cut_short_goes_on(open_memory: Open, long: Memory) -> None:

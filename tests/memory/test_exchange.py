@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
+from tests.ingest.staging_process import lines
 from treering import Memory
+from treering.chat.registry import POLICIES
 from treering.errors import InputError
+from treering.ingest import exchange
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Speaker
+from treering.views.settings import CHAT_POLICIES
 
 names = st.sampled_from(["Ana", "Ben", "名前"])
 texts = st.one_of(
@@ -235,3 +240,52 @@ def test_an_import_whose_entries_are_here_makes_no_source(memory: Memory, path: 
     assert memory.stats().sources == 1
     memory.forget(source="diary")
     assert b"Zebediah" not in path.read_bytes()
+
+
+def exported(**settings: Any) -> list[str]:
+    """An export whose header somebody else has written."""
+    return [exchange.header(settings)]
+
+
+@pytest.mark.both_engines
+def test_the_settings_of_an_export_are_for_a_space_without_entries(open_memory: Open) -> None:
+    settings = {"choices": {"k": 3, "policy": "window", "fragment": "100 words"}}
+    memory, other = open_memory(), open_memory(space="other", create=True)
+    memory.add("In use.")
+    before = memory.configure(k=7)
+    [reason] = memory.import_(exported(**settings)).omitted
+    assert "settings" in reason
+    assert memory.configure() == before
+    assert memory.import_(exported()).omitted == {}
+    assert other.import_(exported(**settings)).omitted == {}
+    assert (other.configure().k, other.configure().policy) == (3, "window")
+    other.add("In use, too.")
+    assert other.import_(exported(**settings)).omitted == {}  # they are its own
+    assert memory.import_(exported(**settings), settings=True).omitted == {}
+    assert memory.configure() == other.configure()
+
+
+def test_a_large_export_does_not_change_the_settings_either(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add("In use.")
+    [header] = exported(choices={"k": 3})
+    memory.import_([header, *islice(lines(), 1, None)])
+    assert memory.configure().k == 10
+    other = open_memory(space="other")
+    other.import_([header, *islice(lines(), 1, None)])
+    assert other.configure().k == 3
+
+
+@pytest.mark.parametrize("choices", [{"k": 10**9}, {"k": 0}, {"policy": "none such"}])
+@pytest.mark.parametrize("settings", [True, False])
+def test_settings_that_no_space_may_have_refuse_the_export(
+    open_memory: Open, choices: dict[str, Any], settings: bool
+) -> None:
+    memory = open_memory()
+    with pytest.raises(InputError):
+        memory.import_(exported(choices=choices), settings=settings)
+    assert memory.spaces() == []
+
+
+def test_a_space_can_choose_the_policies_that_there_are() -> None:
+    assert tuple(POLICIES) == CHAT_POLICIES

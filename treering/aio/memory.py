@@ -621,9 +621,12 @@ class AsyncMemory:
         since: Any = None,
         project: str | Path | None = None,
         mask: bool = True,
+        settings: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
+
+        A space without entries gets the settings of the export; another one only with ``settings``.
 
         A Path may also be what other programs left: transcripts of coding agents, exports of chat
         clients and messengers, mail; a file, a folder of them, or a ``.zip``. Their formats are
@@ -637,7 +640,13 @@ class AsyncMemory:
         """
         return await asyncio.to_thread(
             lambda: self._memory.import_(
-                lines, origin=origin, since=since, project=project, mask=mask, progress=progress
+                lines,
+                origin=origin,
+                since=since,
+                project=project,
+                mask=mask,
+                settings=settings,
+                progress=progress,
             )
         )
 

@@ -144,6 +144,12 @@ def import_(
             "Default: --mask."
         ),
     ] = None,
+    settings: Annotated[
+        bool,
+        typer.Option(
+            "--settings", help="Take the settings of an export into a space that has entries, too."
+        ),
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on with what is added to it; end with Ctrl-C.")
     ] = False,
@@ -154,7 +160,8 @@ def import_(
     Slack and Telegram, and mail (.eml, .mbox); which it is, is told by the content. Taking in the
     same again changes nothing. What is left out is counted by reason. An export is taken in as a
     whole or not at all, one of all spaces space by space, each under its name; conversations a few
-    hundred messages at a time. Only conversations take --origin, --since, --project and --mask.
+    hundred messages at a time. Only conversations take --origin, --since, --project and --mask. The
+    settings of an export are for a space without entries; another one takes them with --settings.
     """
     from treering.ingest.transcripts.importing import ImportOptions, is_export
 
@@ -164,8 +171,10 @@ def import_(
         raise InputError("the name of the file is empty; `.` is the current folder")
     if file == stdin.STDIN or is_export(Path(file)):
         _refuse_options(given)
-        _import_export(run, file)
+        _import_export(run, file, settings)
         return
+    if settings:
+        raise InputError("--settings is for an export; conversations have none")
     options = ImportOptions.of(origin, since, project, mask is not False)
     _import_conversations(run, Path(file), options, watch)
 
@@ -186,14 +195,14 @@ def _import_conversations(run: Run, path: Path, options: ImportOptions, watch: b
                 sys.stdout.flush()
 
 
-def _import_export(run: Run, name: str) -> None:
+def _import_export(run: Run, name: str, settings: bool) -> None:
     """Take in an export. A memory is made only for one that can be read to its end."""
     if run.is_there:
-        _take_in_export(run, stdin.lines_of(name))
+        _take_in_export(run, stdin.lines_of(name), settings)
         return
     with stdin.kept(name) as lines:
         _check_export(run, lines())
-        _take_in_export(run, lines())
+        _take_in_export(run, lines(), settings)
 
 
 def _check_export(run: Run, lines: Iterator[str]) -> None:
@@ -209,14 +218,14 @@ def _check_export(run: Run, lines: Iterator[str]) -> None:
         raise InputError(_EMPTY_EXPORT)
 
 
-def _take_in_export(run: Run, lines: Iterator[str]) -> None:
+def _take_in_export(run: Run, lines: Iterator[str], settings: bool) -> None:
     """Take in an export; one of several spaces into the spaces that it names."""
     receipts = []
     for part in parts(lines):
         _refuse_other_space(run, part)
         chosen = run.in_space(part.space) if part.space else run
         with chosen.memory(create=True) as memory, run.out.progress("importing") as progress:
-            receipts.append(memory.import_(part.lines, progress=progress))
+            receipts.append(memory.import_(part.lines, settings=settings, progress=progress))
     if not receipts:
         raise InputError(_EMPTY_EXPORT)
     _show(run, Receipt.total(receipts))

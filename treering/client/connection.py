@@ -113,12 +113,14 @@ class Connection:
         with self._streamed("GET", path) as response:
             yield from _lines(response)
 
-    def upload(self, kind: type[T], path: str, lines: Iterable[str]) -> T:
+    def upload(
+        self, kind: type[T], path: str, lines: Iterable[str], options: Mapping[str, bool]
+    ) -> T:
         """Send lines to a route. This is never retried: the lines can perhaps be read only once."""
         self._ensure_open()
         content = (f"{line}\n".encode() for line in lines)
         with _translated(self.url):
-            response = self._client.post(path, content=content)
+            response = self._client.post(path, content=content, params=dict(options))
         return self._read(kind, _checked(response))
 
     def events(self, path: str, body: Fields) -> Generator[ServerEvent, None, None]:

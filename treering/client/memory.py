@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -194,13 +195,15 @@ class RemoteMemory(Memory):
         since: Any = None,
         project: str | Path | None = None,
         mask: bool = True,
+        settings: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         if isinstance(lines, Path):  # read here, where the file is
             options = ImportOptions.of(origin, since, project, mask)
-            return import_path(lines, self.import_, options, progress)
+            take_in = partial(self.import_, settings=settings)
+            return import_path(lines, take_in, options, progress)
         refuse_options(origin, since, project)
-        return self._connection.upload(Receipt, "/import", lines)
+        return self._connection.upload(Receipt, "/import", lines, {"settings": settings})
 
     configure = calls.post(Memory.configure, "/configure")
     spaces = calls.get(Memory.spaces, "/spaces")

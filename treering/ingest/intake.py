@@ -21,7 +21,7 @@ from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
 from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, sliced, supersede
 from treering.ingest.staging import Staging
-from treering.journal import entries, sources, writing
+from treering.journal import entries, ledger, sources, writing
 from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
@@ -42,6 +42,10 @@ Message = Mapping[str, Any]
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
 of a drive that is not mounted, or of a checkout under way, most are gone."""
+
+SETTINGS_LEFT = "settings of the export, as the space has entries"
+"""What an import leaves out, as a receipt says it: a text of somebody else must not decide how a
+space is searched."""
 
 FORCED = "give sync=True and force=True"
 
@@ -174,15 +178,21 @@ class Intake:
         with self._space.write() as writer:
             writing.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
 
-    def restore(self, lines: Iterable[str]) -> Receipt:
+    def restore(self, lines: Iterable[str], *, settings: bool = False) -> Receipt:
         """Take in an export, all or nothing; entries that are here already are left alone.
+
+        So are the settings of a space that has entries, unless ``settings`` are asked for.
 
         Raises InputError naming the line that cannot be read.
         """
         stream = iter(lines)
         header = _header(stream)
-        plan = Plan(keeps=header.keeps, settings=header.settings)
-        return self._take_in(_restored(stream, header.keeps), plan)
+        with self._space.read() as reader:
+            others = header.settings and header.settings != ledger.settings(reader, reader.id)
+            leaves = others and not settings and entries.count(reader, "entry", reader.id) > 0
+        plan = Plan(keeps=header.keeps, settings={} if leaves else header.settings)
+        receipt = self._take_in(_restored(stream, header.keeps), plan)
+        return replace(receipt, omitted={SETTINGS_LEFT: 1}) if leaves else receipt
 
     def _path(
         self, path: Path, source: str | None, envelope: Envelope, sync: bool, force: bool

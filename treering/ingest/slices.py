@@ -18,6 +18,8 @@ from treering.journal.space import SpaceWriter
 from treering.journal.writing import AppendResult, Draft, Stored
 from treering.records import Receipt
 from treering.views.memos import changes
+from treering.views.tree import planting
+from treering.views.tree import store as tree_store
 
 log = logging.getLogger("treering")
 
@@ -66,8 +68,12 @@ class Plan:
         if self.settings is None:
             return
         changes.apply(writer, writer.id)
-        if self.settings:
-            ledger.save_settings(writer, writer.id, self.settings)
+        if not self.settings:
+            return
+        before = ledger.settings(writer, writer.id)
+        ledger.save_settings(writer, writer.id, self.settings)
+        if planting.load(before) != planting.load(self.settings):
+            tree_store.fell(writer, writer.id)
 
 
 def sliced(items: Iterable[Item]) -> Iterator[list[Item]]:

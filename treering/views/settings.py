@@ -40,6 +40,12 @@ KEY: Final = "choices"
 MOST_ALPHA: Final = 10
 OWN: Final = "own"
 
+CHAT_POLICIES: Final = ("auto", "window", "fragments", "tree", "memo")
+"""The names of the policies of ``chat``, which knows what they do."""
+
+MAX_K: Final = 1_000
+"""Hits of a search that does not say how many: to get all entries, page through them."""
+
 
 @dataclass(frozen=True, slots=True)
 class SpaceSettings:
@@ -90,10 +96,9 @@ class SpaceSettings:
             raise InputError(
                 f"block_alpha is {self.block_alpha!r}; it must be from 0, for none, to {MOST_ALPHA}"
             )
-        if type(self.k) is not int or self.k < 1:
-            raise InputError(f"k is {self.k!r}; it must be a whole number of at least 1")
-        if not isinstance(self.policy, str):
-            raise InputError(f"policy is {self.policy!r}; name a chat policy, such as 'auto'")
+        check_choice("policy", self.policy, CHAT_POLICIES)
+        if type(self.k) is not int or not 1 <= self.k <= MAX_K:
+            raise InputError(f"k is {self.k!r}; it must be a whole number from 1 to {MAX_K:,}")
 
 
 CHOICES: Final = tuple(

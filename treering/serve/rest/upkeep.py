@@ -174,18 +174,24 @@ async def export(tenant: Asking) -> StreamingResponse:
         "requestBody": {"content": {NDJSON: {"schema": {"type": "string"}}}, "required": True}
     },
 )
-async def import_(request: Request, tenant: Asking) -> Receipt:
+async def import_(
+    request: Request,
+    tenant: Asking,
+    settings: Annotated[
+        bool, Query(description="Also the settings of the export, though the space has entries.")
+    ] = False,
+) -> Receipt:
     """Take in an export, all or nothing; entries that are here already are left alone."""
     # Into a file first: a slow client must not hold a write transaction open.
     with tempfile.TemporaryFile() as received:
         async for chunk in request.stream():
             await asyncio.to_thread(received.write, chunk)
-        return await tenant.call_slow(_taken_in, tenant, received)
+        return await tenant.call_slow(_taken_in, tenant, received, settings)
 
 
-def _taken_in(tenant: Tenant, received: IO[bytes]) -> Receipt:
+def _taken_in(tenant: Tenant, received: IO[bytes], settings: bool) -> Receipt:
     received.seek(0)
-    return tenant.memory.import_(_lines(received))
+    return tenant.memory.import_(_lines(received), settings=settings)
 
 
 def _lines(received: IO[bytes]) -> Iterator[str]:

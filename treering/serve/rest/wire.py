@@ -18,8 +18,8 @@ from treering.memory import Memory
 from treering.records import JSON, Kind
 from treering.search.compression.contract import LEAST_RATE, CompressorName
 from treering.search.searcher import MAX_QUERY_CHARS
+from treering.views.settings import MAX_K
 
-MAX_K = 1_000  # hits of one search; whoever needs all entries pages through them
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
 MAX_QUERIES = 256  # of one search: more go into another
 
