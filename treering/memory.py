@@ -28,7 +28,7 @@ from treering.errors import (
 )
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
-from treering.ingest.intake import Intake, Message, warn_of_path
+from treering.ingest.intake import Intake, Message, Record, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.staging import WasCutShort, recover_all
 from treering.ingest.where import Where, to_filter
@@ -268,9 +268,11 @@ class Memory:
         if self._warns_of_paths:
             warn_of_path(content)
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask, expires, pin)
-        receipt = counted(
-            self._intake.add(content, source, envelope, sync, force), envelope.cleaner
-        )
+        receipt = self._intake.add(content, source, envelope, sync, force)
+        return self._indexed(counted(receipt, envelope.cleaner), progress)
+
+    def _indexed(self, receipt: Receipt, progress: Progress | None = None) -> Receipt:
+        """The receipt of what was stored, once it is indexed."""
         self._views.build(progress)
         return replace(receipt, pending=self._views.pending())
 
@@ -833,9 +835,7 @@ class Memory:
             take_in = partial(self.import_, settings=settings)
             return import_path(lines, take_in, options, progress)
         refuse_options(origin, since, project)
-        receipt = self._intake.restore(lines, settings=settings)
-        self._views.build(progress)
-        return replace(receipt, pending=self._views.pending())
+        return self._indexed(self._intake.restore(lines, settings=settings), progress)
 
     def spaces(self) -> list[str]:
         """The names of all spaces of the file."""
@@ -878,6 +878,25 @@ def chat_policy(memory: Memory, policy: str | Policy | None) -> Policy:
 def conversations(memory: Memory) -> Conversations:
     """The conversations of a memory, for a server that stores something of its own with a round."""
     return memory._conversations
+
+
+def add_recorded(
+    memory: Memory,
+    content: str | Iterable[Message],
+    record: Record | None,
+    *,
+    source: str | None = None,
+    **described: Any,
+) -> Receipt:
+    """As ``Memory.add``; ``record`` is called in the transaction that stores the entries."""
+    envelope = Envelope.of(**described)
+
+    def counting(writer: SpaceWriter, receipt: Receipt) -> None:
+        if record is not None:
+            record(writer, counted(receipt, envelope.cleaner))
+
+    receipt = memory._intake.add(content, source, envelope, record=counting)
+    return memory._indexed(counted(receipt, envelope.cleaner))
 
 
 def language_model(memory: Memory) -> str:

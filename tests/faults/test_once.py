@@ -16,6 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.faults.test_processes import ROOT, TIMEOUT_S
+from tests.ingest.staging_process import COUNT, WRITES
 from tests.programs import Program
 from tests.serve.conftest import serving
 from treering.llm.scripted import ScriptedLLM
@@ -32,8 +33,14 @@ class Server:
         self.url = url
 
     def chat(self, said: Mapping[str, object] = SAID) -> str:
-        url = f"{self.url}/v1/chat"
-        return httpx2.post(url, json=said, headers=KEY, timeout=TIMEOUT_S).text
+        return self._post("chat", said)
+
+    def add(self, sent: Mapping[str, object]) -> str:
+        return self._post("entries", sent)
+
+    def _post(self, route: str, sent: Mapping[str, object]) -> str:
+        url = f"{self.url}/v1/{route}"
+        return httpx2.post(url, json=sent, headers=KEY, timeout=TIMEOUT_S).text
 
     def wait_until_asked(self) -> None:
         assert self._process.stdout is not None
@@ -119,6 +126,32 @@ def test_a_chat_sent_again_after_a_kill_is_kept_once(
     assert again.headers["idempotent-replayed"] == "true"
     assert asked == (number > 2)
     assert len(llm.requests) == (0 if is_kept else 1)
+
+
+# The commits of an add: the claim, the entries, their index. WRITES are those of a large one.
+@pytest.mark.parametrize(
+    ("count", "moment", "number"),
+    [
+        *((3, "after", 1), (3, "before", 2), (3, "after", 2), (3, "after", 3)),
+        *((COUNT, "after", 1), (COUNT, "before", 2), (COUNT, "after", 1 + WRITES)),
+    ],
+)
+def test_an_add_sent_again_after_a_kill_answers_with_its_ids(
+    place: str | Path, count: int, moment: str, number: int
+) -> None:
+    sent = {"messages": [{"content": f"Note {number}."} for number in range(count)]}
+    with server(place, moment, number) as killed, pytest.raises(httpx2.TransportError):
+        killed.add(sent)
+    with serving(place) as restarted:
+        again = restarted.post("/v1/entries", json=sent, headers=KEY)
+        third = restarted.post("/v1/entries", json=sent, headers=KEY)
+        ids = [entry["id"] for entry in restarted.get("/v1/entries?limit=1000").json()["entries"]]
+        assert restarted.get("/v1/stats").json()["entries"] == count
+    assert again.json()["ids"][:1000] == ids[:1000]
+    assert len(again.json()["ids"]) == count
+    assert third.json() == again.json()
+    is_kept = (moment, number) in (("after", 2), ("after", 3), ("after", 1 + WRITES))
+    assert again.headers.get("idempotent-replayed") == ("true" if is_kept else None)
 
 
 def texts(client: TestClient) -> list[str]:

@@ -99,7 +99,7 @@ class Failing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._memory, name)
 
-    def import_(self, lines: Iterable[str], **options: bool) -> Any:
+    def import_(self, lines: Iterable[str], **options: Any) -> Any:
         if not self._left:
             raise JournalFull("no space left to write")
         self._left -= 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import chain, islice
@@ -38,6 +38,9 @@ from treering.views.memos import changes
 log = logging.getLogger("treering")
 
 Message = Mapping[str, Any]
+
+Record = Callable[[SpaceWriter, Receipt], None]
+"""Keeps what an ``add`` has done, in a transaction that may be done again."""
 
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
@@ -86,8 +89,12 @@ class Intake:
         envelope: Envelope,
         sync: bool = False,
         force: bool = False,
+        record: Record | None = None,
     ) -> Receipt:
         """Append a text or messages to a source, or make a file's source what the file holds.
+
+        ``record`` is called with the receipt of a text or messages in the transaction that stores
+        the last of them.
 
         With ``sync`` what was read from files of a folder that are gone is erased; if these are
         more than half of all that are known of it, only with ``force``.
@@ -104,11 +111,11 @@ class Intake:
             raise InputError("sync is for a folder; give its Path")
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
-            return self._append(source or "notes", drafts)
+            return self._append(source or "notes", drafts, record)
         if isinstance(content, Mapping):
             content = [content]
         if isinstance(content, Iterable) and not isinstance(content, bytes):
-            return self._append(source or "chat", message_drafts(content, envelope))
+            return self._append(source or "chat", message_drafts(content, envelope), record)
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
     def each_file(
@@ -332,27 +339,35 @@ class Intake:
                 self._eraser.queue_scrub(writer)
         yield replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
-    def _append(self, source: str, drafts: Iterable[Draft]) -> Receipt:
+    def _append(self, source: str, drafts: Iterable[Draft], record: Record | None) -> Receipt:
         items = ((source, draft) for draft in numbered(drafts, source))
-        return self._take_in(items, Plan(appends=True))
+        return self._take_in(items, Plan(appends=True), record)
 
-    def _take_in(self, items: Iterable[Item], plan: Plan) -> Receipt:
+    def _take_in(self, items: Iterable[Item], plan: Plan, record: Record | None = None) -> Receipt:
         """Take in entries in one transaction, or slice by slice if they are many.
 
         The items are read outside of transactions: they may come from a generator of the caller.
         """
         lists = sliced(items)
         first = list(islice(lists, SLICES_AT_ONCE + 1))
+        receipts: list[Receipt] = []
+
+        def finish(plan: Plan, writer: SpaceWriter) -> None:
+            plan.finish(writer)
+            if record is not None:
+                record(writer, Receipt.total(receipts))
+
         if len(first) > SLICES_AT_ONCE:
-            return Receipt.total(list(self._staging.take_in(chain(first, lists), plan)))
+            receipts.extend(self._staging.take_in(chain(first, lists), plan, finish))
+            return Receipt.total(receipts)
         # Slices of one transaction are stored as one: else each looks up what is in those before.
         whole = [*chain.from_iterable(first)]
 
         def store(writer: SpaceWriter) -> tuple[Receipt, dict[int, Stored]]:
             stored: dict[int, Stored] = {}
-            receipt = slices.store(writer, whole, plan, stored=stored)
-            plan.finish(writer)
-            return receipt, stored
+            receipts[:] = [slices.store(writer, whole, plan, stored=stored)]
+            finish(plan, writer)
+            return receipts[0], stored
 
         receipt, stored = self._space.change(store)
         self._handover.put(stored)

@@ -15,10 +15,11 @@ A slice is blanked in the transaction that takes it in, so that no text is in th
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -46,6 +47,10 @@ looks again only now and then."""
 _NO_SLICE: Final = -1
 
 
+Finish = Callable[[Plan, SpaceWriter], None]
+"""Does what comes after the last entry: at least ``Plan.finish``."""
+
+
 class WasCutShort(Exception):
     """Something waits to be taken in, or to be removed; it ends a transaction, and no caller sees
     it."""
@@ -57,12 +62,14 @@ class Staging:
     def __init__(self, space: Space) -> None:
         self._space = space
 
-    def take_in(self, lists: Iterable[Sequence[Item]], plan: Plan) -> Iterator[Receipt]:
+    def take_in(
+        self, lists: Iterable[Sequence[Item]], plan: Plan, finish: Finish = Plan.finish
+    ) -> Iterator[Receipt]:
         """Take in slices, all or nothing: nothing if reading them raises, or an entry cannot be.
 
-        There is a receipt for each, so that a caller need not keep the ids of all. Raises
-        InputError for an id that is here already, or comes twice, with another text, and
-        UnknownName for one that is superseded and nowhere.
+        There is a receipt for each, so that a caller need not keep the ids of all. ``finish`` is
+        called in the last transaction. Raises InputError for an id that is here already, or comes
+        twice, with another text, and UnknownName for one that is superseded and nowhere.
         """
         with attempts.begun() as attempt:
             mine = self._begin(attempt, plan)
@@ -71,7 +78,7 @@ class Staging:
             except BaseException:
                 self._discard(mine)
                 raise
-            yield from self._move(mine, plan)
+            yield from self._move(mine, plan, finish)
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
@@ -156,7 +163,9 @@ class Staging:
             if source == changes.SOURCE and isinstance(draft, Draft):
                 changes.check(draft.metadata)
 
-    def _move(self, mine: StagedImport, plan: Plan) -> Iterator[Receipt]:
+    def _move(
+        self, mine: StagedImport, plan: Plan, finish: Finish = Plan.finish
+    ) -> Iterator[Receipt]:
         """Take in the slices that wait, each in a transaction; then end it.
 
         What has come under an id of theirs since that was looked up came later, and stays. What
@@ -170,7 +179,7 @@ class Staging:
                 waiting = staged.next_slice(writer, mine, last)
                 if waiting is None:
                     staged.end(writer, mine)
-                    plan.finish(writer)
+                    finish(plan, writer)
                     break
                 last, content = waiting
                 with damage.decoding("what waits to be taken in"):
@@ -224,7 +233,12 @@ class Staging:
 
 
 def recover_all(database: Database) -> None:
-    """As ``Staging.recover``, for all spaces: one may never be opened again. Errors are logged."""
+    """As ``Staging.recover``, for all spaces: one may never be opened again. Errors are logged.
+
+    On Windows it does nothing: there no process sees whether another one has a file open.
+    """
+    if sys.platform == "win32":
+        return
     try:
         for name in staged.abandoned_spaces(database):
             Staging(Space(database, name)).recover()

@@ -63,6 +63,14 @@ def keep(
     )
 
 
+def change(writer: Writer, space: int, key: bytes, reply: StoredReply) -> None:
+    """Put another reply in the place of one that was kept, unless its body was dropped."""
+    writer.execute(
+        "UPDATE reply SET status = ?, body = ? WHERE space = ? AND key = ? AND body IS NOT NULL",
+        (reply.status, reply.body, space, key),
+    )
+
+
 def erase(writer: Writer, space: int, seqs: Sequence[int]) -> None:
     """Drop the bodies of replies that may quote entries; the replies still count as given."""
     if seqs:

@@ -13,7 +13,7 @@ from fastapi import Depends, Header, Request, Response
 from pydantic_core import to_json
 
 from treering.errors import RequestUnderWay
-from treering.journal import claims
+from treering.journal import claims, replies
 from treering.journal.claims import RequestClaim
 from treering.journal.replies import StoredReply
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -64,12 +64,15 @@ class ClaimedRequest:
         claims.complete(writer, self._claim, self._reply, quotes=self._quotes)
 
     def kept(self, result: object) -> StoredReply:
-        """The reply, which is kept now if the work has not done so."""
-        if self._reply is None:
+        """The reply, which is kept now if the work has not done so, or has come to more since."""
+        reply = StoredReply(self._status, to_json(result))
+        if self._reply != reply:
             with self._space.write() as writer:
-                self.keep_answer(writer, result)
-        assert self._reply is not None  # kept, or an error was raised
-        return self._reply
+                if self._reply is None:
+                    self.keep_answer(writer, result)
+                else:
+                    replies.change(writer, writer.id, self._claim.key, reply)
+        return reply
 
 
 Work = Callable[[ClaimedRequest | None], object]

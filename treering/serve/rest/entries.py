@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 from pydantic import Field, Json
 
-from treering.memory import Memory
+from treering.memory import Memory, add_recorded
 from treering.records import JSON, Entry, Forgotten, Page, Receipt
 from treering.serve.metrics import Metrics
-from treering.serve.once import OnceOnly
+from treering.serve.once import ClaimedRequest, OnceOnly
 from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import (
     IN_QUERY,
@@ -72,8 +72,9 @@ async def add(
         else [message.model_dump(exclude_unset=True) for message in new.messages]
     )
 
-    def work(_: object) -> Receipt:
-        receipt = tenant.memory.add(content, **new.details())
+    def work(claimed: ClaimedRequest | None) -> Receipt:
+        record = None if claimed is None else claimed.keep_answer
+        receipt = add_recorded(tenant.memory, content, record, **new.details())
         metrics.added.inc(receipt.added)
         return receipt
 
