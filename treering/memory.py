@@ -118,7 +118,7 @@ class Memory:
         # Not of a server: what its callers send says nothing of its own disk.
         self._warns_of_paths = False
         self._begin(embedder, llm)
-        self._views.recognise()
+        self._views.warn_of_outdated()
         self._intake.recover_if_possible()
         # Locks of other threads and connections to models stay behind when a process is forked.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))

@@ -302,14 +302,3 @@ def test_an_embedder_that_fails_leaves_other_views_up_to_date(open_memory: Open)
     memory = open_memory(embedder=HashingEmbedder(tamper=down))  # type: ignore[arg-type]
     memory.add([{"role": "user", "name": "Ana", "content": "I live in Berlin."}])
     assert [fact.value for fact in memory.facts.all()] == ["Berlin"]
-
-
-@pytest.mark.both_engines
-def test_a_file_of_which_no_version_is_known_is_compared(full: Memory, open_memory: Open) -> None:
-    with full._space.write() as writer:
-        writer.execute("UPDATE view SET version = ''")
-    full.close()
-    memory = open_memory()
-    assert memory.stats().outdated == ()
-    with memory._database.read() as reader:
-        assert reader.row("SELECT 1 FROM view WHERE version = ''") is None

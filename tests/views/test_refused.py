@@ -15,9 +15,7 @@ from treering.journal import work
 from treering.records import Entry
 from treering.views.contract import rereading
 from treering.views.facts import statement
-from treering.views.facts.derive import Facts
 from treering.views.facts.record import Statement
-from treering.views.progress import UNKNOWN
 
 BAD = "I moved to Perth. CRASH."
 
@@ -127,15 +125,3 @@ def test_an_entry_that_a_view_fails_on_can_be_forgotten_and_its_error_with_it(
     assert memory.settle().pending == {}
     with memory._space.read() as reader:
         assert reader.row("SELECT 1 FROM work_error") is None
-
-
-def test_a_memory_opens_though_a_view_fails_on_a_sample_of_its_rows(
-    open_memory: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = open_memory()
-    _tell(memory, "I moved to Oslo.")
-    monkeypatch.setattr(Facts, "is_current", lambda *_: [][0])
-    with memory._space.write() as writer:
-        writer.execute("UPDATE view SET version = ?", (UNKNOWN,))
-    memory.close()
-    assert "facts" in open_memory().stats().outdated

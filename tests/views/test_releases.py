@@ -13,7 +13,7 @@ from tests.conftest import Open
 from tests.plugins import install
 from tests.views.pictures import rows
 from treering import Memory
-from treering.views.tables import OWN_TABLES
+from treering.views.foreign import OWN_TABLES
 
 PACKAGE = """
 from treering.views.contract import Erased, View
@@ -121,19 +121,6 @@ def test_tables_are_named_in_capitals_or_not(release: Release) -> None:
     memory.add("The plan is here.", source="plan")
     memory.settle()
     assert len(rows(memory, "Uttered")) == 1
-
-
-def test_a_table_that_nobody_names_from_before_is_told(
-    release: Release, caplog: pytest.LogCaptureFixture
-) -> None:
-    with release() as memory:
-        with memory._space.write() as writer:
-            writer.execute("CREATE TABLE murmur (space INTEGER NOT NULL, word TEXT)")
-            writer.execute("CREATE TABLE budget (year INTEGER)")  # somebody else's
-        memory.add("The plan is here.", source="plan")
-        memory.add("And so on.", source="plan")
-    [told] = [r.getMessage() for r in caplog.records if "among its `tables`" in r.getMessage()]
-    assert told.startswith("no view names murmur among its `tables`")
 
 
 def test_no_table_of_treerings_own_is_taken_for_one_of_a_view(release: Release) -> None:

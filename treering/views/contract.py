@@ -152,10 +152,6 @@ class View:
     def end_rebuild(self, writer: SpaceWriter) -> None:
         """Update the rows that depend on all entries; called when a rebuild ends."""
 
-    def is_current(self, reader: SpaceReader) -> bool:
-        """Whether rows of unknown version equal what this version derives; checks a sample."""
-        return True
-
     # ------------------------------------------------------------------ giving back
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:

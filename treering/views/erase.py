@@ -33,8 +33,8 @@ from treering.journal.writing import Draft, ErasedEntry
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
+from treering.views.foreign import present
 from treering.views.progress import ViewState
-from treering.views.tables import present
 
 log = logging.getLogger("treering")
 

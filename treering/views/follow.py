@@ -20,11 +20,11 @@ from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.text import utf8_size
 from treering.views import progress as places
-from treering.views.contract import View, attributed, is_foreign
+from treering.views.contract import View, attributed
 from treering.views.deriving import Derivation, derived_by, warn_of
+from treering.views.foreign import prepared, tables_of
 from treering.views.handover import Handover
 from treering.views.progress import ViewState
-from treering.views.tables import prepared, tables_of, warn_of_unnamed
 
 log = logging.getLogger("treering")
 
@@ -254,11 +254,8 @@ class Follower:
         end = max((state.read for state in states.values()), default=0)
         late = end > 0 and places.is_over(reader, reader.id, NEWCOMER_ENTRIES)
         for view in new:
-            states[view.name] = ViewState(
-                version=places.UNKNOWN if late else view.version,
-                read=end if late else 0,
-                target=view.version if late else None,
-            )
+            target = view.version if late else None
+            states[view.name] = ViewState(view.version, end if late else 0, target)
         return states
 
     def _derived(self, batch: _Batch, run: _Run) -> dict[str, Derivation]:
@@ -294,15 +291,17 @@ class Follower:
             as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
             stored_states = places.states(writer, writer.id)
             states = self._completed(writer, stored_states)
+            done: dict[str, ViewState] = {}
             for view in views:
                 is_new = view.name not in stored_states
                 is_seen = view.name in self._seen and not is_new
                 preparing = nullcontext() if is_seen else prepared(writer, view, is_new)
                 with attributed(view), preparing:
                     state = states[view.name]
-                    _store_of(writer, view, state, batch, derived[view.name], as_read)
-            if any(is_foreign(view) and view.name not in self._seen for view in views):
-                warn_of_unnamed(writer, self._views)
+                    done[view.name] = _store_of(
+                        writer, view, state, batch, derived[view.name], as_read
+                    )
+            places.save(writer, writer.id, done)
 
         try:
             self._space.change(store, derived=True)
@@ -334,8 +333,8 @@ def _store_of(
     batch: _Batch,
     derived: Derivation,
     as_read: Set[int],
-) -> None:
-    """Store what a view derived from a batch.
+) -> ViewState:
+    """Store the rows that a view derived from a batch. Returns how far it has come then.
 
     Left out are entries that another process stored, and entries erased or changed meanwhile.
     """
@@ -352,7 +351,7 @@ def _store_of(
     queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in ours})
     read = max(state.read, batch.last)
     tables = tables_of(view, state)
-    places.save(writer, writer.id, view.name, replace(state, read=read, tables=tables))
+    return replace(state, read=read, tables=tables)
 
 
 def queue_unread(writer: SpaceWriter, view: View, errors: Mapping[int, TreeringError]) -> None:

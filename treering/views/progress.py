@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treering.journal.contract import Reader, Writer
-
-UNKNOWN = ""
-"""The version of rows that were made before versions were noted."""
+from treering.journal.contract import Reader, Value, Writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +50,22 @@ def foreign_tables(reader: Reader) -> frozenset[str]:
     return frozenset(table for row in rows for table in str(row[0]).split())
 
 
-def save(writer: Writer, space: int, name: str, state: ViewState) -> None:
-    """Store how far a view has come."""
+def save(writer: Writer, space: int, states: Mapping[str, ViewState]) -> None:
+    """Store how far views have come, by name."""
+    if not states:
+        return
+    values: list[Value] = []
+    for name, state in states.items():
+        values += [space, name, state.version, state.read, state.target, state.rebuilt]
+        values.append(" ".join(state.tables))
+    places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(states))
     writer.execute(
         "INSERT INTO view (space, name, version, read, target, rebuilt, tables)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)"
+        f" VALUES {places}"
         " ON CONFLICT (space, name) DO UPDATE SET version = excluded.version,"
         " read = excluded.read, target = excluded.target, rebuilt = excluded.rebuilt,"
         " tables = excluded.tables",
-        (
-            *(space, name, state.version, state.read, state.target, state.rebuilt),
-            " ".join(state.tables),
-        ),
+        values,
     )
 
 

@@ -6,17 +6,52 @@ rebuild resumes there. Until the end an entry has either its old rows or its new
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
+from treering.errors import JournalCorrupt
 from treering.journal import work
-from treering.journal.space import Space
+from treering.journal.space import Space, SpaceReader
 from treering.records import Progress
 from treering.views import progress as places
 from treering.views.contract import View
 from treering.views.deriving import derived_by, warn_of
 from treering.views.follow import BATCH_ENTRIES, queue_unread, read_sound
+from treering.views.foreign import prepared, tables_of
 from treering.views.progress import ViewState
-from treering.views.tables import prepared, tables_of
+
+log = logging.getLogger("treering")
+
+
+def outdated(views: Sequence[View], reader: SpaceReader) -> list[View]:
+    """The views whose rows another version made, or whose rebuild is under way."""
+    states = places.states(reader, reader.id)
+    return [v for v in views if v.name in states and states[v.name].is_outdated(v.version)]
+
+
+def warn_of_outdated(views: Sequence[View], space: Space) -> None:
+    """Log a warning for views whose rows another version made, or whose rebuild is under way."""
+    with space.read() as reader:
+        states = places.states(reader, reader.id)
+        try:
+            due = [view.name for view in outdated(views, reader)]
+        except JournalCorrupt:
+            return  # damaged settings raise where they are used
+    begun = [name for name in due if states[name].target is not None]
+    if begun:
+        log.warning(
+            "the rebuild of %s in space %r has not ended; settle() goes on with it",
+            ", ".join(begun),
+            space.name,
+        )
+    if other := ", ".join(name for name in due if name not in begun):
+        log.warning(
+            "another version of treering derived %s of space %r, or other settings did; "
+            "settle() or `treering rebuild` derives it again",
+            other,
+            space.name,
+        )
 
 
 def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
@@ -38,7 +73,7 @@ def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
         view.end_rebuild(writer)
         state = places.states(writer, writer.id).get(view.name, state)
         ended = replace(state, version=view.version, target=None, rebuilt=0)
-        places.save(writer, writer.id, view.name, ended)
+        places.save(writer, writer.id, {view.name: ended})
 
 
 def _begin(space: Space, view: View) -> ViewState:
@@ -50,7 +85,7 @@ def _begin(space: Space, view: View) -> ViewState:
                 view.begin_rebuild(writer)
             tables = tables_of(view, state)
             state = replace(state, target=view.version, rebuilt=0, tables=tables)
-            places.save(writer, writer.id, view.name, state)
+            places.save(writer, writer.id, {view.name: state})
         return state
 
 
@@ -81,5 +116,5 @@ def _renew_batch(space: Space, view: View) -> int | None:
         view.renew(writer, rows, as_read)
         state = places.states(writer, writer.id)[view.name]
         last = max(due)
-        places.save(writer, writer.id, view.name, replace(state, rebuilt=last))
+        places.save(writer, writer.id, {view.name: replace(state, rebuilt=last)})
         return places.count(writer, writer.id, after=0, until=last)

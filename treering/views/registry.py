@@ -48,8 +48,8 @@ from treering.views.marking import Marking
 from treering.views.material import material
 from treering.views.memos.derive import Memos
 from treering.views.memos.view import MemoView
-from treering.views.outdated import outdated, recognise
 from treering.views.planning import Alpha, Planner
+from treering.views.rebuild import outdated, warn_of_outdated
 from treering.views.settings import SpaceSettings
 from treering.views.settle import Settler
 from treering.views.tree import store as tree_store
@@ -121,9 +121,9 @@ class Views:
         self._follower = Follower(space, self._views, self.handover)
         self._settler = Settler(space, self._views, self._fragments, self._follower, self._corpus)
 
-    def recognise(self) -> None:
-        """Check whether this version made the rows of each view; log a warning if not."""
-        recognise(self._views, self._space)
+    def warn_of_outdated(self) -> None:
+        """Log a warning for views whose rows another version made."""
+        warn_of_outdated(self._views, self._space)
 
     @property
     def code(self) -> CodeMemory:

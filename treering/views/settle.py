@@ -24,8 +24,7 @@ from treering.search.snapshot import FragmentSource
 from treering.views.contract import View, attributed
 from treering.views.follow import SETTLE_PATIENCE_S, Follower
 from treering.views.fragments.build import Fragments
-from treering.views.outdated import outdated
-from treering.views.rebuild import rebuild
+from treering.views.rebuild import outdated, rebuild
 
 log = logging.getLogger("treering")
 

@@ -50,9 +50,6 @@ EMBED_S = 10.0
 the other. Who stops that, as a job with a time limit does, goes on there."""
 
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
-SAMPLE = 64
-"""Fragments that are compared to tell whether rows of unknown version are up to date."""
-
 Text = tuple[int, str, str | None]
 """A fragment's id, text and speaker."""
 
@@ -394,15 +391,6 @@ class Fragments(View):
         for model in writer.state.models:
             store.enqueue_all(writer, model)
         writer.renew()
-
-    def is_current(self, reader: SpaceReader) -> bool:
-        """See ``View``. Compares some fragments, evenly chosen, with what would be made now."""
-        entries = store.sample_of_entries(reader, SAMPLE)
-        pieces = self.rederive(entries)
-        return all(
-            store.is_as_stored(reader, seq, [(piece.span, piece.terms) for piece in cut])
-            for seq, cut in pieces.items()
-        )
 
 
 def _store_queued(

@@ -11,7 +11,7 @@ from treering.arrays import Codes, Floats
 from treering.journal import blocks, damage, vector_blocks, work
 from treering.journal.blocks import FragmentBlock, Postings, Rows
 from treering.journal.contract import Reader, Row
-from treering.journal.entries import PAGE, by_seq
+from treering.journal.entries import PAGE
 from treering.journal.space import (
     EMBEDDING,
     EmbeddingModel,
@@ -20,7 +20,6 @@ from treering.journal.space import (
     all_models,
 )
 from treering.journal.vector_blocks import VectorBlock
-from treering.records import Entry
 from treering.search.terms import Terms
 from treering.search.vectors import Block
 from treering.split import Span
@@ -415,40 +414,6 @@ def _is_sound(reader: Reader, model: EmbeddingModel, place: tuple[int, int], num
     length = float(np.linalg.norm(vector))
     is_unit = abs(length - 1) < UNIT_TOLERANCE or length == 0
     return is_unit and vector_blocks.is_of(reader, model, place, vector)
-
-
-def sample_of_entries(reader: SpaceReader, size: int) -> dict[int, Entry]:
-    """Some entries that have fragments, spread over the space, by sequence number."""
-    row = reader.row("SELECT min(id), max(id) FROM fragment WHERE space = ?", (reader.id,))
-    if row is None or row[0] is None:
-        return {}
-    places = np.linspace(int(row[0]), int(row[1]), size).astype(np.int64).tolist()
-    chosen = (
-        reader.row(
-            "SELECT entry FROM fragment WHERE space = ? AND id >= ? ORDER BY id LIMIT 1",
-            (reader.id, place),
-        )
-        for place in places
-    )
-    return by_seq(reader, [int(entry_row[0]) for entry_row in chosen if entry_row is not None])
-
-
-def is_as_stored(reader: SpaceReader, entry: int, pieces: Sequence[tuple[Span, Terms]]) -> bool:
-    """Whether an entry is stored as these fragments."""
-    rows = list(
-        reader.rows(
-            "SELECT start, stop, block, slot FROM fragment"
-            " WHERE space = ? AND entry = ? ORDER BY id",
-            (reader.space, entry),
-        )
-    )
-    if [(int(row[0]), int(row[1])) for row in rows] != [span for span, _ in pieces]:
-        return False
-    stored = blocks.terms_at(reader, reader.space, [(int(row[2]), int(row[3])) for row in rows])
-    return all(
-        np.array_equal(of_slot, np.minimum(terms, [blocks.MOST_TERM, blocks.MAX_COUNT]))
-        for of_slot, (_, terms) in zip(stored, pieces, strict=True)
-    )
 
 
 def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
