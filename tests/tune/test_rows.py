@@ -32,7 +32,7 @@ def test_the_tasks_are_balanced_and_the_same_seed_gives_the_same_rows(
 ) -> None:
     first, again = (list(instruction_rows(spoken, RowOptions(count=3))) for _ in range(2))
     assert first == again
-    assert [row.task for row in first] == ["writing", "retrieval", "chatting"] * 3
+    assert [row.task for row in first] == ["writing", "retrieval"] * 3
     assert first != list(instruction_rows(spoken, RowOptions(count=3, seed=1)))
 
 
@@ -96,17 +96,6 @@ def test_a_choice_names_the_options_that_the_query_is_about_and_else_noto(
         assert chosen in (about, {"NOTO"})
         assert chosen == about or about.isdisjoint(listed)
     assert 5 <= none <= 40  # about one in ten
-
-
-def test_a_chat_goes_back_to_an_earlier_topic_and_expects_the_reply_of_then(
-    spoken: list[Dialogue],
-) -> None:
-    for row in rows(spoken, "chatting"):
-        evidence, recent = row.text.split("Recent Dialogs:")
-        [subject] = [subject for subject in SUBJECTS if subject in row.answer]
-        assert f"'Related Topics': '{subject}'" in evidence
-        assert subject not in recent.split("```")[0]
-        assert row.answer not in row.text
 
 
 def test_rows_have_the_form_of_memochats_own_and_can_be_read_again(

@@ -62,7 +62,7 @@ def rows(
     ] = MOST_LINES,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 0,
 ) -> None:
-    """Make instruction rows of dialogues: write memos, choose among them, chat with them."""
+    """Make instruction rows of dialogues: write memos, choose among them."""
     refuse_places([out], [*path, *(apart or [])])
     all_dialogues = [dialogue for file in path for dialogue in dialogues(file)]
     others = [dialogue for file in apart or [] for dialogue in dialogues(file, required=False)]
@@ -99,10 +99,7 @@ def memos(
     out: Annotated[Path, typer.Option(help="Where the adapter is written, a GGUF file.")],
     task: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Rows of this task alone; may be repeated. "
-            "Default: writing and retrieval, which the adapter is used for."
-        ),
+        typer.Option(help="Rows of this task alone; may be repeated. Default: all."),
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often each row is learned.")] = 1,
     batch: Annotated[int, typer.Option(min=1, help="Rows a step.")] = 8,
@@ -129,7 +126,7 @@ def memos(
         raise InputError("no model is named; give --llm FILE.gguf, which can be tuned")
     if not run.llm.lower().endswith(".gguf"):
         raise InputError(f"the model is {run.llm!r}; give --llm FILE.gguf, which can be tuned")
-    tasks = _tasks(task or ("writing", "retrieval"))
+    tasks = _tasks(task or TASKS)
     place = checkpoint or out.with_suffix(".checkpoint")
     refuse_places([out, place], path)
     learned = [prompt_and_reply(row) for file in path for row in _chosen(file, tasks)]
@@ -179,7 +176,7 @@ def _tell(done: int, total: int, what: str) -> None:
 def _show(run: Run, tuned: Tuned, out: Path) -> None:
     if tuned.left_out:
         note(f"{counted(tuned.left_out, 'row', 'rows')} left out: they have too many tokens")
-    if not tuned.is_complete:
+    if tuned.steps < tuned.of_steps:
         note("the time is up: run the same again to go on; the adapter is what was learned so far")
     loss = tuned.losses[-1] if tuned.losses else None
     figures = {

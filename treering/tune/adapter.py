@@ -86,7 +86,11 @@ def write_adapter(
     for a name that is no map of the model, and where the file cannot be written.
     """
     try:
-        content = _file_of(facts, changes, alpha)
+        with tempfile.TemporaryDirectory(prefix="treering-adapter-") as folder:
+            part = Path(folder) / "adapter.gguf"
+            with closing(gguf.GGUFWriter(part, facts.architecture)) as writer:
+                _write(writer, facts, changes, alpha)
+            content = files.read_bytes(part)
     except OSError as error:
         raise InputError(
             f"the adapter cannot be put together in {tempfile.gettempdir()} ({error.strerror}); "
@@ -95,22 +99,18 @@ def write_adapter(
     files.replace_file(path, content)
 
 
-def _file_of(facts: ModelFacts, changes: Mapping[str, LowRank], alpha: float) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="treering-adapter-") as folder:
-        part = Path(folder) / "adapter.gguf"
-        with closing(gguf.GGUFWriter(part, facts.architecture)) as writer:
-            writer.add_type("adapter")
-            writer.add_string("adapter.type", "lora")
-            writer.add_float32("adapter.lora.alpha", alpha)
-            for name, change in changes.items():
-                tensor = _tensor(name, facts)
-                b = _as_llama(change.b, facts, tensor.rpartition(".")[2])
-                writer.add_tensor(f"{tensor}.weight.lora_a", change.a.astype(np.float16))
-                writer.add_tensor(f"{tensor}.weight.lora_b", b.astype(np.float16))
-            writer.write_header_to_file()
-            writer.write_kv_data_to_file()
-            writer.write_tensors_to_file()
-        return files.read_bytes(part)
+def _write(writer: Any, facts: ModelFacts, changes: Mapping[str, LowRank], alpha: float) -> None:
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", alpha)
+    for name, change in changes.items():
+        tensor = _tensor(name, facts)
+        b = _as_llama(change.b, facts, tensor.rpartition(".")[2])
+        writer.add_tensor(f"{tensor}.weight.lora_a", change.a.astype(np.float16))
+        writer.add_tensor(f"{tensor}.weight.lora_b", b.astype(np.float16))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
 
 
 def _tensor(name: str, facts: ModelFacts) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from treering.errors import LLMNotConfigured, MissingExtra
 from treering.llm.wire import defuse
-from treering.tune.adapter import MODULES, LowRank, ModelFacts
+from treering.tune.adapter import MODULES, LowRank
 from treering.tune.train import micro_batches
 
 try:
@@ -51,9 +50,9 @@ class Example:
 class Learner:
     """The model, its tokenizer, the adapter, and the optimiser's state."""
 
-    def __init__(self, path: Path, facts: ModelFacts, rank: int, rate: float, seed: int) -> None:
+    def __init__(self, path: Path, rank: int, rate: float, seed: int, threads: int) -> None:
         """Load the model in full precision. Raises LLMNotConfigured if that cannot be done."""
-        self.facts = facts
+        torch.set_num_threads(threads)
         self.alpha = float(ALPHA_OF_RANK * rank)
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         model, self._tokenizer = _loaded(path)
@@ -107,7 +106,7 @@ class Learner:
         total = 0.0
         # A CPU gains nothing from padding, so there each row is computed alone.
         for batch in micro_batches(examples, GPU_TOKENS if self._device == "cuda" else 0):
-            with self._half_precision():
+            with torch.autocast(self._device, dtype=torch.bfloat16):
                 loss = self._loss(batch) / tokens
             loss.backward()
             total += float(loss.detach())
@@ -160,17 +159,8 @@ class Learner:
         scores, target = base.lm_head(states[learned]), numbers[:, 1:][learned]
         return torch.nn.functional.cross_entropy(scores.float(), target, reduction="sum")
 
-    def _half_precision(self) -> AbstractContextManager[Any]:
-        context: AbstractContextManager[Any] = torch.autocast(self._device, dtype=torch.bfloat16)
-        return context
-
     def _tokens(self, text: str) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False))
-
-
-def use_threads(threads: int) -> None:
-    """Let a process compute with so many threads."""
-    torch.set_num_threads(threads)
 
 
 def _loaded(path: Path) -> tuple[Any, Any]:

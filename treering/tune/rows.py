@@ -1,9 +1,9 @@
 """Instruction rows from dialogues whose topics are known (MemoChat, section 4.1).
 
-Three tasks, as the paper has them. *Writing*: conversations joined end to end, to be cut into their
-topics again. *Retrieval*: sentences of one to three topics as the query, the topics of a longer
-conversation as options, "None of the others" at a random place and the answer in every tenth row.
-*Chatting*: the next reply, from the lines before it and the topic that it goes back to.
+Two tasks of the paper's three, those that memos ask for. *Writing*: conversations joined end to
+end, to be cut into their topics again. *Retrieval*: sentences of one to three topics as the query,
+the topics of a longer conversation as options, "None of the others" at a random place and the
+answer in every tenth row.
 
 The prompts are those that treering asks with, so that what is learned is what is asked.
 """
@@ -14,16 +14,14 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final, Literal, get_args
 
 from treering.errors import InputError
-from treering.llm.prompts import load
 from treering.tune.dialogues import Dialogue, DialogueTopic
 from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
 from treering.views.memos.write import Wording, write_prompt
 
-Task = Literal["writing", "retrieval", "chatting"]
+Task = Literal["writing", "retrieval"]
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 
 NONE_SHARE: Final = 0.1
@@ -32,8 +30,8 @@ NONE_SHARE: Final = 0.1
 JOINED: Final[Mapping[int, float]] = {1: 0.15, 2: 0.6, 3: 0.25}
 """Topics of a conversation that is to be cut, with the share of the rows that have so many.
 
-So it is in MemoChat's own rows from DialogSum: 16, 67 and 31 of 114. Without conversations on one
-topic, a model learns to cut every one."""
+MemoChat's own rows from DialogSum: 16, 67 and 31 of 114. Without conversations on one topic, a
+model learns to cut every one."""
 
 OPTIONS: Final = (2, 5)
 """Topics to choose from, beside "None of the others"."""
@@ -160,7 +158,9 @@ def _retrieval(
     count = rng.randint(*OPTIONS)
     drawn = _distinct(dialogues, count + 1, rng)
     stranger, shown = drawn[0], drawn[1:]
-    about = [] if rng.random() < NONE_SHARE else rng.sample(shown, min(count, _queried(rng)))
+    about = (
+        [] if rng.random() < NONE_SHARE else rng.sample(shown, min(count, rng.randint(*QUERIED)))
+    )
     query = " ".join(_sentences(topic, rng) for topic in about or [stranger])
     noto_at = rng.randint(0, len(shown))
     listed = [_option(topic) for topic in shown]
@@ -168,10 +168,6 @@ def _retrieval(
     right = {_option(topic) for topic in about} or {NONE_OF_THE_OTHERS}
     numbers = [str(n) for n, option in enumerate(listed, 1) if option in right]
     return InstructionRow("retrieval", "joined", choose_prompt(query, listed), "#".join(numbers))
-
-
-def _queried(rng: random.Random) -> int:
-    return rng.randint(*QUERIED)
 
 
 def _option(topic: DialogueTopic) -> str:
@@ -195,48 +191,10 @@ def _sentences(topic: DialogueTopic, rng: random.Random) -> str:
     return " ".join(_text(line) for line in topic.lines[begin : begin + QUERY_LINES])
 
 
-def _chatting(
-    dialogues: Sequence[Dialogue], _options: RowOptions, rng: random.Random
-) -> InstructionRow:
-    """The user goes back to an earlier topic after having talked of another."""
-    pairs = ((earlier, recent) for earlier, recent in _pairs(dialogues, rng) if _turns(earlier))
-    pair = next(pairs, None)
-    if pair is None:
-        raise InputError("no dialogue has a line of the user that the bot replies to")
-    earlier, recent = pair
-    turn = rng.choice(_turns(earlier))
-    evidence = {
-        "Related Topics": earlier.name,
-        "Related Summaries": earlier.summary,
-        "Related Dialogs": " ### ".join(earlier.lines[:turn]),
-    }
-    text = load("memochat_chat").fill(
-        evidences=f"(1) {evidence}", recent=" ### ".join(recent.lines), turn=earlier.lines[turn]
-    )
-    return InstructionRow("chatting", "joined", text, _text(earlier.lines[turn + 1]))
-
-
-def _pairs(
-    dialogues: Sequence[Dialogue], rng: random.Random
-) -> Iterator[tuple[DialogueTopic, DialogueTopic]]:
-    drawn = [rng.choice(dialogue) for dialogue in rng.sample(dialogues, len(dialogues))]
-    yield from pairwise(drawn)
-
-
-def _turns(topic: DialogueTopic) -> list[int]:
-    """The lines of the user that the bot replies to, after something to go back to."""
-    pairs = enumerate(pairwise(topic.lines))
-    return [
-        number
-        for number, (asked, replied) in pairs
-        if number and asked.startswith("user: ") and replied.startswith("bot: ")
-    ]
-
-
 def _text(line: str) -> str:
     return line.partition(": ")[2] or line
 
 
 _MAKERS: Final[
     Mapping[Task, Callable[[Sequence[Dialogue], RowOptions, random.Random], InstructionRow]]
-] = {"writing": _writing, "retrieval": _retrieval, "chatting": _chatting}
+] = {"writing": _writing, "retrieval": _retrieval}

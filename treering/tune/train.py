@@ -1,7 +1,7 @@
-"""Tuning a model on instruction rows: checkpointed, so that a killed run goes on where it was.
+"""Tuning a model on instruction rows: checkpointed, so that a killed run goes on from there.
 
-The order of the rows follows from the seed alone, so that a run that was killed and went on has
-seen the same rows in the same order as one that was not.
+The order of the rows follows from the seed alone. A run that was killed sees the same rows in the
+same order as one that was not.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence, Sized
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -57,25 +57,19 @@ class TuneOptions:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch", "rank", "max_tokens", "save_every"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        least = {"epochs": 1, "batch": 1, "rank": 1, "max_tokens": 1, "save_every": 1, "seed": 0}
+        for name, bound in least.items():
+            if getattr(self, name) < bound:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {bound}")
         if not 0 < self.rate <= 1:
             raise InputError(f"rate is {self.rate}; a learning rate is such as 5e-4")
-        if not 0 <= self.seed < 1 << 63:
-            raise InputError(f"seed is {self.seed}; give a number from 0 to 2**63 - 1")
         if self.minutes is not None and not self.minutes >= 0:
             raise InputError(f"minutes is {self.minutes}; it must be at least 0")
-
-    def course(self) -> dict[str, Any]:
-        """What decides what is learned from which rows, in which order."""
-        names = ("epochs", "batch", "rate", "rank", "seed", "max_tokens")
-        return {name: value for name, value in asdict(self).items() if name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What came of a run: ``losses`` has the mean loss of each step so far, in nats a token."""
+    """The result of a run: ``losses`` has the mean loss of each step so far, in nats a token."""
 
     rows: int
     left_out: int
@@ -84,31 +78,18 @@ class Tuned:
     of_steps: int
     losses: tuple[float, ...]
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether all steps were done."""
-        return self.steps == self.of_steps
-
 
 class Trainable(Protocol[Row]):
-    """What learns from examples step by step, and whose state can be stored."""
+    """A learner of examples whose state can be stored."""
 
-    def learn(self, examples: Sequence[Row], rate: float) -> float:
-        """One step; the mean loss. Raises MemoryError if there is too little memory for it."""
-        ...
-
-    def state(self) -> bytes:
-        """All that a step changes."""
-        ...
-
-    def restore(self, state: bytes) -> None:
-        """Go on from a state."""
-        ...
+    def learn(self, examples: Sequence[Row], rate: float) -> float: ...  # noqa: D102
+    def state(self) -> bytes: ...  # noqa: D102
+    def restore(self, state: bytes) -> None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A file with how far a tuning has come: a line of JSON, then the learner's state."""
+    """A file with the progress of a tuning: a line of JSON, then the state of the learner."""
 
     path: Path
     of: str
@@ -116,7 +97,7 @@ class Checkpoint:
     def load(self) -> tuple[list[float], bytes] | None:
         """Losses of the steps done, and the state; None if there is no such file.
 
-        Raises InputError for a file that is none, and for that of another tuning.
+        Raises InputError for another file, and for that of another tuning.
         """
         try:
             content = files.read_bytes(self.path)
@@ -124,32 +105,26 @@ class Checkpoint:
             return None
         except OSError as error:
             raise InputError(f"cannot read {str(self.path)!r} ({error.strerror})") from error
-        if not content.startswith(_MARK):
-            raise InputError(f"{str(self.path)!r} is no checkpoint; give another --checkpoint")
-        header, _, state = content[len(_MARK) :].partition(b"\n")
+        header, _, state = content.removeprefix(_MARK).partition(b"\n")
         try:
-            fields = json.loads(header)
-            of, losses, digest = fields["of"], fields["losses"], fields["state"]
-        except (ValueError, KeyError, TypeError):
-            of = digest = None
-        if digest != hashlib.sha256(state).hexdigest():
-            raise InputError(
-                f"the checkpoint {str(self.path)!r} is damaged; give another --checkpoint, or "
-                "remove it to begin anew"
-            )
-        if of != self.of:
-            raise InputError(
-                f"{str(self.path)!r} is of another model, other rows or other options; give "
-                "another --checkpoint, or remove it to begin anew"
-            )
-        return losses, state
+            of, losses, digest = map(json.loads(header).get, ("of", "losses", "state"))
+        except ValueError:
+            of = losses = digest = None
+        if not content.startswith(_MARK):
+            reason = "no checkpoint"
+        elif of is None or digest != hashlib.sha256(state).hexdigest():
+            reason = "a damaged checkpoint"
+        elif of != self.of:
+            reason = "a checkpoint of another model, other rows or other options"
+        else:
+            return losses, state
+        raise InputError(f"{str(self.path)!r} is {reason}; give another --checkpoint, or remove it")
 
     def save(self, losses: Sequence[float], state: bytes) -> None:
         """Replace the file, whole. Raises TuningStopped, with the one before still there."""
-        digest = hashlib.sha256(state).hexdigest()
-        header = json.dumps({"of": self.of, "losses": list(losses), "state": digest})
+        fields = {"of": self.of, "losses": losses, "state": hashlib.sha256(state).hexdigest()}
         try:
-            files.replace_file(self.path, _MARK + header.encode() + b"\n" + state)
+            files.replace_file(self.path, _MARK + json.dumps(fields).encode() + b"\n" + state)
         except InputError as error:
             raise TuningStopped(
                 f"the tuning stopped after step {len(losses)}: {error}. The checkpoint before it "
@@ -180,12 +155,12 @@ def tune(
     from treering.tune.adapter import model_facts, write_adapter
 
     facts = model_facts(model)
-    from treering.tune.learner import Learner, use_threads
+    from treering.tune.learner import Learner
 
-    use_threads(options.threads or processors.usable())
     place = Checkpoint(checkpoint, _fingerprint(model, rows, options))
-    place.load()  # before the model is loaded, which takes longer than to see what is wrong
-    learner = Learner(model, facts, options.rank, options.rate, options.seed)
+    place.load()  # before the model is loaded, which takes longer than to see a mistake
+    threads = options.threads or processors.usable()
+    learner = Learner(model, options.rank, options.rate, options.seed, threads)
     examples = [learner.example(*row) for row in rows]
     fitting = [example for example in examples if len(example) <= options.max_tokens]
     if not fitting:
@@ -195,21 +170,13 @@ def tune(
         write_adapter(out, facts, learner.changes(), learner.alpha)
     except InputError as error:
         raise TuningStopped(f"{error}; the checkpoint {checkpoint} has what was learned") from error
-    return Tuned(
-        rows=len(fitting),
-        left_out=len(rows) - len(fitting),
-        tokens=sum(map(len, fitting)),
-        steps=len(losses),
-        of_steps=_steps(len(fitting), options),
-        losses=tuple(losses),
-    )
+    left_out, tokens = len(rows) - len(fitting), sum(map(len, fitting))
+    steps = _steps(len(fitting), options)
+    return Tuned(len(fitting), left_out, tokens, len(losses), steps, tuple(losses))
 
 
 def refuse_places(places: Sequence[Path], read: Sequence[Path]) -> None:
-    """Raise InputError, before anything is done, for places to write to that can be none.
-
-    Neither is a folder, nor one of the files that are ``read``, nor one that another place is.
-    """
+    """Raise InputError if a place to write to is a folder, is also read, or is named twice."""
     taken = {path.resolve() for path in read}
     for place in places:
         if place.is_dir():
@@ -228,30 +195,21 @@ def learn(
     place: Checkpoint,
     progress: Progress | None = None,
 ) -> list[float]:
-    """Do the steps that the checkpoint has not, or those that the time is enough for.
+    """Do the steps that the checkpoint has not, as far as the time is enough.
 
     Returns the loss of every step so far. Raises TuningStopped, InputError.
     """
-    losses: list[float] = []
-    stored = place.load()
-    if stored is not None:
-        losses, state = stored
+    losses, state = place.load() or ([], None)
+    if state is not None:
         learner.restore(state)
     end = math.inf if options.minutes is None else time.monotonic() + 60 * options.minutes
     steps = _steps(len(examples), options)
     begun = saved = len(losses)
-    for step, numbers in enumerate(_batches(len(examples), options)):
-        if step < begun:
-            continue
+    for step, numbers in list(enumerate(_batches(len(examples), options)))[begun:]:
         if time.monotonic() >= end:
             break
         chosen = [examples[number] for number in numbers]
-        losses.append(_loss(learner, chosen, options.rate * _warmth(step, steps), len(losses) + 1))
-        if not math.isfinite(losses[-1]):  # nothing can be learned from there, by any later step
-            raise TuningStopped(
-                f"the loss of step {len(losses)} is {losses[-1]}: the steps were too large. No "
-                f"adapter was written; give a lower --rate than {options.rate}"
-            )
+        losses.append(_loss(learner, chosen, options.rate * _warmth(step, steps), step + 1))
         if len(losses) % options.save_every == 0:
             place.save(losses, learner.state())
             saved = len(losses)
@@ -278,15 +236,21 @@ def micro_batches(examples: Sequence[S], tokens: int) -> Iterator[list[S]]:
 
 
 def _loss(learner: Trainable[T], examples: Sequence[T], rate: float, step: int) -> float:
-    """The loss of a step. Raises TuningStopped if there is too little memory for it."""
+    """The loss of a step. Raises TuningStopped without enough memory, or if it is not finite."""
     try:
-        return learner.learn(examples, rate)
+        loss = learner.learn(examples, rate)
     except MemoryError as error:
         raise TuningStopped(
             f"the tuning stopped at step {step}: {error}. The last checkpoint is kept. Run it "
             "where more memory is free, or leave such rows out by a lower --max-tokens, with "
             "another --checkpoint"
         ) from error
+    if not math.isfinite(loss):  # no later step can learn from there
+        raise TuningStopped(
+            f"the loss of step {step} is {loss}: the steps were too large. No adapter was "
+            "written; give a lower --rate"
+        )
+    return loss
 
 
 def _batches(count: int, options: TuneOptions) -> Iterator[Sequence[int]]:
@@ -310,10 +274,12 @@ def _warmth(step: int, steps: int) -> float:
 
 
 def _fingerprint(model: Path, rows: Sequence[PromptAndReply], options: TuneOptions) -> str:
+    """A digest of all that decides what is learned."""
     digest = hashlib.sha256()
     with files.open_file(model) as file:
         while block := file.read(1 << 20):
             digest.update(block)
-    course: Mapping[str, Any] = options.course()
+    names = ("epochs", "batch", "rate", "rank", "seed", "max_tokens")
+    course = {name: getattr(options, name) for name in names}
     digest.update(json.dumps([course, [list(row) for row in rows]]).encode())
     return digest.hexdigest()
