@@ -338,9 +338,9 @@ def realmem_session(uuid: str, day: str, *turns: dict[str, Any]) -> dict[str, An
 
 
 def realmem_turns(said: str, reply: str, sessions: list[str], query: str) -> list[dict[str, Any]]:
-    user = {"speaker": "User", "content": said, "is_query": bool(query), "query_id": query}
-    bot = {"speaker": "Assistant", "content": reply, "is_query": False}
-    return [user | {"category_name": "one"}, bot | {"memory_session_uuids": sessions}]
+    asked = {"is_query": True, "query_id": query, "category_name": "one"} if query else {}
+    user = {"speaker": "User", "content": said} | asked
+    return [user, {"speaker": "Assistant", "content": reply, "memory_session_uuids": sessions}]
 
 
 def write_realmem(folder: Path, evidence: str = "s1") -> Path:

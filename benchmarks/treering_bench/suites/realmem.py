@@ -37,7 +37,7 @@ def _document(session: Row) -> Document:
 
 def _questions(session: Row, earlier: set[str]) -> Iterator[TaskQuestion]:
     for turn, reply in pairwise(session["dialogue_turns"]):
-        if turn["is_query"]:
+        if turn.get("is_query"):
             yield TaskQuestion(
                 turn["query_id"],
                 turn["content"],
