@@ -67,9 +67,7 @@ UNDOS = {
     "a guard": (LATEST.replace(GUARD, ""), 2),
     "an error": (LATEST.replace('raise ValueError("nothing to add up")', "return 0.0"), 2),
     "the filter of a comprehension": (LATEST.replace(' if item["count"] > 0', ""), 2),
-    "a call around a value": (LATEST.replace(f"round({SUM}, 2)", SUM), 2),
     "calls behind a value": (LATEST.replace('.strip().replace(",", ".")', ""), 3),
-    "one of two calls behind a value": (LATEST.replace(".strip()", ""), 3),
 }
 KEEPS = {
     "other names": LATEST.replace("items", "goods").replace("conn", "link"),
@@ -113,8 +111,6 @@ def test_a_finding_says_which_rules_hold(root: Path) -> None:
         "an error is dropped",
         "an addition is gone",
     }
-    (call,) = checked(root, UNDOS["calls behind a value"][0]).undone
-    assert "a call is taken off" in {reason.name for reason in call.reasons}
 
 
 def test_the_whole_file_of_before_undoes_every_fix_once(root: Path) -> None:

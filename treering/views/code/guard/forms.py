@@ -7,9 +7,6 @@ from functools import lru_cache
 
 from treering.views.code.parse.parts import CodePart
 
-MOST_CALLS = 4
-"""Calls that are taken off one value at once, at most."""
-
 _WORD = re.compile(r"[^\W\d]\w*")
 _PARAMETER = re.compile(r"\bp\d+\b")
 _EITHER = re.compile(r" (?:or|and|\|\||&&) ")
@@ -32,8 +29,6 @@ _FORMS: dict[str, frozenset[str]] = {
     "filter": frozenset({"filter", "branch", "guard"}),
 }
 """Kinds of which any can be the other in another form, whatever it names."""
-
-_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
 def is_instead(lost: CodePart, new: CodePart, *, here: bool) -> bool:
@@ -116,64 +111,6 @@ def setting(part: CodePart) -> str:
 def is_constant(part: CodePart) -> bool:
     """Whether a name is set to a number, a text or the name of a constant."""
     return _CONSTANT.fullmatch(_value(part)) is not None
-
-
-def taken_off(then: str, now: str) -> frozenset[str]:
-    """The names of the calls without which the statement ``then`` is the statement ``now``.
-
-    ``return round ( x , 2 )`` is ``return x`` without ``round``, ``x . strip ( ) . lower ( )`` is
-    ``x`` without ``strip`` and ``lower``. Empty where they differ in anything else.
-    """
-    old, new = then.split(" "), now.split(" ")
-    if len(old) <= len(new):
-        return frozenset()
-    shared = next((i for i, token in enumerate(new) if old[i] != token), len(new))
-    for start in range(shared, -1, -1):
-        names = _behind(old, new, start) or _around(old, new, start)
-        if names:
-            return names
-    return frozenset()
-
-
-def _behind(old: list[str], new: list[str], start: int) -> frozenset[str]:
-    """The calls in the tokens that ``old`` has at ``start`` and ``new`` has not."""
-    end = start + len(old) - len(new)
-    if old[end:] != new[start:]:
-        return frozenset()
-    names = set()
-    while start < end:
-        if old[start] != "." or start + 2 >= end or old[start + 2] != "(":
-            return frozenset()
-        names.add(old[start + 1])
-        start = _after(old, start + 2)
-    return frozenset(names) if start == end and len(names) <= MOST_CALLS else frozenset()
-
-
-def _around(old: list[str], new: list[str], start: int) -> frozenset[str]:
-    """The call around a value that ``old`` has at ``start`` and ``new`` has by itself."""
-    head = start
-    while head + 2 < len(old) and old[head + 1] == ".":
-        head += 2
-    if head + 1 >= len(old) or old[head + 1] != "(" or not _WORD.fullmatch(old[head]):
-        return frozenset()
-    end = _after(old, head + 1)
-    rest = len(old) - end
-    inner = new[start : len(new) - rest]
-    same_rest = rest == 0 or old[end:] == new[len(new) - rest :]
-    begins = old[head + 2 : head + 2 + len(inner)] == inner
-    follows = old[head + 2 + len(inner)] if head + 2 + len(inner) < end else ""
-    whole = inner and same_rest and begins and follows in (",", ")")
-    return frozenset({old[head]}) if whole else frozenset()
-
-
-def _after(tokens: list[str], opening: int) -> int:
-    """The place after the bracket that closes the one at ``opening``."""
-    depth = 0
-    for place in range(opening, len(tokens)):
-        depth += (tokens[place] in _OPEN) - (tokens[place] in _CLOSE)
-        if not depth:
-            return place + 1
-    return len(tokens)
 
 
 def _parameters(part: CodePart) -> frozenset[str]:

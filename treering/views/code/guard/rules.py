@@ -37,7 +37,6 @@ from treering.views.code.guard.forms import (
     same_value,
     setting,
     shape,
-    taken_off,
     words,
 )  # fmt: skip
 from treering.views.code.parse.parts import CodePart, PartKind, Parts
@@ -120,10 +119,7 @@ class Comparison:
                 "an addition is gone": self._addition_gone,
                 "steps are turned back": self._reordered,
             }
-        findings = {name: self._standing(*rule()) for name, rule in rules.items()}
-        if self._earlier.before is not None:
-            findings["a call is taken off"] = self._call_taken_off()
-        return findings
+        return {name: self._standing(*rule()) for name, rule in rules.items()}
 
     def _standing(self, lost: Parts, back: Parts) -> RuleFinding:
         """Bags of parts as they stand in the code, an order of steps first: it is of no node."""
@@ -323,28 +319,6 @@ class Comparison:
                 orders[CodePart("order", f"{earlier_step} before {other}", line, line)] = 1
         return orders, Counter()
 
-    def _call_taken_off(self) -> RuleFinding:
-        """A statement stands there as it did, but for a call around or behind one of its values."""
-        brought = {last_name(part) for part in self._all.lost if part.kind == "call"}
-        brought = {name for name in brought if not _TELLS.search(name)}
-        if not brought:
-            return NOTHING
-        then, now = _statements(self._old), _statements(self._new)
-        fresh = [(part, _tokens(text)) for text, part in now.items() if text not in then]
-        lost, back = [], []
-        for text, part in then.items():
-            if text in now:
-                continue
-            tokens = _tokens(text)
-            for other, left in fresh:
-                if not left <= tokens:  # at once: of a call taken off nothing is new
-                    continue
-                calls = taken_off(text, other.text)
-                if calls and brought.issuperset(calls):
-                    lost.append(part)
-                    back.append(other)
-        return RuleFinding(tuple(lost), tuple(back))
-
 
 def turned_steps(old: CodePiece, new: CodePiece) -> list[_Pair]:
     """The steps, first and second, that a change puts in the other order."""
@@ -370,15 +344,6 @@ def _steps(piece: CodePiece | None) -> list[CodePart]:
     steps = [part for part in listed_parts(piece) if part.kind == "step"]
     count = Counter(part.text for part in steps)
     return [part for part in steps if count[part.text] == 1]
-
-
-def _statements(piece: CodePiece) -> dict[str, CodePart]:
-    reading = piece.reading()
-    return {part.text: part for part in reading.statements} if reading else {}
-
-
-def _tokens(statement: str) -> frozenset[str]:
-    return frozenset(statement.split(" "))
 
 
 def _is_raise(part: CodePart) -> bool:

@@ -70,7 +70,6 @@ OF_RULES: Mapping[str, float] = dict.fromkeys(
         "a value is set back",
         "an addition is gone",
         "steps are turned back",
-        "a call is taken off",
     ),
     16.0,
 )
