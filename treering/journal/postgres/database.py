@@ -191,7 +191,7 @@ class PostgresDatabase:
                     storage.drop_blanked(writer)
             with self._entered(), self._borrowed() as connection, translated(self.url):
                 names = there & {*tables, *vacuum.HEAPS}
-                if not vacuum.run(connection, names, wait_s, rewrites=rewrites):
+                if not vacuum.run(connection, names, wait_s, rewrites=rewrites, patient=patient):
                     return False
                 sizes = nearest.index_sizes(connection)
                 erased = {space: sizes[space] for space, _ in pending if space in sizes}

@@ -47,6 +47,7 @@ _EXTENSION: Final = """
     SELECT CAST(n.nspname AS TEXT), e.extversion
     FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'
 """
+_WITHOUT_STATISTICS: Final = "SELECT treering_without_statistics()"
 _SIZES: Final = """
     SELECT CAST(split_part(c.relname, '_', 2) AS BIGINT), sum(pg_relation_size(c.oid))
     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
@@ -230,9 +231,12 @@ def _make_table(connection: PgConnection) -> None:
             f" fragment BIGINT NOT NULL, half {_type(str(row[0]))} NOT NULL,"
             " PRIMARY KEY (space, number), FOREIGN KEY (space, number)"
             " REFERENCES vector_data (space, id) ON DELETE CASCADE DEFERRABLE)"
+            # The server must not analyze a new index by itself before it is left out of statistics.
+            " WITH (autovacuum_analyze_threshold = 2147483647)"
         )
         connection.execute("CREATE INDEX nearest_by_number ON nearest (space, model, number)")
         connection.execute("SELECT treering_protect('nearest')")
+        connection.execute(_WITHOUT_STATISTICS)
 
 
 def _refuse_old(version: str) -> None:
@@ -327,6 +331,7 @@ def make_index(connection: PgConnection, space: int, model: int, dimension: int)
         f" ((CAST(half AS {kind}({dimension}))) {schema}.halfvec_ip_ops)"
         f" WHERE space = {space} AND model = {model}"
     )
+    connection.execute(_WITHOUT_STATISTICS)
 
 
 def drop_others(connection: PgConnection, space: int, models: Sequence[int]) -> None:

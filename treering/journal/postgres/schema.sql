@@ -34,6 +34,30 @@ BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', of);
 END $$;
 
+-- ANALYZE copies whole values of a column into the planner's statistics, where they outlive the row. So
+-- only columns of plain numbers have any; expressions of indexes have none. Called after each change
+-- of tables, also of those of other packages.
+CREATE FUNCTION treering_without_statistics() RETURNS VOID LANGUAGE plpgsql AS $$
+DECLARE
+    a RECORD;
+BEGIN
+    FOR a IN
+        SELECT c.relkind, CAST(c.oid AS REGCLASS) AS name, attname, attnum
+        FROM pg_class c JOIN pg_attribute ON attrelid = c.oid LEFT JOIN pg_index ON indexrelid = c.oid
+        WHERE c.relnamespace = CAST(current_schema() AS REGNAMESPACE)
+            AND attnum > 0 AND NOT attisdropped AND coalesce(attstattarget, -1) <> 0
+            AND (c.relkind IN ('r', 'p') OR c.relkind = 'i' AND indkey[attnum - 1] = 0)
+            AND atttypid <> ALL (CAST(
+                '{bigint,integer,smallint,boolean,real,double precision}' AS REGTYPE[]))
+    LOOP
+        IF a.relkind = 'i' THEN
+            EXECUTE format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS 0', a.name, a.attnum);
+        ELSE
+            EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS 0', a.name, a.attname);
+        END IF;
+    END LOOP;
+END $$;
+
 -- The number of the format, in one row: see treering/journal/schema.py.
 CREATE TABLE treering_version (
     number BIGINT NOT NULL
@@ -518,3 +542,4 @@ CREATE TRIGGER treering_numbered AFTER INSERT ON space
 SELECT treering_protect(c.oid) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = CAST(current_schema() AS REGNAMESPACE) AND c.relkind = 'r'
     AND a.attname = 'space' AND NOT a.attisdropped;
+SELECT treering_without_statistics();

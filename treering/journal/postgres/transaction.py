@@ -15,7 +15,12 @@ from treering.errors import JournalError
 from treering.journal import damage
 from treering.journal.contract import NO_SPACE, Outcome, Patch, Row, RowKey, StoredTable, Value
 from treering.journal.postgres import catalog, pieces, scope
-from treering.journal.postgres.dialect import PostgresDialect, is_table, translated
+from treering.journal.postgres.dialect import (
+    PostgresDialect,
+    is_definition,
+    is_table,
+    translated,
+)
 from treering.journal.postgres.failures import translated as translated_errors
 from treering.journal.postgres.locks import Locks
 
@@ -149,7 +154,10 @@ class PostgresTransaction:
         if is_table(sql):  # which two cannot make at once, though it be IF NOT EXISTS
             self.share()
         with self._using():
-            return self._translated(sql, params).rowcount
+            count = self._translated(sql, params).rowcount
+            if is_definition(sql):
+                self._run("SELECT treering_without_statistics()")
+            return count
 
     def insert(self, sql: str, params: Sequence[Value]) -> int:
         """See ``Writer``."""

@@ -42,6 +42,24 @@ _OLDER: Final = """
 """Whether something keeps dead rows that are older than a transaction: a snapshot, which a standby
 may hold through its sender or its slot, or a transaction that has written and has not ended."""
 
+SMALL: Final = 4 << 20
+"""Bytes of the indexes that are built again while a caller waits: those of some 50,000 statements."""
+
+_DIVIDED: Final = """
+    SELECT CAST(CAST(i.indrelid AS REGCLASS) AS TEXT), CAST(CAST(c.oid AS REGCLASS) AS TEXT),
+        pg_relation_size(c.oid)
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+    WHERE i.indrelid = ANY (CAST(%s AS REGCLASS[])) AND m.amname <> 'hnsw'
+        AND pg_relation_size(c.oid) > 2 * CAST(current_setting('block_size') AS BIGINT)
+        AND EXISTS (
+            SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum <= i.indnkeyatts
+            AND a.atttypid <> ALL (CAST(
+                '{bigint,integer,smallint,boolean,real,double precision}' AS REGTYPE[])))
+    ORDER BY 1, 2
+"""
+"""Indexes of more than one page of words, but the first page, which describes the index. An index of
+neighbours has no such words."""
+
 
 def run(
     connection: psycopg.Connection[TupleRow],
@@ -50,11 +68,13 @@ def run(
     *,
     rewrites: bool = False,
     indexes: bool = True,
+    patient: bool = True,
 ) -> bool:
     """Take the dead rows of tables away; False if a transaction may still see some of them.
 
     ``rewrites``: the tables are written anew into other files, while nobody else uses them. Without
-    ``indexes`` what these hold of the rows stays there.
+    ``indexes`` what these hold of the rows stays there. Unless ``patient``, indexes of words that
+    are large together are left as they are; the result is False then, too.
     """
     row = connection.execute("SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)").fetchone()
     assert row is not None
@@ -74,7 +94,32 @@ def run(
                 connection.execute("RESET lock_timeout")
     for warning in warnings:  # a table of another owner is left out with no more than that
         log.warning("what was erased is not vacuumed: %s", warning)
-    return not warnings
+    if warnings:
+        return False
+    return rewrites or not indexes or _rebuild(connection, tables, wait_s, patient=patient)
+
+
+def _rebuild(
+    connection: psycopg.Connection[TupleRow],
+    tables: Collection[str],
+    wait_s: float,
+    *,
+    patient: bool,
+) -> bool:
+    """Build indexes of words again; False if they are too large for that.
+
+    VACUUM leaves the words that divide the pages of an index, though their rows are gone.
+    """
+    rows = connection.execute(_DIVIDED, (sorted(tables),)).fetchall()
+    if not patient and sum(size for _, _, size in rows) > SMALL:
+        return False
+    for table, index, _ in rows:
+        with connection.transaction():
+            connection.execute(f"SET LOCAL lock_timeout = {max(int(wait_s * 1000), 1)}")
+            # REINDEX takes its locks one by one, and may meet a writer who holds one of them.
+            connection.execute(f"LOCK TABLE {table}")
+            connection.execute(f"REINDEX INDEX {index}")
+    return True
 
 
 @contextmanager
