@@ -855,7 +855,7 @@ class Memory:
 
         Reads everything: each entry is compared with the digest that was stored with it.
         """
-        return check.problems(self._database, progress)
+        return check.problems(self._database, progress) + self._views.unknown_rows()
 
     def _page(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]], limit: int) -> Page:
         """A page of ``limit`` rows; one more was asked for, to tell whether there is another."""

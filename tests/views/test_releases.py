@@ -123,6 +123,27 @@ def test_tables_are_named_in_capitals_or_not(release: Release) -> None:
     assert len(rows(memory, "Uttered")) == 1
 
 
+def test_rows_in_a_table_that_no_view_names_are_not_said_to_be_erased(release: Release) -> None:
+    with release() as memory:
+        memory.add("The plan is here.", source="plan")
+        memory.add("And so on.", source="later")
+        with memory._space.write() as writer:
+            writer.execute("CREATE TABLE murmur (space INTEGER NOT NULL, word TEXT)")
+            writer.execute("CREATE TABLE budget (year INTEGER)")  # of another program
+            writer.execute("INSERT INTO murmur VALUES (?, 'The plan is here.')", (writer.id,))
+        assert memory.check() == []
+    with release(is_installed=False) as memory:
+        assert not memory.forget(source="plan").scrubbed
+        [finding] = memory.check()
+        assert "loud_words" in finding
+        assert "murmur" in finding
+        assert "budget" not in finding
+        with memory._space.write() as writer:
+            writer.execute("DROP TABLE murmur")
+        assert memory.forget(source="later").scrubbed
+        assert memory.check() == []
+
+
 def test_no_table_of_treerings_own_is_taken_for_one_of_a_view(release: Release) -> None:
     with release()._space.read() as reader:
         assert {table.name for table in reader.tables()} - OWN_TABLES == set()

@@ -33,7 +33,7 @@ from treering.journal.writing import Draft, ErasedEntry
 from treering.records import Filter, Forgotten
 from treering.views import progress
 from treering.views.contract import Erased, View, attributed, rereading
-from treering.views.foreign import present
+from treering.views.foreign import present, unnamed_tables
 from treering.views.progress import ViewState
 
 log = logging.getLogger("treering")
@@ -95,16 +95,21 @@ class Eraser:
         database = self._space.database
         with _told_if_full():
             forgotten, is_clean = self._space.erase_together(work, lambda: _scrub(database, WAIT_S))
-        return replace(forgotten, scrubbed=is_clean or self._has_no_bytes_left())
+        is_clean = is_clean or self._has_no_bytes_left()
+        return replace(forgotten, scrubbed=forgotten.scrubbed and is_clean)
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
-        """``remove``, with the sources that hold nothing then; the file is to be scrubbed."""
-        rows, erased = self.remove(writer, seqs)
+        """``remove``, with the sources that hold nothing then; the file is to be scrubbed.
+
+        ``scrubbed`` is False in the result if rows may stay in a table of an unknown view.
+        """
+        states = progress.states(writer, writer.id)
+        rows, erased = self._remove(writer, seqs, states)
         numbers = {entry.source for entry in erased}
         names = sources.drop_empty_sources(writer, writer.id, numbers)
         self.queue_scrub(writer)
         ids = tuple(entry.id for entry in erased)
-        return Forgotten(ids, tuple(names), rows, scrubbed=False)
+        return Forgotten(ids, tuple(names), rows, scrubbed=not self._unknown(writer, states)[1])
 
     def remove(
         self, writer: SpaceWriter, seqs: Sequence[int]
@@ -114,7 +119,11 @@ class Eraser:
         Returns the derived rows by kind, and all entries that went: these, then those that views
         named further.
         """
-        states = progress.states(writer, writer.id)
+        return self._remove(writer, seqs, progress.states(writer, writer.id))
+
+    def _remove(
+        self, writer: SpaceWriter, seqs: Sequence[int], states: Mapping[str, ViewState]
+    ) -> tuple[dict[str, int], list[ErasedEntry]]:
         beside = [
             entry
             for view in self._followed(states)
@@ -202,13 +211,36 @@ class Eraser:
 
         All of it is derived; the view reads the journal again once its package is back.
         """
-        installed = {view.name for view in self._views}
-        for name, state in states.items():
-            if name not in installed:
-                for table in present(writer, state.tables):
-                    writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
-                progress.drop(writer, writer.id, name)
-                work.drop(writer, writer.id, rereading(name))
+        unknown, tables = self._unknown(writer, states)
+        for name in self._uninstalled(states):
+            if tables and name in unknown:
+                continue  # ``unknown_rows`` names it as long as its rows may be there
+            for table in present(writer, states[name].tables):
+                writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
+            progress.drop(writer, writer.id, name)
+            work.drop(writer, writer.id, rereading(name))
+
+    def _uninstalled(self, states: Mapping[str, ViewState]) -> list[str]:
+        """Return the names of views that have stored anything and whose package is missing."""
+        return sorted(states.keys() - {view.name for view in self._views})
+
+    def _unknown(
+        self, reader: SpaceReader, states: Mapping[str, ViewState]
+    ) -> tuple[list[str], list[str]]:
+        """Return the uninstalled views that named no tables, and the tables that may be theirs."""
+        views = [name for name in self._uninstalled(states) if not states[name].tables]
+        return views, unnamed_tables(reader, self._views) if views else []
+
+    def unknown_rows(self, reader: SpaceReader) -> str | None:
+        """Say which views may have rows that nothing can erase, and in which tables."""
+        views, tables = self._unknown(reader, progress.states(reader, reader.id))
+        if not tables:
+            return None
+        return (
+            f"space {reader.name!r} has rows of view {', '.join(views)}, whose package is not "
+            f"installed and names no tables: what is forgotten may stay in {', '.join(tables)}; "
+            "install the package, or drop the table"
+        )
 
     def _remove_derived(
         self, writer: SpaceWriter, seqs: Sequence[int], states: Mapping[str, ViewState]

@@ -13,6 +13,7 @@ from treering.errors import ViewError
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceWriter
 from treering.plugins import plugins
+from treering.views import progress
 from treering.views.contract import Resources, View, ViewFactory, is_foreign
 from treering.views.progress import ViewState
 
@@ -49,7 +50,7 @@ OWN_TABLES = frozenset(
         *("fact_mark", "statement", "superseded", "unanswered", "view", "body", "label"),
         *("block", "block_rows", "block_postings", "vector_block", "vector_block_data"),
         *("vector_data", "work_error", "intake", "intake_slice", "serve_closed", "reply_shown"),
-        *("supersession", "treering_version"),
+        *("supersession", "treering_version", "nearest"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
@@ -97,6 +98,13 @@ def present(reader: Reader, names: Collection[str]) -> list[str]:
     asked = [name for name in names if name.isidentifier() and name not in OWN_TABLES]
     there = _columns(reader) if asked else {}
     return [name for name in asked if name.casefold() in there]
+
+
+def unnamed_tables(reader: Reader, views: Sequence[View]) -> list[str]:
+    """Return the tables that look like those of a view, and that no view names."""
+    named = {table for view in views for table in view.tables} | progress.foreign_tables(reader)
+    known = set(map(str.casefold, named | OWN_TABLES))
+    return sorted(t for t, of in _columns(reader).items() if t not in known and "space" in of)
 
 
 def _columns(reader: Reader) -> dict[str, tuple[str, ...]]:

@@ -338,6 +338,17 @@ class Views:
                 outdated=tuple(view.name for view in outdated(self._views, reader)),
             )
 
+    def unknown_rows(self) -> list[str]:
+        """Return findings for ``doctor``: rows of views that nothing can erase, of all spaces."""
+        with self._space.database.read() as reader:
+            names = [str(row[0]) for row in reader.rows("SELECT name FROM space ORDER BY id")]
+        findings = []
+        for name in names:
+            with Space(self._space.database, name).read() as reader:
+                if (finding := self.eraser.unknown_rows(reader)) is not None:
+                    findings.append(finding)
+        return findings
+
     def reembed(self, model: Embedder, progress: Progress | None) -> None:
         """Embed everything with another model. Searches use it when that is complete."""
         self._fragments.reembed(model, progress)

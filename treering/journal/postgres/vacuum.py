@@ -43,7 +43,7 @@ _OLDER: Final = """
 may hold through its sender or its slot, or a transaction that has written and has not ended."""
 
 SMALL: Final = 4 << 20
-"""Bytes of the indexes that are built again while a caller waits: those of some 50,000 statements."""
+"""Bytes of indexes that are built again while a caller waits: those of some 50,000 statements."""
 
 _DIVIDED: Final = """
     SELECT CAST(CAST(i.indrelid AS REGCLASS) AS TEXT), CAST(CAST(c.oid AS REGCLASS) AS TEXT),
@@ -57,8 +57,7 @@ _DIVIDED: Final = """
                 '{bigint,integer,smallint,boolean,real,double precision}' AS REGTYPE[])))
     ORDER BY 1, 2
 """
-"""Indexes of more than one page of words, but the first page, which describes the index. An index of
-neighbours has no such words."""
+"""Indexes of words with more than one page; the first page of a file only describes it."""
 
 
 def run(
