@@ -12,7 +12,7 @@ import pytest
 
 from treering.journal.sqlite_connection import LONGEST_LOOK_S, begin_writing, connect
 
-PATIENCE_MS = 40
+PATIENCE_S = 0.04
 
 
 @pytest.fixture
@@ -27,7 +27,6 @@ def other(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 @pytest.fixture
 def waiting(other: sqlite3.Connection, tmp_path: Path) -> Iterator[sqlite3.Connection]:
     with closing(connect(tmp_path / "file.db")) as connection:
-        connection.execute(f"PRAGMA busy_timeout={PATIENCE_MS}")
         yield connection
 
 
@@ -39,7 +38,6 @@ def patience_of(connection: sqlite3.Connection) -> int:
 def test_a_writer_that_waits_begins_soon_after_the_other_one_has_ended(
     other: sqlite3.Connection, waiting: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waiting.execute("PRAGMA busy_timeout=60000")
     pauses: list[float] = []
 
     def pause(seconds: float) -> None:
@@ -48,7 +46,7 @@ def test_a_writer_that_waits_begins_soon_after_the_other_one_has_ended(
             other.execute("COMMIT")
 
     monkeypatch.setattr(time, "sleep", pause)
-    begin_writing(waiting, durable=True)
+    begin_writing(waiting, durable=True, wait_s=None)
     assert waiting.in_transaction
     assert len(pauses) == 20
     assert max(pauses) == LONGEST_LOOK_S
@@ -57,6 +55,6 @@ def test_a_writer_that_waits_begins_soon_after_the_other_one_has_ended(
 
 def test_a_writer_that_waits_gives_up_when_its_patience_ends(waiting: sqlite3.Connection) -> None:
     with pytest.raises(sqlite3.OperationalError, match="locked"):
-        begin_writing(waiting, durable=True)
+        begin_writing(waiting, durable=True, wait_s=PATIENCE_S)
     assert not waiting.in_transaction
-    assert patience_of(waiting) == PATIENCE_MS
+    assert patience_of(waiting) == 60_000

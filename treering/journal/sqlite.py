@@ -88,13 +88,13 @@ class SqliteDatabase:
     ) -> Iterator[Writer]:
         """A write transaction, alone in the file; rolled back as a whole if the block raises."""
         with self._writing(derived=derived) as writer:
-            # Another process may have brought the file up to date since this one opened it.
-            schema.refuse_unreadable(schema.version(writer), self.url)
             yield writer
 
     @contextmanager
-    def _writing(self, *, derived: bool = False) -> Iterator[Writer]:
-        """A write transaction, whatever the format of the file."""
+    def _writing(
+        self, *, derived: bool = False, wait_s: float | None = None, any_format: bool = False
+    ) -> Iterator[Writer]:
+        """As ``write``; wait up to ``wait_s`` for other writers, by default the time-out."""
         self._take_lost_locks_again()
         with self._queues.writing, self._pool.entered():
             connection = self._pool.connection()
@@ -102,10 +102,12 @@ class SqliteDatabase:
                 raise JournalError("a write inside another transaction of the same thread")
             transaction = SqliteTransaction(connection, self._path)
             with translated(self._path):
-                begin_writing(connection, durable=not derived)
+                begin_writing(connection, durable=not derived, wait_s=wait_s)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
+                if not any_format:  # another process may have changed it since this one opened it
+                    schema.refuse_unreadable(schema.version(transaction), self.url)
                 yield transaction
                 transaction.commit()
                 self._confirm(transaction)
@@ -159,14 +161,14 @@ class SqliteDatabase:
         try:
             with (
                 self._pool.apart(),
-                self._pool.changed(foreign_keys="OFF", temp_store=2, busy_timeout=wait_s * 1000),
+                self._pool.changed(foreign_keys="OFF", temp_store=2),
             ):
-                with self.write() as writer:
+                with self._writing(wait_s=wait_s) as writer:
                     pending = storage.pending_scrubs(writer)
                     scrub.refill(writer, tables)
                     is_due = storage.is_rewrite_due(writer)
                 is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
-                lost = self._rewrite() if is_ours else {}
+                lost = self._rewrite(wait_s) if is_ours else {}
             if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
             with self.write() as writer:
@@ -321,7 +323,7 @@ class SqliteDatabase:
             # A table that is given another name must not take along what refers to it.
             with (
                 self._pool.changed(foreign_keys="OFF", legacy_alter_table="ON"),
-                self._writing() as writer,
+                self._writing(any_format=True) as writer,
             ):
                 schema.bring_up_to_date(writer, self.url)
                 writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
@@ -334,18 +336,22 @@ class SqliteDatabase:
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
         first_look.refuse_a_log_without_its_file(self._file)
 
-    def _rewrite(self) -> dict[str, int]:
+    def _rewrite(self, wait_s: float) -> dict[str, int]:
         """Write what is live to new pages, without the blanked rows. Raises JournalBusy.
 
         Returns how many rows each numbered table had lost before.
         """
-        with self.write() as writer:
+        with self._writing(wait_s=wait_s) as writer:
             storage.drop_blanked(writer)
             lost = scrub.lost(writer)
-        with self._queues.writing, self._pool.entered():
+        with (
+            self._queues.writing,
+            self._pool.entered(),
+            self._pool.changed(busy_timeout=wait_s * 1000),
+            translated(self._path),
+        ):
             self._ensure_in_place()
-            with translated(self._path):
-                self._pool.connection().execute("VACUUM")
+            self._pool.connection().execute("VACUUM")
         return lost
 
     def _empty_log(self, wait_s: float) -> bool:

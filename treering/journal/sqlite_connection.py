@@ -14,8 +14,6 @@ SHORTEST_LOOK_S = 0.001
 LONGEST_LOOK_S = 0.008
 """Between two looks whether another writer is done."""
 
-DEFAULT_PATIENCE_MS = round(1000 * failures.BUSY_TIMEOUT_S)
-
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
 
@@ -32,8 +30,8 @@ def connect(file: Path) -> sqlite3.Connection:
         time.sleep(CONNECT_PAUSE_S)
 
 
-def begin_writing(connection: sqlite3.Connection, *, durable: bool) -> None:
-    """Begin a write transaction; waits for other writers as long as the connection is to wait.
+def begin_writing(connection: sqlite3.Connection, *, durable: bool, wait_s: float | None) -> None:
+    """Begin a write transaction; wait up to ``wait_s`` for other writers, by default the time-out.
 
     One that is not ``durable`` does not wait for the disk in the end. A later one that is does so
     for both, as they stand one behind the other in the log; so does whoever moves that into the
@@ -43,9 +41,8 @@ def begin_writing(connection: sqlite3.Connection, *, durable: bool) -> None:
     connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
     # SQLite itself looks again after ever longer pauses, of a tenth of a second in the end: whoever
     # waits for a writer who is done after that time would wait for twice as long.
-    # One that has none was interrupted here before.
-    patience_ms = connection.execute("PRAGMA busy_timeout").fetchone()[0] or DEFAULT_PATIENCE_MS
-    until = time.monotonic() + patience_ms / 1000
+    time_out = failures.BUSY_TIMEOUT_S
+    until = time.monotonic() + (time_out if wait_s is None else wait_s)
     try:
         connection.execute("PRAGMA busy_timeout=0")
         pause = SHORTEST_LOOK_S
@@ -53,7 +50,7 @@ def begin_writing(connection: sqlite3.Connection, *, durable: bool) -> None:
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK_S)
     finally:
-        connection.execute(f"PRAGMA busy_timeout={patience_ms}")
+        connection.execute(f"PRAGMA busy_timeout={round(1000 * time_out)}")
 
 
 def _has_begun(connection: sqlite3.Connection, until: float) -> bool:

@@ -69,8 +69,8 @@ class SqliteTransaction:
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
         """See ``Writer``."""
         rows = list(params)
-        if not rows:
-            return []
+        if len(rows) < 2:
+            return [self.insert(sql, row) for row in rows]
         with translated(self._path):
             self._connection.executemany(sql, rows)
             [last] = self._connection.execute("SELECT last_insert_rowid()").fetchone()

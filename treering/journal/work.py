@@ -37,13 +37,18 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
     Call it in the transaction that stores the work's result: a crash before leaves the work queued,
     and of two workers only one stores.
     """
+    listed = list(targets)
     # Mostly nothing is queued, and of what follows the journal next to nothing ever was.
-    if writer.row("SELECT 1 FROM work WHERE space = ? AND view = ? LIMIT 1", (space, view)) is None:
+    if (
+        not listed
+        or writer.row("SELECT 1 FROM work WHERE space = ? AND view = ? LIMIT 1", (space, view))
+        is None
+    ):
         return set()
     rows = writer.rows(
         "SELECT target FROM work WHERE space = ? AND view = ?"
         " AND target IN (SELECT value FROM json_each(?))",
-        (space, view, json.dumps(list(targets))),
+        (space, view, json.dumps(listed)),
     )
     claimed = {int(row[0]) for row in rows}
     if not claimed:

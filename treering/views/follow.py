@@ -206,7 +206,7 @@ class Follower:
             states = self._completed(reader, stored_states)
             read = min(states[view.name].read for view in views)
             fresh = places.after(reader, reader.id, read, run.size)
-            again = {view.name: self._queued(reader, view, run) for view in views}
+            again = self._queued(reader, views, run)
             queued = frozenset().union(*again.values())
             due = sorted(queued.union(fresh))
             # What is queued may have been changed since it was handed over: it is read.
@@ -228,12 +228,21 @@ class Follower:
             return None
         return _Batch(sound, digests, damaged, last, again, states, len(seqs) < len(due))
 
-    def _queued(self, reader: SpaceReader, view: View, run: _Run) -> frozenset[int]:
-        """Entries that a view is to read again; those it cannot, once in a run that retries."""
-        unreadable = run.unreadable(view)
-        limit = run.size + len(unreadable)
-        queued = work.queued(reader, reader.id, view.rereading, limit, untried=not run.retry)
-        return frozenset(queued) - unreadable
+    def _queued(
+        self, reader: SpaceReader, views: Sequence[View], run: _Run
+    ) -> dict[str, frozenset[int]]:
+        """Entries that views are to read again; those they cannot, once in a run that retries."""
+        kinds = [view.rereading for view in views]
+        counts = work.counts(reader, reader.id, kinds, untried=not run.retry)
+        queued = dict.fromkeys((view.name for view in views), frozenset[int]())
+        for view in views:
+            if view.rereading in counts:
+                unreadable = run.unreadable(view)
+                limit = run.size + len(unreadable)
+                untried = not run.retry
+                seqs = work.queued(reader, reader.id, view.rereading, limit, untried=untried)
+                queued[view.name] = frozenset(seqs) - unreadable
+        return queued
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
         """Where every view stands, also those of which nothing is stored."""
@@ -341,7 +350,8 @@ def _store_of(
     queued = batch.again.get(view.name, frozenset())
     fresh = {seq for seq in as_read if seq > state.read}
     # An entry may be both: given another text before it was read at all. It is stored once.
-    again = work.claim(writer, writer.id, view.rereading, (queued & as_read) | fresh)
+    read_now = (queued & as_read) | fresh if view.reads else ()
+    again = work.claim(writer, writer.id, view.rereading, read_now)
     ours = fresh | (again & queued)
     view.store(writer, {seq: rows for seq, rows in derived.rows.items() if seq in ours})
     gone = queued - batch.entries.keys() - batch.damaged.keys()
