@@ -29,7 +29,7 @@ ALLOWED = {
     ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
     ("console.py", "folder.joinpath(name).read_bytes()"): "scripts that fastapi-offline ships",
     ("minilm.py", "path.read_bytes()"): "the bundled model",
-    ("upkeep.py", "part.open('w', encoding='utf-8', newline='\\n')"): "a new file beside an export",
+    ("temporary.py", "part.open('w', encoding='utf-8', newline='\\n')"): "a new file",
     ("failures.py", "os.open(os.devnull, os.O_WRONLY)"): "no file",
     ("project.py", "path.open('rb')"): "git's settings, read before a memory is open",
     ("switches.py", "_path().read_bytes()"): "switches of hooks, in a folder of our own",

@@ -1,4 +1,7 @@
-"""Temporary folders for texts of users: what a killed process left is removed by the next one."""
+"""Files and folders with texts of users: for their owner alone, and gone with a killed process.
+
+What a killed process left is removed by the next one that writes to the same place.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from glob import escape
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Final
+from typing import Final, TextIO
 
 if sys.platform != "win32":
     import fcntl
@@ -38,6 +41,20 @@ def private_folder(parent: Path, begins: str) -> Iterator[Path]:
         rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+@contextmanager
+def private_file(path: Path) -> Iterator[TextIO]:
+    """A text that takes the place of a file once the block has ended; its owner alone may read it.
+
+    Raises OSError.
+    """
+    with private_folder(path.parent, f".{path.name}.") as folder:
+        part = folder / path.name
+        part.touch(mode=0o600)
+        with part.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        part.replace(path)
 
 
 if sys.platform == "win32":

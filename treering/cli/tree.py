@@ -13,7 +13,7 @@ from treering.cli.global_options import Globals, run_of_group
 from treering.cli.options import command, spelled_out
 from treering.cli.output import Part, counted, note, to_json
 from treering.cli.run import Run
-from treering.cli.upkeep import refuse_target
+from treering.cli.upkeep import new_file, refuse_target
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
 
@@ -67,7 +67,8 @@ def export(
     elif out is None:
         run.out.lines(iter(drawn.splitlines()))
     else:
-        out.write_text(drawn, encoding="utf-8")
+        with new_file(out, force) as stream:
+            stream.write(drawn)
         note(f"written to {out}")
 
 

@@ -78,7 +78,7 @@ def rows(
         chosen = separated(chosen)
     options = RowOptions(count, _tasks(task or TASKS), wording, seed, most_lines)
     lines = [row.as_json() for row in instruction_rows(chosen, options)]
-    replace_file(out, ("\n".join(lines) + "\n").encode())
+    replace_file(out, ("\n".join(lines) + "\n").encode(), private=True)
     distinct = len(set(lines))
     figures = {
         "rows": len(lines),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
@@ -21,6 +21,7 @@ from treering.cli.run import Run
 from treering.cli.whole_file import export_all
 from treering.errors import InputError, JournalCorrupt, UnknownName
 from treering.records import Entry, Stats
+from treering.temporary import private_file
 
 if TYPE_CHECKING:
     from treering.memory import Memory
@@ -330,23 +331,32 @@ def _write(path: Path, lines: Iterator[str], force: bool) -> int:
     """
     from treering.ingest.exchange import is_entry
 
-    refuse_target(path, force)
-    part = path.with_name(f"{path.name}.part")
+    damaged: JournalCorrupt | None = None
     count = 0
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as stream:
+    with new_file(path, force) as stream:
+        try:
             for line in lines:
                 stream.write(f"{line}\n")
                 count += is_entry(line)
-        os.replace(part, path)  # noqa: PTH105
-    except JournalCorrupt:  # which comes after all that can be read, to be rescued
-        os.replace(part, path)  # noqa: PTH105
-        raise
+        except JournalCorrupt as error:  # which comes after all that can be read, to be rescued
+            damaged = error
+    if damaged is not None:
+        raise damaged
+    return count
+
+
+@contextmanager
+def new_file(path: Path, force: bool) -> Iterator[TextIO]:
+    """A text for a file that only its owner may read; it is there once it is complete.
+
+    Raises InputError.
+    """
+    refuse_target(path, force)
+    try:
+        with private_file(path) as stream:
+            yield stream
     except OSError as error:  # which names the part, and that is no path the user gave
         raise InputError(f"cannot write {path}: {error.strerror}; write elsewhere") from error
-    finally:
-        part.unlink(missing_ok=True)
-    return count
 
 
 def refuse_target(path: Path, force: bool) -> None:

@@ -96,7 +96,7 @@ def write_adapter(
             f"the adapter cannot be put together in {tempfile.gettempdir()} ({error.strerror}); "
             "make room there, or name another folder by TMPDIR"
         ) from error
-    files.replace_file(path, content)
+    files.replace_file(path, content, private=True)
 
 
 def _write(writer: Any, facts: ModelFacts, changes: Mapping[str, LowRank], alpha: float) -> None:

@@ -124,7 +124,8 @@ class Checkpoint:
         """Replace the file, whole. Raises TuningStopped, with the one before still there."""
         fields = {"of": self.of, "losses": losses, "state": hashlib.sha256(state).hexdigest()}
         try:
-            files.replace_file(self.path, _MARK + json.dumps(fields).encode() + b"\n" + state)
+            content = _MARK + json.dumps(fields).encode() + b"\n" + state
+            files.replace_file(self.path, content, private=True)
         except InputError as error:
             raise TuningStopped(
                 f"the tuning stopped after step {len(losses)}: {error}. The checkpoint before it "
