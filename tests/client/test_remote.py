@@ -112,7 +112,6 @@ def test_next_to_nothing_is_refused() -> None:
         "CodeMemory.context_memory",
         "CodeMemory.rounds",
         "Memory.check",
-        "Memory.fit",
         "Memory.reembed",
     }
 
