@@ -1,7 +1,6 @@
 """Pairs of statements by one speaker, written by hand: some change a fact, some do not.
 
-They are what the rules of :mod:`treering.views.facts` were written on, so they tell what is guarded
-against, not what to expect of other texts. The tests of facts hold the rules to them.
+Many were written to mislead a reader by patterns, so they do not say what to expect of other texts.
 """
 
 from __future__ import annotations
@@ -51,15 +50,11 @@ CHANGED: tuple[Pair, ...] = (
     ("I drive an old Skoda.", "I sold the Skoda and bought a Fiat."),
     ("I use Android.", "I switched from Android to an iPhone."),
     ("I have a dog.", "My dog passed away."),
+    ("I work as a nurse.", "I got promoted to head nurse."),
+    ("Berlin is home for me.", "We packed up and left for Porto."),
+    ("I live in Berlin.", "I live in Porto."),
 )
 """Older and newer statement of one speaker, the newer one superseding the older."""
-
-MISSED: tuple[Pair, ...] = (
-    ("I work as a nurse.", "I got promoted to head nurse."),  # says more, and a change
-    ("Berlin is home for me.", "We packed up and left for Porto."),  # no plain form
-    ("I live in Berlin.", "I live in Porto."),  # may be in it; "now" or "moved" would tell
-)
-"""Changes that the rules do not see; noted so that a gain shows."""
 
 UNCHANGED: tuple[Pair, ...] = (
     ("I live in Berlin.", "I visited Porto last week."),
@@ -272,4 +267,14 @@ UNCHANGED: tuple[Pair, ...] = (
     ("My pin is 1234.", "Pin: see the note."),
     ("My home is Porto.", "Home: sweet home."),
     ("My password is heron.", "They reset my password yesterday."),
+    ("My phone is a Pixel 7.", "My mum's phone is now a Pixel 9."),
+    ("My dentist is Dr. Wu.", "My new hygienist is Dr. Ferro, at the same practice."),
+    ("I live in Ghent.", "We moved from campsite to campsite in Sweden for three weeks."),
+    ("My address is 3 Elm Street.", "My office address is now 9 Harbour Road."),
+    ("My gym is PureFit.", "My sister's gym is now Oasis."),
+    ("My rent is £820.", "My deposit is now £905."),
+    ("I use Windows.", "My work laptop moved from Windows to Fedora, mine is as it was."),
+    ("My passport expires in 2031.", "My driving licence expires in 2034."),
+    ("My daughter started at Elmgrove.", "My son started at St Columba's."),
+    ("My favourite tea is genmaicha.", "My favourite cake is now Battenberg."),
 )

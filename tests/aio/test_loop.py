@@ -116,9 +116,9 @@ MEMOS: Mapping[str, Call] = {
     "settle": lambda memory: memory.memos.settle(),
 }
 FACTS: Mapping[str, Call] = {
-    "judge": lambda memory: memory.facts.judge(),
     "all": lambda memory: memory.facts.all(),
     "current": lambda memory: memory.facts.current("ana"),
+    "history": lambda memory: memory.facts.history("ana", "home"),
     "changes": lambda memory: memory.facts.changes(),
 }
 CODE: Mapping[str, Call] = {

@@ -17,7 +17,7 @@ def test_the_newest_statements_are_listed(treering: Treering) -> None:
         == "2026-05-03  ana · home, last stated: Porto  I moved to Porto.\n"
     )
     [fact] = records(treering("facts", "--json", "--subject", "Ana"))
-    assert (fact["subject"], fact["slot"], fact["value"]) == ("ana", "home", "Porto")
+    assert (fact["subject"], fact["attribute"], fact["value"]) == ("ana", "home", "Porto")
 
 
 def test_what_was_superseded_is_listed_on_demand(treering: Treering) -> None:
@@ -40,11 +40,14 @@ def test_entries_are_listed_and_shown_with_what_superseded_them(treering: Treeri
     assert record["superseded_by"]["text"] == "I moved to Porto."
 
 
-def test_what_ended_is_told_apart(treering: Treering) -> None:
+def test_the_history_of_an_attribute_names_what_ended(treering: Treering) -> None:
     for text in ("I play tennis every Sunday.", "I don't play tennis any more."):
         treering("add", text, "--speaker", "Ana", "--kind", "chat", "--at", "2026-05-03")
-    shown = treering("facts").stdout
-    assert shown == "2026-05-03  ana · does no longer: play tennis  I don't play tennis any more.\n"
+    assert treering("facts").stderr == "nothing found\n"
+    shown = treering("facts", "--subject", "Ana", "--attribute", "habit").stdout
+    assert "ana · habit: play tennis  I play tennis every Sunday." in shown
+    assert "ana · habit, ended: play tennis  I don't play tennis any more." in shown
+    assert treering("facts", "--attribute", "habit").exit_code == 2
 
 
 def test_a_memory_without_facts_says_so(treering: Treering) -> None:

@@ -18,7 +18,7 @@ from treering.cli.failures import FOUND
 from treering.errors import InputError
 from treering.journal.damage import HELP
 from treering.records import Stats
-from treering.views.facts import statement
+from treering.views.facts import derive
 from treering.views.facts.derive import Facts
 from treering.views.tree import store
 
@@ -399,7 +399,7 @@ def test_doctor_says_once_what_to_do_about_damaged_entries(
 def test_doctor_says_why_a_view_could_not_read_an_entry(
     treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statement, "statements", lambda _: [][0])
+    monkeypatch.setattr(derive, "read_forms", lambda _: [][0])
     [bad] = record(treering("add", "I live in Rome.", "--json"))["ids"]
     told = " ".join(treering("doctor").stdout.split())
     why = f"view 'facts' failed on entry {bad}: IndexError: list index out of range"

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("no_llm", "bundled_model")
 _RUN_BY_READERS = ("console", "python", "sh")
 _FILE = re.compile(r"(?<![\w/~.-])[\w-]+\.(?:db|jsonl)\b")
 
-READ_WHOLE = ("update", "known", "users", "delete", "backup", "ingest")
+READ_WHOLE = ("update", "known", "facts", "users", "delete", "backup", "ingest")
 """Pages under how-to whose examples run as they stand, without a model or a server."""
 
 MODEL = "http://localhost:11434/v1"  # the address that the pages name

@@ -1,112 +1,112 @@
-"""Statements in the wording of people who had not seen the rules, and texts that state nothing.
-
-They were developed on, so they tell what must not be lost, and not what to expect of other wording:
-``docs/figures/results-memos.md`` has figures of that. ``variants.jsonl``, ``whole.jsonl``,
-``notices.jsonl`` and ``rotated.jsonl`` are by who wrote the rules.
-"""
+"""The reader that needs no model: each form with its example, and texts that state nothing."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from datetime import UTC, datetime
+from time import process_time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.facts.test_statements import entry
-from treering.views.facts.fiction import own_life
-from treering.views.facts.framing import unframed
-from treering.views.facts.statement import statements
-from treering_bench.fact_changes import of_statements
+from treering.records import Entry, Kind
+from treering.views.facts.forms import FORMS, Form, read_forms
+from treering.views.facts.record import Statement, states_facts
 
-SETS = sorted(Path(__file__).with_name("forms").glob("*.jsonl"))
-RECALL = 0.9
-ROTATED = 0.85
-"""Of ``rotated.jsonl``, in which who wrote the rules looked for what they do not read."""
+SIGNS = ["…", "(", ")", ",", "\n", '"', "!", "?", ": ", "Dr. ", "my ", "no longer "]
 
 
-@pytest.mark.parametrize("file", SETS, ids=lambda file: file.stem)
-def test_what_people_state_is_read_and_what_misleads_is_not(file: Path) -> None:
-    figures = of_statements(file.read_text(encoding="utf-8").split("\n"))
-    assert figures["false alarms"] == []
-    bound = ROTATED if file.stem == "rotated" else RECALL
-    assert figures["recall"] > bound, figures["missed"]
-    assert figures["statements"] >= 60
-    assert figures["misleading"] >= 30
+def entry(
+    text: str, speaker: str | None = "Ana", role: str | None = None, kind: Kind = "chat"
+) -> Entry:
+    now = datetime(2026, 5, 3, tzinfo=UTC)
+    return Entry("e", text, "chat", 0, kind, now, speaker=speaker, role=role)
 
 
-@pytest.mark.parametrize(
-    "opener",
-    [
-        *("Quick update: ", "One small correction for your records: ", "scratch that, ", "PS "),
-        *("Just wanted to let you know that ", "Not sure if I mentioned it, but ", "Hiya, so, "),
-        *("I'm delighted to say ", "Heads up - ", "Effective June 1 ", "fun fact: btw "),
-        "Before I forget, ",
-    ],
-)
-def test_an_opener_takes_nothing_from_a_statement(opener: str) -> None:
-    read = [(each.slot, each.value) for each in statements(entry(f"{opener}my rent is now £940."))]
-    assert read == [("rent", "£940")]
+def read(text: str) -> list[tuple[str, str, str]]:
+    return [(one.subject, one.attribute, one.value) for one in read_forms(entry(text))]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)
+def test_a_form_reads_its_example(form: Form) -> None:
+    [one] = read_forms(entry(form.example))
+    assert (one.value, one.sense, one.reader) == (form.value, form.sense, "forms")
+    assert form.attribute in ("", one.attribute)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.counter)
+def test_a_form_does_not_read_its_counter_example(form: Form) -> None:
+    assert read_forms(entry(form.counter)) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "plain"),
+    "text",
     [
-        ("I moved to Leeds, in case you need it.", "I moved to Leeds"),
-        ("My rent is £940 as of last month.", "My rent is £940 now."),
-        ("I am, as of today, a nurse.", "I am now a nurse."),
-        ("I know my dentist.", "my dentist."),
-        ("I know Leeds.", "I know Leeds."),
+        "I finished the report and sent it to Bob.",
+        "Should I move to Porto?",
+        "I want to live in Rome.",
+        "If I lived in Paris, I would paint.",
+        "I used to live in Madrid.",
+        'My boss says "I live in Rome."',
+        "My brother thinks I live in Rome.",
+        "A customer wrote: my address is 4 Elm Road.",
+        "Translate: I live in Porto.",
+        "Let's pretend. My name is Captain Reyes.",
+        "I live in Oslo for the summer.",
+        "Sounds like a plan.",
     ],
 )
-def test_what_stands_around_a_statement_is_taken_off(text: str, plain: str) -> None:
-    assert unframed(text) == plain
+def test_a_text_that_states_nothing_is_not_read(text: str) -> None:
+    assert read(text) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "own"),
+    ("text", "facts"),
     [
-        ("I live in Porto. Let's pretend I'm a pirate.", "I live in Porto"),
-        ("In a parallel universe I'm a baker.", ""),
-        ("lol I'm literally a ghost", ""),
-        ("My name is Inigo Montoya. Who said that?", ""),
-        ("I own a castle. Seriously, I live in Porto.", "I live in Porto."),
-        ("I play the cello and I live in Porto.", "I play the cello and I live in Porto."),
-        ("You are kind. I live in Porto.", "You are kind. I live in Porto."),
+        ("Quick update: we moved to Oslo, finally!", [("ana", "home", "Oslo")]),
+        ("I'm 31. My phone is 55-12.", [("ana", "age", "31"), ("ana", "phone", "55-12")]),
+        ("My doctor is Dr. Smith. She is nice.", [("ana", "doctor", "Dr. Smith")]),
+        ("My sister Maria lives in Oslo.", [("ana's sister", "home", "Oslo")]),
+        ("My wife's name is Denise.", [("ana's wife", "name", "Denise")]),
+        ("Ben lives in Rome.", [("ben", "home", "Rome")]),
+        ("I live in Rio and I work as a spy.", [("ana", "home", "Rio"), ("ana", "job", "spy")]),
     ],
+)  # fmt: skip
+def test_a_sentence_is_read_clause_by_clause(text: str, facts: list[tuple[str, str, str]]) -> None:
+    assert read(text) == facts
+
+
+def test_offsets_point_at_the_clause() -> None:
+    text = "Hello there!  So, I moved to Porto, and it rains."
+    [one] = read_forms(entry(text))
+    assert text[one.start : one.stop] == "I moved to Porto"
+
+
+def test_only_the_words_of_people_are_read() -> None:
+    assert not states_facts(entry("I live in Porto.", role="assistant"))
+    assert not states_facts(entry("I live in Porto.", kind="code"))
+    story = "I live in Porto. " + "It was a dark night. " * 50
+    assert not states_facts(entry(story, speaker=None, kind="text"))
+    assert states_facts(entry("I live in Porto.", speaker=None, kind="text"))
+
+
+@given(
+    st.sampled_from([form.example for form in FORMS]),
+    st.lists(st.tuples(st.integers(0, 12), st.sampled_from(SIGNS)), max_size=3),
 )
-def test_what_is_played_or_joked_is_left_out(text: str, own: str) -> None:
-    assert own_life(text).strip(" .") == own.strip(" .")
+def test_any_text_is_read_without_an_error(text: str, entered: list[tuple[int, str]]) -> None:
+    words = text.split()
+    for place, sign in entered:
+        words.insert(place, sign)
+    for stop in range(1, len(words) + 1):
+        cut = " ".join(words[:stop])
+        statements: list[Statement] = read_forms(entry(cut))
+        assert all(one.value in cut[one.start : one.stop] for one in statements)
 
 
-def test_a_joke_that_is_left_out_moves_no_offset() -> None:
-    text = "I own a castle. Seriously, I live in Porto."
-    [stated] = statements(entry(text))
-    assert text[stated.start : stated.stop] == "I live in Porto."
-
-
-@pytest.mark.parametrize(
-    ("text", "subject", "value"),
-    [
-        (
-            "My sister Orla left teaching and she's a funeral director now.",
-            "sister",
-            "funeral director",
-        ),
-        ("My sister got a job. She's in Leeds now.", "sister", "in Leeds"),
-        ("My son Rhys is in the RAF, based at Lossiemouth.", "son", "based at Lossiemouth"),
-        ("My partner, Sasha, is vegan.", "partner", "vegan"),
-        (
-            "my daughter niamh starts at Loreto in september",
-            "daughter",
-            "starts at Loreto in september",
-        ),
-        ("My brother-in-law Keith drives a taxi now.", "brother-in-law", "drives a taxi"),
-    ],
-)
-def test_what_relatives_do_is_theirs(text: str, subject: str, value: str) -> None:
-    read = [(each.subject, each.value) for each in statements(entry(text))]
-    assert (f"ana's {subject}", value) in read
-
-
-@pytest.mark.parametrize("text", ["My sister left. He's in Leeds.", "My boss left. She said no."])
-def test_he_is_no_sister_and_what_is_said_is_no_fact(text: str) -> None:
-    assert [each for each in statements(entry(text)) if each.value.startswith(("in", "no"))] == []
+def test_a_long_sentence_is_read_in_no_time() -> None:
+    texts = "I " + "now " * 70, "my " * 90, "I moved from " + "a " * 140, "My " + "a-b " * 70
+    for text in (*texts, "I sold " + "x and " * 48 + "bought", "My a is " + "B of " * 55):
+        start = process_time()
+        read_forms(entry(text[:290]))
+        assert process_time() - start < 0.5

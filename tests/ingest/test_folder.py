@@ -67,13 +67,14 @@ def test_a_note_that_was_moved_states_what_it_stated_under_its_new_name(
 ) -> None:
     (notes / "me.md").write_text("I live in Porto.")
     memory.add(notes)
-    assert [fact.subject for fact in memory.facts.all()] == ["notes/me.md"]
+    assert [fact.attribute for fact in memory.facts.all("notes/me.md")] == ["home"]
     (notes / "me.md").rename(notes / "self.md")
     memory.add(notes)
-    assert [fact.subject for fact in memory.facts.all()] == ["notes/self.md"]
+    assert memory.facts.all("notes/me.md") == []
+    assert [fact.attribute for fact in memory.facts.all("notes/self.md")] == ["home"]
     (notes / "self.md").write_text("I moved to Lisbon.")
     memory.add(notes)
-    assert [fact.value for fact in memory.facts.current()] == ["Lisbon"]
+    assert [fact.value for fact in memory.facts.current("notes/self.md")] == ["Lisbon"]
 
 
 def test_a_file_that_is_gone_is_named_and_erased_on_request(

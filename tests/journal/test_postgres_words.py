@@ -121,7 +121,7 @@ def pages_of_indexes(superuser: Superuser) -> bytes:
     superuser.execute("CHECKPOINT")
     row = superuser.execute(
         "SELECT string_agg(pg_read_binary_file(pg_relation_filepath(indexrelid)), '')"
-        " FROM pg_index WHERE CAST(indrelid AS REGCLASS)::text IN ('statement', 'superseded')"
+        " FROM pg_index WHERE CAST(indrelid AS REGCLASS)::text = 'statement'"
     ).fetchone()
     assert row is not None
     return bytes(row[0])

@@ -168,7 +168,7 @@ def test_a_query_without_a_condition_sees_the_rows_of_its_space_alone(tenants: T
         "spent",
         "gone",
         "work",
-        "fact_mark",
+        "fact_reading",
     }  # of what is under way, or of a language model
     assert {table for table, counts in seen.items() if not all(counts)} <= rest
 

@@ -127,17 +127,17 @@ class Uncountable(ScriptedLLM):
 def test_counting_what_is_pending_needs_no_model_that_works(open_memory: Open) -> None:
     memory = open_memory(llm=Uncountable([]))
     memory.add(messages(12))
-    assert memory.stats().pending == {"memo": 1}
+    assert memory.stats().pending["memo"] == 1
 
 
 def test_due_memos_are_pending_before_anything_is_settled(open_memory: Open) -> None:
     memory = open_memory(llm=ScriptedLLM([FIRST]))
     memory.add(messages(10))
-    assert memory.stats().pending == {}
+    assert "memo" not in memory.stats().pending
     memory.add(messages(2, start=10))
-    assert memory.stats().pending == {"memo": 1}
+    assert memory.stats().pending["memo"] == 1
     written(memory)
-    assert memory.stats().pending == {}
+    assert "memo" not in memory.stats().pending
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,8 @@ def test_memos_are_pending_only_where_a_model_is_named_to_write_them(
     for name, value in names.items():
         monkeypatch.setenv(name, value)
     memory.add(messages())
-    assert memory.stats().pending == pending
+    found = memory.stats().pending
+    assert {kind: count for kind, count in found.items() if kind == "memo"} == pending
 
 
 def test_without_a_model_by_choice_none_are_pending_whatever_the_environment_names(
@@ -188,9 +189,9 @@ def test_a_model_that_is_down_delays_and_loses_nothing(open_memory: Open) -> Non
     with pytest.raises(LLMUnavailable):
         memory.memos.settle()
     assert memory.memos.list() == []
-    assert memory.stats().pending == {"memo": 1}
+    assert memory.stats().pending["memo"] == 1
     assert len(written(memory)) == 3
-    assert memory.stats().pending == {}
+    assert "memo" not in memory.stats().pending
 
 
 def test_a_time_out_in_the_middle_keeps_what_was_written_before_it(open_memory: Open) -> None:

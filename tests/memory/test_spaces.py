@@ -286,8 +286,8 @@ def test_a_space_that_a_key_opens_is_there(open_memory: Open, path: Path) -> Non
     assert open_memory(space="new").search("Porto") == []
 
 
-@pytest.mark.both_engines(operation=("ask", "chat", "judge"))
-@pytest.mark.parametrize("operation", ["ask", "chat", "judge", "memos", "tree", "settle"])
+@pytest.mark.both_engines(operation=("ask", "chat", "settle"))
+@pytest.mark.parametrize("operation", ["ask", "chat", "memos", "tree", "settle"])
 def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
     open_memory: Open, operation: str
 ) -> None:
@@ -304,13 +304,13 @@ def test_a_space_that_is_removed_while_a_model_works_for_it_stays_removed(
     memory.add([*TEXTS, {**TEXTS[0], "content": "I moved: I live in Faro with my cat Miu now."}])
     lines = [f"Line {number} on boats." for number in range(30)]
     memory.add([{"role": "user", "name": "Eva", "content": line} for line in lines])
+    operations: dict[str, Callable[[], object]] = {
+        "ask": lambda: memory.ask("Where does Ana live?"),
+        "chat": lambda: memory.chat("Where does Ana live?"),
+        "memos": memory.memos.settle,
+        "tree": memory.tree.settle,
+        "settle": memory.settle,
+    }
     with suppress(LLMError, UnknownName):  # the space is not there; nor is that a good reply
-        {
-            "ask": lambda: memory.ask("Where does Ana live?"),
-            "chat": lambda: memory.chat("Where does Ana live?"),
-            "judge": memory.facts.judge,
-            "memos": memory.memos.settle,
-            "tree": memory.tree.settle,
-            "settle": memory.settle,
-        }[operation]()
+        operations[operation]()
     assert other.spaces() == ["ben"]

@@ -8,10 +8,11 @@ from treering import Memory
 from treering.journal import blocks
 from treering.journal.space import SpaceReader
 from treering.views.contract import View
+from treering.views.facts import store as facts
 from treering.views.fragments import store
 
 NUMBERS = {
-    "statement": {"id"},  # given anew when a row is made anew
+    "statement": {"id", "newer"},  # given anew when a row is made anew
     "code_change": {"id"},
     "fragment": {"block", "slot"},
 }
@@ -36,10 +37,21 @@ def rows(memory: Memory, table: str) -> list[tuple[Any, ...]]:
 
 
 def content(memory: Memory, table: str) -> list[tuple[Any, ...]]:
-    """The rows of a table; of fragments also the terms and vectors, which stand in blocks."""
+    """The rows of a table; of fragments also the terms and vectors, which stand in blocks.
+
+    Of statements also those that are superseded, each with the newer one.
+    """
+    if table == "statement":
+        return [*rows(memory, table), *superseded(memory)]
     if table != "fragment":
         return rows(memory, table)
     return [*rows(memory, table), *terms(memory), *vectors(memory)]
+
+
+def superseded(memory: Memory) -> list[tuple[int, ...]]:
+    """The places of superseded statements and of the newer ones."""
+    with memory._space.read() as reader:
+        return sorted(older.order[1:] + newer.order[1:] for older, newer in facts.pairs(reader))
 
 
 def terms(memory: Memory) -> list[tuple[int, bytes]]:

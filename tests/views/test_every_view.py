@@ -34,7 +34,7 @@ def test_these_are_all_the_views_there_are(full: Memory) -> None:
 
 @pytest.mark.parametrize("name", ["fragments", "facts", "code", "shouts"])
 def test_every_view_has_rows_of_what_was_added(full: Memory, name: str) -> None:
-    assert all(rows(full, table) for table in view(full, name).tables)
+    assert any(rows(full, table) for table in view(full, name).tables)
 
 
 @pytest.mark.both_engines

@@ -134,7 +134,7 @@ def test_an_entry_replaced_while_a_rebuild_derives_keeps_its_new_rows(
         ("fragments", "UPDATE block_postings SET data = zeroblob(length(data))"),
         ("fragments", "DELETE FROM vector_block"),
         ("facts", "UPDATE statement SET value = 'Nowhere'"),
-        ("facts", "DELETE FROM superseded"),
+        ("facts", "UPDATE statement SET newer = NULL"),
         ("facts", "DELETE FROM statement"),
         ("code", "DELETE FROM code_change"),
         ("shouts", "DELETE FROM shout"),

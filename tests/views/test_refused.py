@@ -14,7 +14,7 @@ from treering.errors import ViewError
 from treering.journal import work
 from treering.records import Entry
 from treering.views.contract import rereading
-from treering.views.facts import statement
+from treering.views.facts import derive, forms
 from treering.views.facts.record import Statement
 
 BAD = "I moved to Perth. CRASH."
@@ -23,15 +23,15 @@ BAD = "I moved to Perth. CRASH."
 @pytest.fixture
 def mend(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Texts with CRASH are more than the facts can read, until this is called."""
-    read = statement.statements
+    mended = forms.read_forms
 
-    def statements(entry: Entry) -> list[Statement]:
+    def read(entry: Entry) -> list[Statement]:
         if "CRASH" in entry.text:
             raise ZeroDivisionError("no statement of anybody's")
-        return read(entry)
+        return mended(entry)
 
-    monkeypatch.setattr(statement, "statements", statements)
-    return lambda: monkeypatch.setattr(statement, "statements", read)
+    monkeypatch.setattr(derive, "read_forms", read)
+    return lambda: monkeypatch.setattr(derive, "read_forms", mended)
 
 
 def _homes(memory: Memory) -> list[str]:
@@ -95,12 +95,12 @@ def test_what_was_read_before_is_not_kept_if_a_rebuild_fails_on_it(
     memory = open_memory()
     older, _ = _tell(memory, "I moved to Oslo.", BAD)
     assert memory.get(older).superseded_by is not None
-    mended = statement.statements
+    mended = forms.read_forms
 
-    def statements(entry: Entry) -> list[Statement]:
+    def read(entry: Entry) -> list[Statement]:
         return mended(entry) if "CRASH" not in entry.text else [][0]
 
-    monkeypatch.setattr(statement, "statements", statements)
+    monkeypatch.setattr(derive, "read_forms", read)
     with (
         caplog.at_level(logging.WARNING, "treering"),
         pytest.raises(ViewError, match="IndexError"),
@@ -109,7 +109,7 @@ def test_what_was_read_before_is_not_kept_if_a_rebuild_fails_on_it(
     assert len(caplog.records) == 1
     assert _homes(memory) == ["Oslo"]
     assert memory.get(older).superseded_by is None
-    monkeypatch.setattr(statement, "statements", mended)
+    monkeypatch.setattr(derive, "read_forms", mended)
     assert memory.settle().pending == {}
     assert _homes(memory) == ["Oslo", "Perth"]
 

@@ -14,29 +14,21 @@ class AsyncFacts:
     def __init__(self, view: Callable[[], FactView]) -> None:
         self._view = view
 
-    async def judge(self) -> int:
-        """Let the language model judge what rules cannot; return how many messages were superseded.
-
-        It judges new messages that speak of a change, each with its speaker's most similar earlier
-        message. Before its first verdict, a model is asked eight pairs whose answer is known. An
-        unreadable verdict supersedes nothing. Raises LLMReplyError if the model judges too few of
-        the eight right, LLMNotConfigured and LLMUnavailable. The next call goes on from there. If
-        another process lets a model judge, it is waited for, and what is left then is judged here.
-        """
-        return await asyncio.to_thread(lambda: self._view().judge())
-
     async def all(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
-        """Statements of slots like home or number, in the order they were said.
+        """Return all statements in the order they were said, of every subject or of one.
 
-        A habit is listed only if it is superseded or ends. ``as_of`` gives what had been said by
-        then, and what held.
+        ``as_of`` gives the statements that had been made by then, and what superseded them then.
         """
         return await asyncio.to_thread(lambda: self._view().all(subject, as_of))
 
     async def current(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
-        """The statements of ``all`` that are not superseded: each as it was last stated."""
+        """Return the facts that hold: as they were last stated, not ended and not planned."""
         return await asyncio.to_thread(lambda: self._view().current(subject, as_of))
 
+    async def history(self, subject: str, attribute: str, as_of: When = None) -> list[Fact]:
+        """Return all statements about one attribute of a subject, in the order they were said."""
+        return await asyncio.to_thread(lambda: self._view().history(subject, attribute, as_of))
+
     async def changes(self, as_of: When = None) -> list[Change]:
-        """The superseded statements, each with the newer one, in the order of the newer ones."""
+        """Return the superseded statements, each with the newer one, in the order of those."""
         return await asyncio.to_thread(lambda: self._view().changes(as_of))

@@ -1,4 +1,4 @@
-"""The command that lists facts: what was stated, and what newer statements supersede."""
+"""The command that lists facts: those that hold, their history, and what superseded what."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from treering.cli.options import command
 from treering.cli.output import Part, note
 from treering.cli.run import Run
 from treering.errors import InputError
-from treering.views.facts.form import DOES
 
 if TYPE_CHECKING:
     from treering.views.facts.view import Change, Fact
@@ -28,46 +27,53 @@ def facts(
         str | None,
         typer.Option(help="Only about this person or thing, such as ana or ana's sister."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also what was superseded.")] = False,
+    attribute: Annotated[
+        str | None,
+        typer.Option(help="The history of one attribute of the subject, such as home."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also superseded, ended and planned facts.")
+    ] = False,
     changes: Annotated[
-        bool, typer.Option("--changes", help="What was superseded, and by what.")
+        bool, typer.Option("--changes", help="Superseded statements with the newer ones.")
     ] = False,
     as_of: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help=f"What had been said by then, and held: {FORMS}."),
+        typer.Option(metavar="TIME", help=f"The facts as they were known then: {FORMS}."),
     ] = None,
-    judge: Annotated[
-        bool,
-        typer.Option(help="First let the language model decide where the patterns cannot."),
-    ] = False,
 ) -> None:
-    """List statements of fact: homes, jobs, numbers, habits that ended; each as last stated.
+    """List facts about people and things, each as it was last stated.
 
-    They are found by simple sentence patterns: few are wrong, but many are missed.
+    Without a language model, only plain English sentences are read. `treering settle` lets a model
+    read entries in any language.
     """
-    if changes and subject:
-        raise InputError("--changes lists those of all subjects; leave --subject out")
+    if changes and (subject or attribute):
+        raise InputError("--changes lists all subjects; leave --subject and --attribute out")
+    if attribute and not subject:
+        raise InputError("--attribute needs --subject")
     then = moment(as_of)
     with run.memory() as memory:
-        if judge:
-            note(f"{memory.facts.judge()} messages were superseded by newer ones")
         superseded = memory.facts.changes(then) if changes else []
-        listed = memory.facts.all if everything else memory.facts.current
-        statements = listed(subject, then) if not changes else []
+        if changes:
+            listed = []
+        elif subject and attribute:
+            listed = memory.facts.history(subject, attribute, then)
+        else:
+            listed = (memory.facts.all if everything else memory.facts.current)(subject, then)
     for change in superseded:
         run.out.emit(change, *_change(change))
-    for fact in statements:
+    for fact in listed:
         run.out.emit(fact, *_fact(fact))
-    if not superseded and not statements:
+    if not superseded and not listed:
         note("nothing found")
 
 
 def _fact(fact: Fact) -> Iterator[Part]:
     yield _date(fact.at)
-    about = "does" if fact.slot.startswith(DOES) else fact.slot
-    # No more is known than that nothing later contradicts it: that need not hold.
-    how = " no longer" if fact.ends else "" if fact.superseded_by else ", last stated"
-    yield f"{fact.subject} · {about}{how}: {fact.value}  ", "cyan"
+    # No more is known than that no later statement contradicts it.
+    last = "" if fact.superseded_by else ", last stated"
+    how = f", {fact.sense}" if fact.sense != "holds" else last
+    yield f"{fact.subject} · {fact.attribute}{how}: {fact.value}  ", "cyan"
     yield fact.text, "dim" if fact.superseded_by else ""
     if fact.superseded_by:
         yield f"\n            superseded: {_date(fact.superseded_by.at)}{fact.superseded_by.text}"
@@ -76,7 +82,8 @@ def _fact(fact: Fact) -> Iterator[Part]:
 def _change(change: Change) -> Iterator[Part]:
     yield _date(change.at)
     yield change.text, "dim"
-    yield f"\n  {change.slot} → {_date(change.newer.at)}{change.newer.text}"
+    named = f"{change.attribute} → " if change.attribute else "→ "
+    yield f"\n  {named}{_date(change.newer.at)}{change.newer.text}"
 
 
 def _date(at: datetime | None) -> str:

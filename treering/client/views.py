@@ -94,8 +94,8 @@ class RemoteFacts(FactView):
 
     all = calls.get(FactView.all, "/facts")
     current = calls.get(FactView.current, "/facts", current=True)
+    history = calls.get(FactView.history, "/facts")
     changes = calls.get(FactView.changes, "/facts/changes")
-    judge = calls.post(FactView.judge, "/facts/judge")
 
 
 @without(

@@ -322,43 +322,36 @@ CREATE TABLE memo_line (
 CREATE INDEX memo_line_by_entry ON memo_line (entry);
 
 -- The facts view: statements of people, which later ones may supersede.
-CREATE TABLE fact_mark (
-    space  INTEGER PRIMARY KEY REFERENCES space (id),
-    judged INTEGER NOT NULL DEFAULT 0         -- the last entry that a model was asked about
-);
-
 CREATE TABLE statement (
-    id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    space   INTEGER NOT NULL REFERENCES space (id),
-    entry   INTEGER NOT NULL REFERENCES entry (seq),
-    start   INTEGER NOT NULL,                 -- of its sentence, characters into the entry's text
-    stop    INTEGER NOT NULL,
-    subject TEXT    NOT NULL,                 -- the person it is about
-    slot    TEXT    NOT NULL,                 -- the property it gives them, such as "home"
-    value   TEXT    NOT NULL,
-    sense   TEXT    NOT NULL,                 -- holds, begins or ends
-    said    INTEGER NOT NULL
+    id        INTEGER PRIMARY KEY AUTOINCREMENT,
+    space     INTEGER NOT NULL REFERENCES space (id),
+    entry     INTEGER NOT NULL REFERENCES entry (seq),
+    start     INTEGER NOT NULL,               -- of its clause, characters into the entry's text
+    stop      INTEGER NOT NULL,
+    single    INTEGER NOT NULL,               -- 1: it replaces other values of the attribute
+    newer     INTEGER,                        -- the statement that holds instead
+    subject   TEXT    NOT NULL,               -- the person or thing it is about
+    attribute TEXT    NOT NULL,               -- the property it gives them, such as "home"
+    value     TEXT    NOT NULL,
+    sense     TEXT    NOT NULL,               -- holds, ended or planned
+    speaker   TEXT    NOT NULL,
+    reader    TEXT    NOT NULL,               -- 'forms', or the name of a language model
+    said      INTEGER NOT NULL
 );
 CREATE INDEX statement_by_entry ON statement (entry);
-CREATE INDEX statement_by_slot ON statement (space, subject, slot);
--- Each statement asks whether its slot has ended; without this index it would read all of the slot.
-CREATE INDEX statement_end ON statement (space, subject, slot) WHERE sense = 'ends';
+CREATE INDEX statement_by_attribute ON statement (space, subject, attribute);
+-- Each new statement asks whether its attribute can change; without this index it would read all
+-- statements of the attribute.
+CREATE INDEX statement_replacing ON statement (space, subject, attribute)
+    WHERE single = 1 OR sense = 'ended' OR newer IS NOT NULL;
+CREATE INDEX statement_superseded ON statement (space, newer) WHERE newer IS NOT NULL;
 
--- Entries with a superseded statement, and entries that may be out of date with one.
-CREATE TABLE superseded (
-    space   INTEGER NOT NULL REFERENCES space (id),
-    entry   INTEGER NOT NULL REFERENCES entry (seq),
-    newer   INTEGER NOT NULL REFERENCES entry (seq),
-    start   INTEGER NOT NULL,                 -- of the newer sentence, in the newer entry's text
-    stop    INTEGER NOT NULL,
-    subject TEXT    NOT NULL,
-    slot    TEXT    NOT NULL,
-    stale   INTEGER NOT NULL,                 -- 0: superseded; 1: related to one that is
-    made_by TEXT    NOT NULL,                 -- 'rule', or the name of the model that judged
-    PRIMARY KEY (entry, newer, stale, subject, slot)
+-- Entries whose facts a language model has read.
+CREATE TABLE fact_reading (
+    space INTEGER NOT NULL REFERENCES space (id),
+    entry INTEGER PRIMARY KEY REFERENCES entry (seq)
 );
-CREATE INDEX superseded_by_newer ON superseded (newer);
-CREATE INDEX superseded_by_slot ON superseded (space, subject, slot);
+CREATE INDEX fact_reading_by_space ON fact_reading (space);
 
 -- The keys of the server.
 CREATE TABLE serve_key (
@@ -459,8 +452,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('leaf', 'leaf_by_number', '1000000 10000 2'),
     ('leaf', 'leaf_by_digest', '1000000 10000 2'),
     ('memo', 'sqlite_autoindex_memo_1', '1000000 1000 1'),
-    ('statement', 'statement_by_slot', '1000000 10000 100 10'),
-    ('superseded', 'superseded_by_slot', '1000000 10000 100 10'),
+    ('statement', 'statement_by_attribute', '1000000 10000 100 10'),
     ('block', 'block_by_space', '1000000 10000 1'),
     ('vector_block', 'vector_block_by_age', '1000000 10000 10000 1');
 ANALYZE sqlite_schema;

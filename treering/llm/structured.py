@@ -45,25 +45,30 @@ def ask_structured(
     seed: int | None = None,
     check: Callable[[T], None] | None = None,
     say_form: bool = True,
+    on_reply: Callable[[Reply], object] | None = None,
 ) -> StructuredReply[T]:
     """The model's reply to ``messages`` (the last one the user's) as a ``form``.
 
     ``say_form`` adds the form's schema to the prompt; turn it off for a prompt that describes it.
     ``check`` may refuse a value by raising ``ValueError``. The model is shown what was wrong, and
-    asked a second and last time.
+    asked a second and last time. ``on_reply`` is called with each reply, since a reply that does
+    not fit costs, too.
 
     Raises ``LLMReplyError`` if that reply does not fit either, the model's own errors, and
     ``MissingExtra``.
     """
     adapter = _adapter(form)
     asked = _with_form(messages, adapter) if say_form else list(messages)
+    note = on_reply or (lambda _: None)
     first = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
+    note(first)
     try:
         return StructuredReply(_read(first, adapter, check), first.usage, first.model)
     except ValueError as error:
         again = _AGAIN.format(problem=_in_words(error))
     asked = [*asked, Message("assistant", first.text), Message("user", again)]
     second = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
+    note(second)
     try:
         return StructuredReply(
             _read(second, adapter, check), first.usage + second.usage, second.model

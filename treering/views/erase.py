@@ -39,7 +39,7 @@ from treering.views.progress import ViewState
 log = logging.getLogger("treering")
 
 WORDS = (
-    *("statement", "superseded", "memo_version", "node", "code_change", "reply", "work_error"),
+    *("statement", "memo_version", "node", "code_change", "reply", "work_error"),
     "intake",
 )
 """Tables that hold words of entries in rows that are deleted or resized: copies of these may stay

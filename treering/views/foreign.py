@@ -47,7 +47,7 @@ OWN_TABLES = frozenset(
         *("space", "model", "source", "entry", "work", "spent", "fragment", "gone", "storage"),
         *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
-        *("fact_mark", "statement", "superseded", "unanswered", "view", "body", "label"),
+        *("fact_reading", "statement", "unanswered", "view", "body", "label"),
         *("block", "block_rows", "block_postings", "vector_block", "vector_block_data"),
         *("vector_data", "work_error", "intake", "intake_slice", "serve_closed", "reply_shown"),
         *("supersession", "treering_version", "nearest"),

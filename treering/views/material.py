@@ -10,7 +10,7 @@ from treering.journal.entries import OWN_SOURCES
 from treering.journal.space import Space
 from treering.search.brief import BriefMaterial, Saying
 from treering.search.marks import Marker, Quote
-from treering.views.facts.form import DOES
+from treering.views.facts.change import HABIT
 from treering.views.facts.view import Fact, FactView
 from treering.views.memos.record import Memo
 from treering.views.memos.view import MemoView
@@ -72,13 +72,13 @@ def _facts(stated: Sequence[Fact]) -> tuple[Saying, ...]:
     after a move): its slot and value are written instead.
     """
     outdated = {(fact.entry_id, fact.text) for fact in stated if fact.superseded_by is not None}
-    sayings: dict[tuple[str, str], Saying] = {}
+    sayings: dict[tuple[str, str, str], Saying] = {}
     for fact in reversed(stated):
-        if fact.superseded_by is None and not fact.ends and not fact.slot.startswith(DOES):
+        if fact.superseded_by is None and fact.sense == "holds" and fact.attribute != HABIT:
             quoted = (fact.entry_id, fact.text) not in outdated
-            text = fact.text if quoted else f"{fact.slot}: {fact.value}"
+            text = fact.text if quoted else f"{fact.attribute}: {fact.value}"
             saying = Saying(f"{fact.subject}: {text}", (fact.entry_id,), fact.source, fact.at)
-            sayings.setdefault((fact.subject, fact.slot), saying)
+            sayings.setdefault((fact.subject, fact.attribute, fact.value.casefold()), saying)
     return tuple(islice(sayings.values(), FACTS))
 
 

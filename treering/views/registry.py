@@ -33,6 +33,7 @@ from treering.views.code.derive import CodeChanges
 from treering.views.contract import Resources, View, attributed
 from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
+from treering.views.facts.extract import FactExtractor
 from treering.views.facts.view import FactView
 from treering.views.follow import Follower
 from treering.views.foreign import refuse_equal_names, views_of_other_packages
@@ -108,7 +109,7 @@ class Views:
             self._fragments,
             Summaries(self._tree, resources.has_llm),
             Memos(self.memos, resources.has_llm),
-            Facts(self.facts.judge),
+            Facts(FactExtractor(space, account.llm), resources.has_llm),
             CodeChanges(lambda: self.code),
             *views_of_other_packages(resources),
         ]

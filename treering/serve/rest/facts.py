@@ -1,9 +1,10 @@
-"""Facts: what was stated of people and things, and what later statements superseded."""
+"""Facts about people and things, and which of them were superseded."""
 
 from __future__ import annotations
 
 from treering.serve.rest.router import router_of
 from treering.serve.tenant import Asking
+from treering.views.facts.change import attribute_key
 from treering.views.facts.view import Change, Fact
 
 router = router_of("facts", "/v1/facts")
@@ -11,23 +12,23 @@ router = router_of("facts", "/v1/facts")
 
 @router.get("")
 async def list_(
-    tenant: Asking, subject: str | None = None, current: bool = False, as_of: str | None = None
+    tenant: Asking,
+    subject: str | None = None,
+    attribute: str | None = None,
+    current: bool = False,
+    as_of: str | None = None,
 ) -> list[Fact]:
-    """Statements in the order they were said; ``current``: those that nothing has superseded.
+    """Statements in the order they were said, of all subjects or one, of all attributes or one.
 
-    ``as_of``: those that had been said by then.
+    ``current``: only the facts that hold. ``as_of``: as they were known at that time.
     """
     facts = tenant.memory.facts
-    return await tenant.change(facts.current if current else facts.all, subject, as_of)
+    found = await tenant.change(facts.current if current else facts.all, subject, as_of)
+    key = None if attribute is None else attribute_key(attribute)
+    return [fact for fact in found if key is None or fact.attribute == key]
 
 
 @router.get("/changes")
 async def changes(tenant: Asking, as_of: str | None = None) -> list[Change]:
-    """What was superseded by what, in the order of the newer statements."""
+    """Superseded statements, each with the newer one, in the order of the newer ones."""
     return await tenant.change(tenant.memory.facts.changes, as_of)
-
-
-@router.post("/judge")
-async def judge(tenant: Asking) -> int:
-    """Let the language model judge what rules cannot; how many statements were superseded."""
-    return await tenant.call_slow(tenant.memory.facts.judge)

@@ -1,8 +1,8 @@
 """Decides which statements are superseded by later ones. No I/O.
 
-Within one slot of one subject, in the order of time: a statement is superseded by the newest later
-one that contradicts it, unless a still later one agrees with it again. So the result depends on
-what was said when, not on the order of adding.
+Within one attribute of one subject, in the order of time: a statement is superseded by the newest
+later one that contradicts it, unless a still later one agrees with it again. So the result depends
+on what was said when, not on the order of adding.
 """
 
 from __future__ import annotations
@@ -10,148 +10,154 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from treering.search.terms import terms
-from treering.views.facts.form import DOES
 from treering.views.facts.record import Statement
 
-WHOLE: Final = frozenset(
-    {"number", "phone number", "mobile number", "cell number"}
-    | {"email", "e-mail", "email address", "e-mail address"}
-)
-"""Slots whose values are compared as a whole: two numbers that share a part are two numbers."""
-
-PLAIN: Final = WHOLE | frozenset(
-    {"diet", "status", "age", "name", "surname", "last name", "birthday", "address"}
-)
-"""Slots with one value at a time, so that another value supersedes the first by itself. Other slots
-need a word like "now" or "moved": one may have two employers, or live in Porto and Portugal."""
-
-
 SINGLE: Final = frozenset(
-    {"code", "pin", "password", "passcode", "plate", "username", "rent", "salary", "weight"}
-    | {"height", "size", "budget", "address", "number", "email", "e-mail"}
+    {"home", "address", "age", "name", "surname", "birthday", "diet", "relationship", "phone"}
+    | {"email", "number", "code", "pin", "password", "passcode", "username", "plate", "rent"}
+    | {"salary", "weight", "height", "size", "budget"}
 )
-"""What a slot such as "locker code" ends in that has one value at a time, too."""
+"""Attributes with one value at a time, also as a last word ("locker code"). Other attributes may
+have several (two employers, two children) unless a statement says that its value replaces them."""
 
+HABIT: Final = "habit"
+"""The attribute of what a person does: its values are a verb and its object."""
 
-OFTEN_SEVERAL: Final = frozenset(["son", "daughter", "brother", "sister"])
-"""People of whom one may have two. Another value for them needs a word of change."""
+_EXACT: Final = frozenset({"phone", "email", "number"})
+"""Attributes whose values are compared as a whole: numbers that share a part are two numbers."""
 
+_ALIASES: Final = {
+    "phone number": "phone", "mobile number": "phone", "cell number": "phone", "mobile": "phone",
+    "telephone": "phone", "telephone number": "phone", "e-mail": "email", "email address": "email",
+    "e-mail address": "email", "postal address": "address", "home address": "address",
+    "company": "employer", "occupation": "job", "profession": "job", "residence": "home",
+    "last name": "surname", "marital status": "relationship", "date of birth": "birthday",
+}  # fmt: skip
+"""Other names of attributes, so that both readers and all wordings meet in one attribute."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_YEARS = re.compile(r"\d{1,9}")
 _TITLE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Miss|Prof|Professor)\b\.? (?=\w)")
-"""What two names may share though they are two people's."""
+"""A part that the names of two people may share."""
 
 
-@dataclass(frozen=True, slots=True)
+def attribute_key(name: str) -> str:
+    """Return an attribute's name as it is stored: "Phone  number" is "phone"."""
+    key = " ".join(name.casefold().split()).replace("favourite", "favorite")
+    key = key.replace("colour", "color")
+    return _ALIASES.get(key, key)
+
+
+def is_single(attribute: str) -> bool:
+    """Whether an attribute has one value at a time."""
+    return attribute in SINGLE or attribute.rpartition(" ")[2] in SINGLE
+
+
+@dataclass(frozen=True)
 class DatedStatement:
-    """A statement, its entry's sequence number, and ``at``, the time of saying it as a number."""
+    """A stored statement: its id, its entry's sequence number, and ``at``, the time of saying it.
+
+    ``newer`` is the id of the statement that was found to hold instead.
+    """
 
     statement: Statement
+    id: int
     entry: int
     at: int
+    newer: int | None = None
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The subject and the attribute: only statements of one group supersede each other."""
+        return self.statement.subject, self.statement.attribute
 
     @property
     def order(self) -> tuple[int, int, int]:
         """A key that sorts by time, then by order of adding, then by place in the text."""
         return self.at, self.entry, self.statement.start
 
+    @cached_property
+    def words(self) -> frozenset[object]:
+        """The words by which the value is compared; the value itself if it has none."""
+        stated, value = self.statement, self.statement.value
+        if stated.attribute in _EXACT:
+            return frozenset({re.sub(r"[\s()./-]", "", value.casefold())})
+        if stated.attribute == "address":  # another address may be in the same town
+            value = value.partition(",")[0]
+        words = terms(_TITLE.sub("", value))[:, 0].tolist()
+        return frozenset(words or [value.casefold()])
 
-@dataclass(frozen=True, slots=True)
-class _ComparedStatement:
-    """A statement with the words of its value. For a habit, these are the words after the verb."""
-
-    dated: DatedStatement
-    words: frozenset[object]
-
-    @property
+    @cached_property
     def numbers(self) -> frozenset[str]:
         """The numbers of the value: two amounts differ though both are "a month"."""
-        return frozenset(_NUMBER.findall(self.dated.statement.value))
+        return frozenset(_NUMBER.findall(self.statement.value))
 
     @property
-    def habit(self) -> bool:
-        return self.dated.statement.slot.startswith(DOES)
-
-    @property
-    def ends(self) -> bool:
-        return self.dated.statement.sense == "ends"
+    def is_own(self) -> bool:
+        """Whether the speaker speaks of themselves, or of a person or thing of theirs."""
+        subject, speaker = self.statement.subject, self.statement.speaker
+        return subject == speaker or subject.startswith(f"{speaker}'s ")
 
 
 def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, DatedStatement]]:
-    """Pairs (older, newer) of statements of one subject and slot, where the newer one holds."""
-    compared = [
-        _ComparedStatement(dated, _words(dated.statement))
-        for dated in sorted(group, key=lambda dated: dated.order)
-    ]
-    # Of many habits hardly one ever ends: only what can contradict is compared with everything.
-    against = [n for n, newer in enumerate(compared) if newer.ends or not newer.habit]
-    against.reverse()  # so that the newest contradiction is the first one met
+    """Return pairs (older, newer) of statements of one subject and attribute; the newer one holds.
+
+    What one person says of another supersedes nothing that the other one said.
+    """
+    ordered = sorted(group, key=lambda dated: dated.order)
+    replacing = [n for n, newer in enumerate(ordered) if _may_replace(newer)]
+    replacing.reverse()  # the newest contradiction comes first
     pairs = []
-    for place, older in enumerate(compared):
-        newest = next((n for n in against if n > place and _contradicts(compared[n], older)), None)
+    for place, older in enumerate(ordered):
+        newest = next((n for n in replacing if n > place and _contradicts(ordered[n], older)), None)
         if newest is None:
             continue
         # "Porto", "Berlin", "Porto": the last statement confirms the first, so that holds again.
-        if not any(_agrees(later, older) for later in compared[newest + 1 :]):
-            pairs.append((older.dated, compared[newest].dated))
+        if not any(_confirms(later, older) for later in ordered[newest + 1 :]):
+            pairs.append((older, ordered[newest]))
     return pairs
 
 
-def _contradicts(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
+def _may_replace(newer: DatedStatement) -> bool:
+    return newer.statement.single or newer.statement.sense == "ended"
+
+
+def _contradicts(newer: DatedStatement, older: DatedStatement) -> bool:
     """Whether the statements exclude each other, so that only the newer one holds."""
-    if newer.dated.entry == older.dated.entry:
+    now, before = newer.statement, older.statement
+    if newer.entry == older.entry or now.sense == "planned":
         return False
-    if newer.habit:
-        # "I stopped running" ends "I run", and not "I run a bakery".
-        same = newer.words <= older.words if newer.words else not older.words
-        return newer.ends and not older.ends and same
-    new, old = newer.words, older.words
-    if not new or not old:
+    if now.speaker != before.speaker and not newer.is_own:
         return False
-    if newer.ends or older.ends:
-        return newer.ends != older.ends and bool(new & old)
-    if _share(newer, older):
+    if now.sense != before.sense:  # an end, its revocation, or a plan that was carried out
+        return _is_same(newer, older) or (before.sense == "planned" and now.single)
+    if now.sense == "ended" or not now.single or _is_same(newer, older):
         return False
-    statement, before = newer.dated.statement, older.dated.statement
-    if statement.slot == "age" and _is_younger(statement.value, before.value):
-        return False  # nobody gets younger: it is somebody else's, or told of the past
-    alone = statement.subject.rpartition(" ")[2] not in OFTEN_SEVERAL
-    plain = statement.slot in PLAIN or statement.slot.rpartition(" ")[2] in SINGLE
-    return statement.sense == "begins" or (plain and alone)
+    return not (now.attribute == "age" and _is_younger(now.value, before.value))
 
 
 def _is_younger(age: str, before: str) -> bool:
-    """Whether one age is below another; false where one is not told in digits: "Forty"."""
-    years, years_before = _YEARS.match(age), _YEARS.match(before)
-    return years is not None and years_before is not None and int(years[0]) < int(years_before[0])
+    """Whether one age in digits is below another: it is another person's, or of the past."""
+    return age.isdecimal() and before.isdecimal() and int(age) < int(before)
 
 
-def _agrees(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
+def _confirms(later: DatedStatement, older: DatedStatement) -> bool:
     """Whether a later statement repeats an earlier one."""
-    if newer.ends != older.ends:
-        return False
-    if newer.habit:
+    return later.statement.sense == older.statement.sense and _is_same(later, older)
+
+
+def _is_same(newer: DatedStatement, older: DatedStatement) -> bool:
+    """Whether two values may be one: they share words, or numbers where both have some.
+
+    An end must name nothing else: "I stopped running" does not end "I run a bakery".
+    """
+    if newer.statement.attribute == HABIT and newer.words != older.words:
+        return len(newer.words) > 1 and newer.words <= older.words
+    if newer.statement.sense == "ended":
         return newer.words <= older.words or older.words <= newer.words
-    return _share(newer, older)
-
-
-def _share(newer: _ComparedStatement, older: _ComparedStatement) -> bool:
-    """Whether two values may be one: they share words, or numbers where both have some."""
-    if newer.numbers and older.numbers and newer.dated.statement.slot not in WHOLE:
+    if newer.numbers and older.numbers and newer.statement.attribute not in _EXACT:
         return bool(newer.numbers & older.numbers)
     return bool(newer.words & older.words)
-
-
-def _words(statement: Statement) -> frozenset[object]:
-    if statement.slot in WHOLE:
-        return frozenset({re.sub(r"[\s()./-]", "", statement.value.casefold())})
-    value = statement.value
-    if statement.slot == "address":  # who moves within a town has a new address in the same town
-        value = value.partition(",")[0]
-    if statement.slot.startswith(DOES):
-        value = value.removeprefix("a ").removeprefix("an ").partition(" ")[2]
-    return frozenset(terms(_TITLE.sub("", value))[:, 0].tolist())

@@ -1,49 +1,61 @@
-"""The facts view: what entries state, and which statement supersedes which. Needs no model."""
+"""The facts view: what entries state, and which statement supersedes which."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from treering import forks
-from treering.errors import LLMReplyError
-from treering.journal import entries, supersession
+from treering.journal import entries, supersession, work
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.journal.traces import Trace
 from treering.records import Entry, Progress
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.terms import terms_version
 from treering.views.contract import Erased, View
-from treering.views.facts import store, then
-from treering.views.facts.form import DOES
-from treering.views.facts.record import Statement
-from treering.views.facts.store import Group
+from treering.views.facts import store
+from treering.views.facts.change import DatedStatement
+from treering.views.facts.extract import FactExtractor
+from treering.views.facts.forms import read_forms
+from treering.views.facts.record import FORMS_READER, Statement, speaker_of, states_facts
 
-log = logging.getLogger("treering")
-
-FORMS_VERSION = 11
+FORMS_VERSION = 12
 """Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
-Stated = tuple[int, list[Statement]]
-"""When an entry was said, in microseconds since the epoch, and what it states."""
+STALE_ATTRIBUTES = ("home", "employer")
+"""Attributes whose values are names: other messages with a superseded name may be outdated, too."""
+
+MIN_NAME_CHARS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """When an entry was said, in microseconds since the epoch, and the statements in it.
+
+    With ``is_due``, a language model is to read the entry.
+    """
+
+    said_at: int
+    statements: Sequence[Statement]
+    is_due: bool
 
 
 class Facts(View):
     """Keeps statements, and which of them are superseded by later ones."""
 
-    name: ClassVar[str] = "facts"
-    tables: ClassVar[tuple[str, ...]] = ("statement", "superseded")
+    name: ClassVar[str] = store.VIEW
+    tables: ClassVar[tuple[str, ...]] = ("statement", "fact_reading")
     kinds: ClassVar[tuple[str, ...]] = ("statements",)
     traces: ClassVar[tuple[Trace, ...]] = (
         Trace("statement", "entry"),
-        Trace("superseded", "entry"),
-        Trace("superseded", "newer"),
+        Trace("fact_reading", "entry"),
+        Trace("work", "target"),
     )
 
-    def __init__(self, judge: Callable[[], int]) -> None:
-        self._judge = judge
+    def __init__(self, extractor: FactExtractor, has_llm: Callable[[], bool]) -> None:
+        self._extractor = extractor
+        self._has_llm = has_llm
 
     @property
     def version(self) -> str:
@@ -52,76 +64,100 @@ class Facts(View):
 
     def derive(self, entries_: Mapping[int, Entry]) -> Mapping[int, Stated]:
         """See ``View``."""
-        with forks.importing():
-            from treering.views.facts.statement import statements  # here: see ``record``
-
-        stated = {seq: statements(entry) for seq, entry in entries_.items()}
-        return {
-            seq: (entries.micros(entries_[seq].at or entries_[seq].added), entry_statements)
-            for seq, entry_statements in stated.items()
-            if entry_statements
-        }
+        is_due, stated = self._has_llm(), dict[int, Stated]()
+        for seq, entry in entries_.items():
+            if states_facts(entry):
+                statements = read_forms(entry)
+                if statements or is_due:
+                    said_at = entries.micros(entry.at or entry.added)
+                    stated[seq] = Stated(said_at, statements, is_due)
+        return stated
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> None:
         """See ``View``."""
-        self._decide(writer, self._put(writer, derived))
+        due = [seq for seq, stated in derived.items() if stated.is_due]
+        if due:
+            work.enqueue(writer, writer.id, store.VIEW, due)
+        self._put(writer, derived)
 
-    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:  # noqa: ARG002
-        """See ``View``. ``upgrade`` asks the model what the rules cannot tell."""
-        if not upgrade:
-            return
-        try:
-            self._judge()
-        except LLMReplyError as error:  # a model that is not up to it is no failure of the memory
-            log.warning("what has changed is left to the rules: %s", error)
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """See ``View``. ``upgrade`` lets the model read all entries that no model has read."""
+        if self._has_llm():
+            self._extractor.run(progress, upgrade=upgrade)
 
-    def _put(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> set[Group]:
-        groups = set[Group]()
-        for seq, (at, entry_statements) in derived.items():
-            store.put(writer, writer.id, seq, at, entry_statements)
-            groups |= {(statement.subject, statement.slot) for statement in entry_statements}
-        return groups
+    def pending(self, reader: SpaceReader) -> Mapping[str, int]:
+        """The entries that a language model is to read."""
+        return work.counts(reader, reader.id, [store.VIEW])
 
-    def _decide(self, writer: SpaceWriter, groups: Iterable[Group]) -> None:
-        for group in sorted(groups):
-            # Only an end supersedes a habit, so a group of habits without one needs no deciding.
-            if not group[1].startswith(DOES) or store.has_end(writer, writer.id, group):
-                store.decide(writer, writer.id, group)
+    def _put(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> None:
+        groups = set[store.Group]()
+        for seq, stated in derived.items():
+            if stated.statements:
+                groups |= store.put(writer, writer.id, seq, stated.said_at, stated.statements)
+        store.decide(writer, groups)
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
-        return Erased({"statements": store.erase(writer, writer.id, seqs)})
+        work.claim(writer, writer.id, store.VIEW, seqs)
+        store.forget_read(writer, writer.id, seqs)
+        return Erased({"statements": store.erase(writer, seqs)})
 
     def renew(
         self, writer: SpaceWriter, derived: Mapping[int, Stated], seqs: Sequence[int]
     ) -> None:
-        """See ``View``. A language model's verdicts stay."""
-        groups = store.drop_rules(writer, writer.id, seqs)
-        self._decide(writer, groups | self._put(writer, derived))
-
-    def is_current(self, reader: SpaceReader) -> bool:
-        """See ``View``. Compares the newest stored statements with those read anew."""
-        newest = store.newest_entries(reader, reader.id)
-        stated = self.derive(entries.by_seq(reader, newest))
-        return all(
-            store.states_this(reader, seq, stated[seq][1] if seq in stated else [])
-            for seq in newest
-        )
+        """See ``View``. The rows of a language model stay: they were paid for."""
+        store.erase(writer, seqs, FORMS_READER)
+        self._put(writer, derived)
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-        """See ``View``. A mark says what supersedes the entry of a quote or outdates it."""
-        seqs, as_of = [quote.seq for quote in quotes], reader.as_of
-        marks = store.marks(reader, seqs) if as_of is None else then.marks(reader, seqs, as_of)
-        for said in store.by_person(reader, as_of, seqs):
-            before = marks.get(said.older, UNMARKED)
-            marks[said.older] = replace(before, superseded_by=said.statement)
+        """See ``View``. A mark says what supersedes the entry of a quote or outdates it.
+
+        What a person said supersedes an entry wins over both readers.
+        """
+        marks = _stale(reader, quotes, reader.as_of)
+        for found in store.replacements(reader, reader.as_of, {quote.seq for quote in quotes}):
+            before = marks.get(found.entry, UNMARKED)  # the newest counts
+            marks[found.entry] = replace(before, superseded_by=found.newer)
         return {place: marks[quote.seq] for place, quote in enumerate(quotes) if quote.seq in marks}
 
     def newer(self, reader: SpaceReader) -> Mapping[int, int]:
         """See ``View``."""
         as_of = reader.as_of
         if as_of is None:
-            newer = store.newer_entries(reader, reader.id)
+            newer = store.newer_entries(reader)
         else:
-            newer = {r.older: r.newer for r in then.replacements(reader, reader.id, as_of)}
+            newer = {older.entry: now.entry for older, now in store.pairs(reader, as_of)}
         return newer | dict(supersession.pairs(reader, reader.id, as_of))
+
+
+def _stale(reader: SpaceReader, quotes: Sequence[Quote], as_of: int | None) -> dict[int, Mark]:
+    """Marks of entries that name a home or employer that their speaker has left since."""
+    said = [quote for quote in quotes if states_facts(quote.entry)]
+    speakers = sorted({speaker_of(quote.entry) for quote in said})
+    pairs = (
+        store.pairs(
+            *(reader, as_of, f" AND subject {store.LISTED} AND attribute {store.LISTED}"),
+            *(json.dumps(speakers), json.dumps(STALE_ATTRIBUTES)),
+        )
+        if said
+        else []
+    )
+    entry_of = entries.there(reader, [end.entry for pair in pairs for end in pair])
+    marks = dict[int, Mark]()
+    for older, newer in pairs:  # the newest counts
+        mark = Mark(stale=replace(store.newer_of(older, newer, entry_of), of=None))
+        marks |= {quote.seq: mark for quote in said if _is_outdated(quote, older, newer)}
+    return marks
+
+
+def _is_outdated(quote: Quote, older: DatedStatement, newer: DatedStatement) -> bool:
+    """Whether a quote's entry names a superseded value and was said before the newer statement."""
+    entry, name = quote.entry, older.statement.value
+    at = entries.micros(entry.at or entry.added)
+    return (
+        len(name) >= MIN_NAME_CHARS
+        and name in entry.text
+        and speaker_of(entry) == older.statement.subject
+        and quote.seq != older.entry
+        and (at, quote.seq) < (newer.at, newer.entry)
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from treering.errors import LLMReplyError, TextEncodingError
 from treering.llm.contract import LLM, Message, Reply, Usage
@@ -70,22 +70,6 @@ class Partition:
     usage: Usage
 
 
-class _RecordingModel:
-    """A model that records its replies. A failed reply costs, too, and may still name topics."""
-
-    def __init__(self, llm: LLM) -> None:
-        self._llm = llm
-        self.replies: list[Reply] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._llm, name)
-
-    def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
-        reply = self._llm.complete(messages, **options)
-        self.replies.append(reply)
-        return reply
-
-
 def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Partition:
     """The topics of ``lines``, each as "speaker: text".
 
@@ -93,20 +77,21 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
     that are in order are laid end to end. Else one part holds all lines (the paper's NOTO entry).
     Raises LLMUnavailable, LLMNotConfigured.
     """
-    recorder = _RecordingModel(llm)
+    replies: list[Reply] = []
     try:
         answer = ask_structured(
-            recorder,
+            llm,
             [Message("user", _fitting(llm, lines, wording))],
             list[Part],
             max_tokens=REPLY_TOKENS,
             check=lambda parts: _check(parts, lines),
             say_form=False,
+            on_reply=replies.append,
         )
     except LLMReplyError:
-        usage = sum((reply.usage for reply in recorder.replies), Usage())
-        mended = _mended(recorder.replies, lines)
-        parts = mended or (fallback(lines, recorder.replies),)
+        usage = sum((reply.usage for reply in replies), Usage())
+        mended = _mended(replies, lines)
+        parts = mended or (fallback(lines, replies),)
         return Partition(parts, not mended, llm.model, usage)
     return Partition(
         tuple(_checked(part, lines) for part in answer.value), False, answer.model, answer.usage

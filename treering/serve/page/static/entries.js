@@ -91,7 +91,7 @@ export async function entry(page, _, id) {
     story.places.length ? h("ol", { class: "places" }, story.places.map(place)) : nothing("It is not in the tree yet."),
     part("Memos that rest on it", story.memos, (memo) => h("p", {}, h("strong", {}, memo.topic), ` ${memo.claims.map((claim) => claim.text).join(" ")}`)),
     part("What it states", story.facts, (one) => h("p", {},
-      `${one.subject}, ${one.slot}: `, h("strong", {}, one.value),
+      `${one.subject}, ${one.attribute}: `, h("strong", {}, one.value),
       one.superseded_by ? h("span", { class: "tag" }, "superseded") : null)),
     forgetting({ ids: [found.id] }, "Forget this entry…"));
 }

@@ -52,16 +52,16 @@ function endOf(day) {
 }
 
 const time = (fact) => Date.parse(fact.at);
-const bySlot = (found) => [...grouped(found, (fact) => fact.slot)];
+const byAttribute = (found) => [...grouped(found, (fact) => fact.attribute)];
 
-/** A lane for each thing that has had more than one value, from one statement to the next. */
+/** A lane for each attribute with more than one statement: each value lasts until the next one. */
 function changes(name, found) {
-  return bySlot(found.filter((fact) => fact.at)).filter(([, values]) => values.length > 1).map(([slot, values]) => {
+  return byAttribute(found.filter((fact) => fact.at)).filter(([, values]) => values.length > 1).map(([attribute, values]) => {
     const sorted = values.toSorted((a, b) => time(a) - time(b));
     return {
-      title: h("span", { class: "topic" }, `${name} · ${slot}`),
+      title: h("span", { class: "topic" }, `${name} · ${attribute}`),
       spans: sorted.map((fact, place) => ({
-        from: time(fact), until: time(sorted[place + 1] ?? fact), title: fact.value, kind: fact.superseded_by ? "past" : "",
+        from: time(fact), until: time(sorted[place + 1] ?? fact), title: fact.value, kind: fact.superseded_by || fact.sense !== "holds" ? "past" : "",
       })),
     };
   });
@@ -70,8 +70,8 @@ function changes(name, found) {
 function subject(name, found) {
   return h("section", { class: "card subject" },
     h("h2", {}, name),
-    h("dl", { class: "slots" }, bySlot(found).map(([slot, values]) => [
-      h("dt", {}, slot),
+    h("dl", { class: "slots" }, byAttribute(found).map(([attribute, values]) => [
+      h("dt", {}, attribute),
       h("dd", {}, h("ol", { class: "plain" }, values.map(value))),
     ])));
 }
@@ -82,9 +82,14 @@ function stated(at, past) {
   return past ? ["stated ", when(at), ", superseded since"] : ["last stated ", when(at)];
 }
 
+/** A value with its sense: a fact may have ended or be planned. */
+function worded(fact) {
+  return fact.sense === "holds" ? fact.value : `${fact.value} (${fact.sense})`;
+}
+
 function value(fact) {
   const past = Boolean(fact.superseded_by);
   return h("li", {},
-    h("a", { href: toEntry(fact.entry_id), class: past ? "past" : "" }, fact.ends ? `not ${fact.value} any more` : fact.value),
+    h("a", { href: toEntry(fact.entry_id), class: past ? "past" : "" }, worded(fact)),
     h("span", { class: "who" }, stated(fact.at, past)));
 }

@@ -1,0 +1,125 @@
+"""Which statements supersede which: pairs by hand, and properties over orders of adding."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from tests.facts.test_forms import entry
+from treering.views.facts.change import DatedStatement, attribute_key, superseded
+from treering.views.facts.forms import read_forms
+from treering.views.facts.record import Sense, Statement
+
+
+def dated(texts: tuple[str, ...], speakers: tuple[str, ...] = ()) -> list[DatedStatement]:
+    """The statements of texts by number; each text is said a day after the one before."""
+    by = speakers or ("Ana",) * len(texts)
+    return [
+        DatedStatement(one, n, n, n)
+        for n, text in enumerate(texts)
+        for one in read_forms(entry(text, by[n]))
+    ]
+
+
+def found(*texts: str, speakers: tuple[str, ...] = ()) -> list[tuple[int, int]]:
+    """Pairs of older and newer text by number."""
+    groups: dict[tuple[str, str], list[DatedStatement]] = {}
+    for one in dated(texts, speakers):
+        groups.setdefault((one.statement.subject, one.statement.attribute), []).append(one)
+    pairs = (pair for group in groups.values() for pair in superseded(group))
+    return sorted((older.entry, newer.entry) for older, newer in pairs)
+
+
+def stated(
+    attribute: str, value: str, n: int, *, single: bool, sense: Sense = "holds"
+) -> DatedStatement:
+    """A statement as a model finds it."""
+    row = Statement("ana", attribute, value, sense, 0, 1, single, "ana", "scripted")
+    return DatedStatement(row, n, n, n)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Berlin.", "I moved to Porto last week."),
+        ("I live in Berlin.", "I live in Madrid."),
+        ("My sister lives in Porto.", "My sister moved to Lisbon."),
+        ("I'm vegetarian.", "I'm no longer vegetarian."),
+        ("I work at Google.", "I just started a new job at Netflix."),
+        ("I work at the Louvre.", "I no longer work at the Louvre."),
+        ("I now work as a nurse.", "I now work as a teacher."),
+        ("My phone number is 555-1234.", "My new phone number is 555-9876."),
+        ("My number's 555-1234.", "My number’s now 555-9876."),
+        ("My favourite colour is blue.", "My favorite color is now green."),
+        ("My interview is on Monday.", "My interview's now on Friday."),
+        ("I smoke.", "I quit smoking."),
+        ("I drink coffee every morning.", "I stopped drinking coffee."),
+        ("I'm allergic to nuts.", "I’m not allergic to nuts any more."),
+        ("I'm single.", "I got married!"),
+        ("I am 31 years old.", "I turned 32 yesterday."),
+        ("We're moving to Oslo.", "We moved to Rome."),
+    ],
+)
+def test_a_statement_supersedes_what_it_contradicts(older: str, newer: str) -> None:
+    assert found(older, newer) == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Berlin.", "I'm moving to Porto."),
+        ("I moved to Porto.", "I live in Porto, Portugal."),
+        ("I work at Google.", "I work for Bosch."),  # a person may have two jobs
+        ("My favourite book is Emma.", "My favourite book is Dune."),
+        ("My phone number is 555-1234.", "My number is (555) 1234."),
+        ("I drink tea every morning.", "I no longer drink."),
+        ("I like tea.", "I like coffee."),
+        ("I am 30.", "I am 5."),
+        ("I smoke.", "My sister lives in Oslo."),
+    ],
+)
+def test_statements_that_can_both_hold_supersede_nothing(older: str, newer: str) -> None:
+    assert found(older, newer) == []
+
+
+def test_a_statement_that_holds_again_is_not_superseded() -> None:
+    texts = "I live in Berlin.", "I moved to Porto.", "I moved back to Berlin."
+    assert found(*texts) == [(1, 2)]
+
+
+def test_the_newest_contradiction_is_the_one_that_counts() -> None:
+    assert found("I live in Berlin.", "I moved to Porto.", "I moved to Rome.") == [(0, 2), (1, 2)]
+
+
+def test_supersession_does_not_depend_on_the_order_of_adding() -> None:
+    known = dated(("I live in Berlin.", "I moved to Porto.", "I moved to Rome.", "I live in Rome."))
+    results = {tuple(superseded(order)) for order in permutations(known)}
+    assert len(results) == 1
+
+
+def test_a_statement_about_another_person_changes_nothing_that_they_said() -> None:
+    said = "I live in Berlin.", "Ana lives in Hell.", "I live in Rome."
+    assert found(*said, speakers=("Ana", "Mallory", "Mallory")) == []
+    assert found(*said[:2], "I live in Porto.", speakers=("Ana", "Ben", "Ana")) == [(0, 2), (1, 2)]
+
+
+def test_a_model_says_which_attributes_have_one_value() -> None:
+    first, second = stated("car", "Skoda", 0, single=True), stated("car", "Fiat", 1, single=True)
+    assert superseded([first, second]) == [(first, second)]
+    more = stated("child", "Ada", 0, single=False), stated("child", "Ben", 1, single=False)
+    assert superseded(more) == []
+    gone = stated("child", "Ada", 2, single=False, sense="ended")
+    assert superseded([*more, gone]) == [(more[0], gone)]
+
+
+def test_values_without_words_are_compared_as_written() -> None:
+    one, two = stated("grade", "+", 0, single=True), stated("grade", "-", 1, single=True)
+    assert superseded([one, two]) == [(one, two)]
+    assert superseded([one, stated("grade", "+", 1, single=True)]) == []
+
+
+def test_wordings_of_an_attribute_meet_in_one() -> None:
+    wordings = {"Phone number", "mobile", "phone", "telephone  number"}
+    assert {attribute_key(name) for name in wordings} == {"phone"}
+    assert attribute_key("favourite colour") == "favorite color"

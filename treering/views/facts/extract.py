@@ -1,0 +1,299 @@
+"""Reads facts with a language model: batches of entries, as pending work that survives a crash.
+
+The model is asked outside any transaction. One transaction stores its rows and takes the entries
+off the queue, and only those entries that are still as the model saw them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Final
+
+from treering.errors import LLMError, LLMReplyError
+from treering.journal import entries, ledger, work
+from treering.journal.space import Space, SpaceWriter
+from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.prompts import load
+from treering.llm.structured import ask_structured
+from treering.records import Entry, Progress, Spent
+from treering.views.facts import store
+from treering.views.facts.change import attribute_key, is_single
+from treering.views.facts.record import SENSES, Statement, speaker_of, states_facts
+from treering.views.follow import SETTLE_PATIENCE_S, read_sound
+
+log = logging.getLogger("treering")
+
+CALLS_IN_FLIGHT: Final = 8
+"""Calls at a time: a small local server and usual rate limits bear as many."""
+
+PAGE: Final = 512  # entries read from the queue at a time
+BATCH_ENTRIES: Final = 8
+BATCH_CHARS: Final = 3_000
+"""Of a batch, about 1,000 tokens: with the prompt and the reply it fits a window of 4,096."""
+
+REPLY_TOKENS: Final = 1_200
+"""About 20 rows of 60 tokens each."""
+
+MAX_VALUE_CHARS: Final = 200
+MAX_NAME_CHARS: Final = 60
+
+_OF_SPEAKER: Final = re.compile(r"(?:my|the speaker's|speaker's)\s+", re.IGNORECASE)
+_DATE: Final = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
+_NUMBER: Final = re.compile(r"\d+(?:[.,' ]\d+)*")
+_DIGITS: Final = re.compile(r"\d+")
+
+Field = str | int | float | bool | None
+Batch = Mapping[int, Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row of the model's reply, not trusted yet. Missing fields are empty."""
+
+    message: Field = None
+    quote: Field = None
+    subject: Field = None
+    attribute: Field = None
+    value: Field = None
+    sense: Field = "holds"
+    single: Field = False
+
+
+class FactExtractor:
+    """Lets a language model read the queued entries of one space."""
+
+    def __init__(self, space: Space, llm: Callable[[], LLM]) -> None:
+        self._space = space
+        self._llm = llm
+
+    def run(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """Read the queued entries; with ``upgrade``, all that no model has read.
+
+        Another process that reads is waited for. Raises the first LLMError when the other batches
+        are done; entries whose call failed stay queued.
+        """
+        if upgrade:
+            self._enqueue_unread()
+        with self._space.read() as reader:
+            total = work.counts(reader, reader.id, [store.VIEW]).get(store.VIEW, 0)
+        if not total:
+            return
+        llm = self._llm()
+        with self._space.task(store.VIEW, SETTLE_PATIENCE_S) as is_ours:
+            if is_ours:
+                self._read_queue(llm, total, progress)
+
+    def _enqueue_unread(self) -> None:
+        after = -1
+        while True:
+            with self._space.read() as reader:
+                seqs = store.unread(reader, after, PAGE)
+                sound, _ = read_sound(reader, seqs)
+            if not seqs:
+                return
+            after = seqs[-1]
+            stating = [seq for seq, entry in sound.items() if states_facts(entry)]
+            with self._space.write() as writer:
+                if writer.is_there:
+                    there = entries.by_seq(writer, stating)
+                    work.enqueue(writer, writer.id, store.VIEW, sorted(there))
+
+    def _read_queue(self, llm: LLM, total: int, progress: Progress | None) -> None:
+        after, done, failures = -1, 0, list[LLMError]()
+        with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-facts") as pool:
+            while True:
+                with self._space.read() as reader:
+                    seqs = work.queued(reader, reader.id, store.VIEW, PAGE, after)
+                    sound, _ = read_sound(reader, seqs)
+                if not seqs:
+                    break
+                after = seqs[-1]
+                parts = list(batches(sound))
+                errors = pool.map(partial(self._read, llm), parts)
+                for batch, error in zip(parts, errors, strict=True):
+                    failures += [error] if error else []  # the other batches go on
+                    done += len(batch)
+                    if progress:
+                        progress(min(done, total), total)
+        if failures:
+            raise failures[0]
+
+    def _read(self, llm: LLM, batch: Batch) -> LLMError | None:
+        """Ask the model about a batch and store the rows that the batch supports."""
+        replies = list[Reply]()
+        try:
+            rows = ask(llm, batch, replies.append)
+        except LLMReplyError as error:
+            log.warning("the facts of %d entries are left to the forms: %s", len(batch), error)
+            self._store(batch, None, replies)
+        except LLMError as error:
+            self._store(batch, None, replies, str(error))
+            return error
+        else:
+            self._store(batch, rows, replies)
+        return None
+
+    def _store(
+        self,
+        batch: Batch,
+        rows: list[FoundRow] | None,
+        replies: Sequence[Reply],
+        failure: str | None = None,
+    ) -> None:
+        """Store the rows of entries that are still there and unchanged. Always note the cost.
+
+        After an unreadable reply (``rows`` is None) the entries leave the queue, but do not count
+        as read: ``upgrade`` asks again. After a ``failure`` they stay queued.
+        """
+        with self._space.write() as writer:
+            if not writer.is_there:
+                return
+            _spend(writer, replies)
+            current = entries.by_seq(writer, list(batch))
+            unchanged = [seq for seq, entry in batch.items() if current.get(seq) == entry]
+            if failure is not None:
+                if len(unchanged) == len(batch):  # a reason may quote a text that was erased
+                    work.failed(writer, writer.id, store.VIEW, unchanged, failure)
+                return
+            claimed = sorted(work.claim(writer, writer.id, store.VIEW, unchanged))
+            if rows is None:
+                return
+            groups = set[store.Group]()
+            stated = supported(rows, batch, replies[-1].model)
+            for seq in claimed:
+                said_at = entries.micros(batch[seq].at or batch[seq].added)
+                groups |= store.put(writer, writer.id, seq, said_at, stated.get(seq, ()))
+            store.note_read(writer, writer.id, claimed)
+            store.decide(writer, groups)
+
+
+def batches(queued: Mapping[int, Entry]) -> Iterator[Batch]:
+    """Entries in the order of adding, a few of one speaker and source at a time.
+
+    A batch has one speaker, so that orders in a text reach no rows of other people's texts.
+    """
+    ordered = sorted(queued.items(), key=lambda item: (*_owner(item[1]), item[0]))
+    for _, group in groupby(ordered, key=lambda item: _owner(item[1])):
+        batch, size = dict[int, Entry](), 0
+        for seq, entry in group:
+            length = min(len(entry.text), BATCH_CHARS)
+            if batch and (len(batch) == BATCH_ENTRIES or size + length > BATCH_CHARS):
+                yield batch
+                batch, size = {}, 0
+            batch[seq] = entry
+            size += length
+        yield batch
+
+
+def ask(
+    llm: LLM, batch: Batch, on_reply: Callable[[Reply], object] | None = None
+) -> list[FoundRow]:
+    """The rows that a model finds in a batch. Raises LLMError."""
+    asked = [Message("user", prompt(batch))]
+    return ask_structured(
+        *(llm, asked, list[FoundRow]), max_tokens=REPLY_TOKENS, say_form=False, on_reply=on_reply
+    ).value
+
+
+def prompt(batch: Batch) -> str:
+    """The request for the facts of a batch; its messages are numbered from 1."""
+    lines = [
+        json.dumps({"message": n, "text": entry.text[:BATCH_CHARS]}, ensure_ascii=False)
+        for n, entry in enumerate(batch.values(), 1)
+    ]
+    return load("fact_read").fill(messages="\n".join(lines))
+
+
+def supported(rows: Sequence[FoundRow], batch: Batch, reader: str) -> dict[int, list[Statement]]:
+    """The statements of the rows that the texts support, by entry; other rows are refused."""
+    by_number = {str(number): item for number, item in enumerate(batch.items(), 1)}
+    found: dict[int, list[Statement]] = {}
+    for row in rows:
+        number = _text(row.message)
+        if number not in by_number:
+            continue
+        seq, entry = by_number[number]
+        statement = _statement(row, entry, reader)
+        if statement is not None and statement not in found.get(seq, []):
+            found.setdefault(seq, []).append(statement)
+    return found
+
+
+def _statement(row: FoundRow, entry: Entry, reader: str) -> Statement | None:
+    """The statement of a row; None unless the entry holds its quote, value and subject."""
+    span = _find(_text(row.quote), entry.text)
+    value, attribute = _text(row.value), attribute_key(_text(row.attribute))
+    subject = _subject(_text(row.subject), entry)
+    sense = next((sense for sense in SENSES if sense == row.sense), None)
+    if span is None or subject is None or sense is None:
+        return None
+    if not (0 < len(value) <= MAX_VALUE_CHARS and 0 < len(attribute) <= MAX_NAME_CHARS):
+        return None
+    if not is_in_quote(value, entry.text[slice(*span)], entry):
+        return None
+    single = row.single is True or is_single(attribute)
+    speaker = speaker_of(entry)
+    return Statement(subject, attribute, value, sense, *span, single, speaker, reader)
+
+
+def _find(quote: str, text: str) -> tuple[int, int] | None:
+    """Where a text holds a quote, whatever white space is between its words."""
+    if not quote:
+        return None
+    found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
+    return None if found is None else found.span()
+
+
+def is_in_quote(value: str, quote: str, entry: Entry) -> bool:
+    """Whether a quote holds a value: its words, or a number or date that it writes otherwise."""
+    if _folded(value) in _folded(quote):
+        return True
+    numbers = {int(digits) for digits in _DIGITS.findall(_folded(quote))}
+    date = _DATE.fullmatch(value)
+    if date is not None:  # the month may be a name in any language: the day and year must be there
+        year, day = int(date[1]), int(date[3] or 0)
+        near = (entry.at or entry.added).year
+        return (year in numbers or abs(year - near) <= 1) and (day in numbers or not date[3])
+    spelled = {re.sub(r"\D", "", number) for number in _NUMBER.findall(_folded(quote))}
+    return _NUMBER.fullmatch(value) is not None and re.sub(r"\D", "", value) in spelled
+
+
+def _subject(name: str, entry: Entry) -> str | None:
+    """A subject as forms write it; None for a name that the entry does not hold."""
+    speaker, folded = speaker_of(entry), _folded(name)
+    if folded in ("i", "me", "speaker", "the speaker", "user", speaker):
+        return speaker
+    of_speaker = _OF_SPEAKER.match(folded)
+    if of_speaker is not None or folded.startswith(f"{speaker}'s "):
+        thing = folded[of_speaker.end() if of_speaker else len(speaker) + 3 :]
+        return f"{speaker}'s {thing}" if 0 < len(thing) <= MAX_NAME_CHARS else None
+    return folded if folded and folded in _folded(entry.text) else None
+
+
+def _text(field: Field) -> str:
+    return "" if field is None or isinstance(field, bool) else str(field).strip()
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _owner(entry: Entry) -> tuple[str, str]:
+    return entry.source, speaker_of(entry)
+
+
+def _spend(writer: SpaceWriter, replies: Sequence[Reply]) -> None:
+    usage = sum((reply.usage for reply in replies), Usage())
+    if replies:
+        cost = Spent(
+            "fact", replies[-1].model, usage.calls, usage.prompt_tokens, usage.completion_tokens
+        )
+        ledger.spend(writer, cost)
