@@ -16,7 +16,7 @@ DIALECT = re.compile(
 """What only SQLite understands; ``json_each(?)`` every engine does, see the contract."""
 SQLITE_ALONE = {
     *("sqlite.py", "sqlite_connection.py", "sqlite_pool.py", "sqlite_transaction.py"),
-    *("schema.py", "dialect.py", "first_look.py"),
+    *("schema.py", "dialect.py"),
     *("scrub.py", "backup.py"),
 }
 """The modules of the journal that are SQLite's own."""

@@ -32,7 +32,7 @@ from treering.ingest.intake import Intake, Message, Record, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.staging import WasCutShort, recover_all
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, indexes, ledger, listing, sources, supersession
+from treering.journal import check, entries, ledger, listing, sources, supersession
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -785,7 +785,7 @@ class Memory:
         if damaged:
             raise exchange.incomplete(damaged)
         with self._reading() as reader:
-            indexes.refuse_incomplete(reader)
+            check.refuse_incomplete(reader)
 
     def import_(
         self,

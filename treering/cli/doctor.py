@@ -208,13 +208,13 @@ def _file(run: Run) -> Iterator[Checkup]:
 
 def _with_advice(problem: str) -> tuple[str, str]:
     """A problem of the file, and what to do about it."""
-    from treering.journal import damage, indexes
+    from treering.journal import check, damage
 
     for advice in (damage.HELP, damage.ANEW):
         if problem.endswith(advice):
             return problem.removesuffix(advice).rstrip(". "), advice
     if " index " in problem:
-        return problem, indexes.HELP
+        return problem, check.REINDEX_HELP
     return problem, "" if "restore a copy" in problem.lower() else RESTORE
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from treering.errors import InputError, JournalBusy, JournalError, UnknownName
-from treering.journal import failures, first_look, opened
+from treering.journal import failures, opened, sqlite_connection
 from treering.records import Progress
 from treering.temporary import private_folder
 
@@ -71,10 +71,10 @@ class _Names:
 
 def _refuse(file: Path, place: Path, names: _Names, overwrite: bool) -> None:
     """Raise an error for what cannot be copied, or not to there."""
-    first_look.refuse_a_log_without_its_file(file)
+    sqlite_connection.refuse_a_log_without_its_file(file)
     if not file.is_file():
         raise UnknownName(f"there is no memory at {names.source}; give the path of its file")
-    first_look.refuse_other_files(file, names.source)
+    sqlite_connection.refuse_other_files(file, names.source)
     if opened.is_open(place) or opened.inode_of(place) == opened.inode_of(file):
         raise InputError(f"{names.target} is a memory that is in use; give another path")
     if not place.parent.is_dir():

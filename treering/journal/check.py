@@ -1,15 +1,19 @@
-"""Checks of a whole file: SQLite's own, and every entry against its digest."""
+"""Checks of a whole file: by SQLite, of entries by their digests, of indexes by each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Collection, Iterator
 
 from treering.errors import JournalCorrupt
 from treering.journal import stored
 from treering.journal.contract import Database, Reader
+from treering.journal.space import SpaceReader
 from treering.records import Entry
 
 Progress = Callable[[int, int], None]
+
+REINDEX_HELP = "`treering doctor --reindex` makes all indexes anew from the entries themselves"
 
 PAGE = 500  # entries read at a time: no long read transaction keeps the WAL from shrinking
 
@@ -110,3 +114,29 @@ def _named(reader: Reader, space: int) -> str:
     except JournalCorrupt:
         return ""
     return f"space {row[0]!r}: " if row else ""
+
+
+def refuse_incomplete(reader: SpaceReader, numbers: Collection[int] | None = None) -> None:
+    """Raise JournalCorrupt if indexes lead to different numbers of a space's entries.
+
+    Of the sources of these ``numbers``, or of all. A server sees to its indexes itself.
+    """
+    of_all, of_sources = reader.dialect.entry_indexes
+    indexes, where = of_all, ""
+    params: tuple[int | str, ...] = (reader.id,)
+    if numbers is not None:
+        indexes, where = of_sources, " AND source IN (SELECT value FROM json_each(?))"
+        params = (reader.id, json.dumps(list(numbers)))
+    counts = {
+        index: reader.row(
+            f"SELECT count(*) FROM entry INDEXED BY {index} WHERE space = ?{where}", params
+        )
+        for index in indexes
+    }
+    sizes = {index: int(row[0]) if row else 0 for index, row in counts.items()}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{size:,} by {index}" for index, size in sizes.items())
+        raise JournalCorrupt(
+            f"an index is damaged and hides entries of space {reader.name!r}: there are {told}; "
+            f"{REINDEX_HELP}"
+        )

@@ -18,12 +18,11 @@ from treering.errors import (
     JournalCorrupt,
     JournalError,
 )
-from treering.journal import first_look, opened, schema, scrub, storage
+from treering.journal import opened, schema, scrub, sqlite_connection, storage
 from treering.journal.contract import Reader, Writer
 from treering.journal.failures import no_permission, not_lockable, translated
 from treering.journal.sqlite_connection import begin_writing, connect
-from treering.journal.sqlite_pool import ConnectionPool
-from treering.journal.sqlite_queues import queues_of
+from treering.journal.sqlite_pool import ConnectionPool, queues_of
 from treering.journal.sqlite_transaction import SqliteTransaction
 
 T = TypeVar("T")
@@ -313,7 +312,7 @@ class SqliteDatabase:
         with self._lockable() as inode:
             opened.ensure_lockable(inode)
         if self._file.stat().st_size > 0:
-            first_look.refuse_other_files(self._file, self._path)
+            sqlite_connection.refuse_other_files(self._file, self._path)
         with self.read() as reader:
             version = schema.version(reader)
             is_new = schema.is_empty(reader)
@@ -326,7 +325,7 @@ class SqliteDatabase:
                 self._writing(any_format=True) as writer,
             ):
                 schema.bring_up_to_date(writer, self.url)
-                writer.execute(f"PRAGMA application_id={first_look.APPLICATION_ID}")
+                writer.execute(f"PRAGMA application_id={sqlite_connection.APPLICATION_ID}")
 
     def _refuse_other_places(self) -> None:
         """Raise JournalError where no memory can be."""
@@ -334,7 +333,7 @@ class SqliteDatabase:
             raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        first_look.refuse_a_log_without_its_file(self._file)
+        sqlite_connection.refuse_a_log_without_its_file(self._file)
 
     def _rewrite(self, wait_s: float) -> dict[str, int]:
         """Write what is live to new pages, without the blanked rows. Raises JournalBusy.

@@ -1,4 +1,7 @@
-"""The connections to one SQLite file: each thread that is inside has one for itself."""
+"""What the threads of a process share of one SQLite file: its connections, and queues for it.
+
+Each thread that is inside has a connection for itself.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
+from weakref import WeakValueDictionary
 
 from treering import forks
 from treering.errors import JournalError
+from treering.journal import opened, scrub
+from treering.journal.together import SharedWrites
 
 CLOSE_TIMEOUT_S: Final = 10.0
 """For calls in other threads, such as a search that is being cancelled."""
@@ -175,3 +181,30 @@ class ConnectionPool:
             connections += unused
             unused.clear()
         return connections
+
+
+class Queues:
+    """What all databases of one file share in a process: threads queue here, and do not poll it."""
+
+    def __init__(self) -> None:
+        self.scrubs = scrub.ScrubQueue()
+        self.together = SharedWrites()
+        self.erasures = SharedWrites()  # who only writes does not wait for their scrubbing
+        self._begin()
+        forks.renew_in_child(self, Queues._begin)
+
+    def _begin(self) -> None:
+        self.writing = threading.RLock()
+
+
+_queues: WeakValueDictionary[opened.Inode, Queues] = WeakValueDictionary()
+_finding = threading.Lock()  # protects _queues
+
+
+def queues_of(inode: opened.Inode) -> Queues:
+    """Those of a file."""
+    with _finding:
+        queues = _queues.get(inode)
+        if queues is None:
+            queues = _queues[inode] = Queues()
+        return queues

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
 from treering.journal import (
+    check,
     claims,
     entries,
-    indexes,
     removal,
     replies,
     sources,
@@ -377,7 +377,7 @@ def refuse_hidden(reader: SpaceReader, condition: Filter) -> None:
     """Raise JournalCorrupt if a damaged index hides entries that may meet a filter."""
     source = condition.source
     named = None if source is None else sources.sources_named(reader, reader.id, source)
-    indexes.refuse_incomplete(reader, named)
+    check.refuse_incomplete(reader, named)
 
 
 def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:

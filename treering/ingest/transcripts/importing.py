@@ -31,7 +31,7 @@ from treering.ingest.transcripts.contract import (
     TranscriptMessage,
 )
 from treering.ingest.transcripts.registry import FORMATS, format_named, format_of, head_of
-from treering.journal import first_look
+from treering.journal import sqlite_connection
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
@@ -183,8 +183,8 @@ def _refuse_closed_memory(path: Path) -> None:
     if not path.is_file():
         return
     with files.open_file(path) as stream:
-        header = stream.read(first_look.HEADER_BYTES)
-    if first_look.begins_a_memory(header):
+        header = stream.read(sqlite_connection.HEADER_BYTES)
+    if sqlite_connection.begins_a_memory(header):
         raise InputError(
             f"{path} is a memory, and no conversation; `treering copy {quote(str(path))} TO` "
             "copies it, and import takes in what `treering export` writes of it"
