@@ -1,6 +1,5 @@
 import pytest
 
-from treering.errors import LLMUnavailable, UnknownName
 from treering.llm.scripted import ScriptedLLM
 from treering_bench.answer import AnswerSettings, answer, score
 from treering_bench.prompts import answer_prompt
@@ -30,12 +29,6 @@ def test_the_prompt_is_the_papers_with_context_and_question_as_they_are() -> Non
     assert (request.temperature, request.seed, request.max_tokens) == (1.0, 7, 128)
 
 
-def test_chat_has_the_papers_system_prompt() -> None:
-    llm = ScriptedLLM(["Hi"])
-    answer(TaskQuestion("1", "Hello?"), "", AnswerSettings(llm, answer_prompt("chat")))
-    assert [message.role for message in llm.requests[0].messages] == ["system", "user"]
-
-
 @pytest.mark.parametrize(
     ("reply", "accuracy"),
     [
@@ -51,12 +44,6 @@ def test_a_choice_is_read_by_its_letter(reply: str, accuracy: float) -> None:
     assert score(CHOICE, reply) == {"accuracy": accuracy}
 
 
-def test_choices_are_lettered_in_the_prompt() -> None:
-    llm = ScriptedLLM(["B"])
-    answer(CHOICE, "", AnswerSettings(llm, answer_prompt("choice")))
-    assert "Which?\nA. a dog\nB. a cat\n" in llm.requests[0].text
-
-
 @pytest.mark.parametrize(("verdict", "judged"), [("1", 1.0), ("0", 0.0), ("'1'", 1.0)])
 def test_the_judge_says_whether_the_answer_matches(verdict: str, judged: float) -> None:
     judge = ScriptedLLM([verdict])
@@ -65,11 +52,6 @@ def test_the_judge_says_whether_the_answer_matches(verdict: str, judged: float) 
     assert answered.metrics["judged"] == judged
     assert "[ Ground-Truth Answer ]\nPorto\n" in judge.requests[0].text
     assert (answered.usage.calls, answered.judging.calls) == (1, 1)
-
-
-def test_a_choice_needs_no_judge() -> None:
-    how = AnswerSettings(ScriptedLLM(["B"]), answer_prompt("choice"), ScriptedLLM([]))
-    assert answer(CHOICE, "", how).metrics == {"accuracy": 1.0}
 
 
 def test_without_a_reference_the_judge_rates_faithfulness_to_the_rounds_asked_about() -> None:
@@ -89,14 +71,3 @@ def test_a_verdict_that_cannot_be_read_is_kept_and_is_no_score(verdict: str) -> 
     answered = answer(TaskQuestion("1", "?"), "", how)
     assert answered.metrics == {}
     assert answered.unread == {"rating": verdict}
-
-
-def test_a_model_that_is_down_is_an_error_not_an_answer() -> None:
-    llm = ScriptedLLM([LLMUnavailable("down")])
-    with pytest.raises(LLMUnavailable):
-        answer(OPEN, "", AnswerSettings(llm, answer_prompt("locomo")))
-
-
-def test_an_unknown_prompt_is_named() -> None:
-    with pytest.raises(UnknownName, match="'poem'; there are: story"):
-        answer_prompt("poem")

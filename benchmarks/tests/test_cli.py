@@ -2,7 +2,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from treering.cli.failures import FOUND, INPUT
 from treering.llm.scripted import ScriptedLLM
 from treering_bench import cli as bench
 from treering_bench.cli import generated, quality
-from treering_bench.perf import report as speed
 from treering_bench.results import read
 
 pytestmark = pytest.mark.usefixtures("bundled_model")
@@ -84,15 +82,6 @@ def test_data_of_another_form_is_refused_by_name(tmp_path: Path, name: str, row:
     assert re.search(rf"bad\.json is not .* {name} .*-bench data {name}`", refused(*arguments))
 
 
-def test_json_leaves_the_object_alone(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "r.jsonl"
-    arguments = ("run", "fairytaleqa", "--data", data, "--out", out, "--json")
-    output = invoke(*arguments, "--policy", "bm25")
-    assert len(output.splitlines()) == 1
-    again = invoke(*arguments, "--policy", "bm25", "--policy", "whole")
-    assert list(last_object(again)["policies"]) == ["bm25", "whole"]
-
-
 def test_run_with_a_model_answers(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +122,7 @@ def test_a_code_benchmark_finds_its_sources_beside_its_tasks(tmp_path: Path) -> 
 def test_forgetting_ends_with_the_figures_of_rounds_and_requirements(tmp_path: Path) -> None:
     recording = [dialogue("one", 1, KEPT), dialogue("two", 1, PLAIN), dialogue("two", 2, KEPT)]
     data, out = write(tmp_path / "d.jsonl", lines(*recording)), tmp_path / "r.json"
-    arguments = ("run", "forgetting", "--data", data, "--json")
+    arguments = ("code", "forgetting", "--data", data, "--json")
     found = last_object(invoke(*arguments, "--out", out))
     for level in ("round", "requirement"):
         assert {"precision", "recall", "f1"} <= set(found[level])
@@ -145,7 +134,7 @@ def test_forgetting_ends_with_the_figures_of_rounds_and_requirements(tmp_path: P
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("forgetting", "--llm"), ("repoeval", "--judge"), ("locomo", "--sources")],
+    [("repoeval", "--judge"), ("locomo", "--sources")],
 )
 def test_an_option_that_a_benchmark_has_no_use_for_is_refused(
     tmp_path: Path, name: str, option: str
@@ -174,33 +163,6 @@ def test_perf_saves_and_fails_when_a_ratio_got_worse(tmp_path: Path) -> None:
     assert result.exit_code == FOUND
     assert "slower: text at 1,000" in result.stdout
     assert last_object(result.stdout)["slower"]
-
-
-def test_what_perf_times_again_is_saved(tmp_path: Path) -> None:
-    out, before = tmp_path / "t.jsonl", tmp_path / "before.jsonl"
-    arguments = ("perf", "--max-n", 1000, "--operation", "text", "--json")
-    invoke(*arguments, "--out", out)
-    timings = speed.read(out)
-
-    def at(ratio: float) -> speed.Timings:
-        return replace(timings, timed=tuple(replace(one, ratio=ratio) for one in timings.timed))
-
-    speed.write(before, at(1e3))
-    speed.write(out, at(1e9))
-    told = last_object(invoke(*arguments, "--out", out, "--against", before))
-    assert told["slower"] == []
-    assert speed.summary(speed.read(out), []) == told
-    assert told["ratios"]["text"]["1000"]["treering"] < 1e3
-
-
-def test_data_tells_where_to_get_it_and_what_was_seen() -> None:
-    found = last_object(invoke("data", "locomo", "--json"))["locomo"]
-    assert found["licence"] == "CC BY-NC 4.0"
-    assert len(found["sha256"]["locomo5.json"]) == 64
-    assert "msc" in last_object(invoke("data", "--json"))
-    told = invoke("data")
-    assert "  from     https://github.com/snap-research/locomo" in told
-    assert "no real file yet" in told
 
 
 def test_report_renders_and_compares(data: Path, tmp_path: Path) -> None:

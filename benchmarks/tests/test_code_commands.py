@@ -140,12 +140,6 @@ def json_line(code: str) -> str:
     return code.replace("\n    ", " ")
 
 
-def test_a_completion_is_compared_with_as_many_lines_as_the_body_has() -> None:
-    exact = completion.score("    return 1\n    # and more\n", "    return 1\n", 5)
-    assert (exact.exact, exact.similarity, exact.tokens) == (1.0, 1.0, 5)
-    assert completion.score("    return 2\n", "    return 1\n", 5).exact == 0.0
-
-
 def test_completion_asks_with_and_without_fragments(
     bench: Bench, tmp_path: Path, sources: Path
 ) -> None:

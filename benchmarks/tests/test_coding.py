@@ -11,7 +11,6 @@ import pytest
 from test_results import RUN
 from test_suites import lines, write
 from tests.code.repositories import SHOP
-from treering.errors import InputError, UnknownName
 from treering.records import Why
 from treering.views.code.index.code_index import CodeHit
 from treering_bench.coding.policy import code_policies
@@ -23,7 +22,6 @@ from treering_bench.coding.task import (
     Dependencies,
     Identifiers,
     OmittedTask,
-    definitions,
 )
 from treering_bench.registry import CodeBenchmark, benchmark
 from treering_bench.report import Scores, summary
@@ -99,12 +97,6 @@ def test_a_task_without_its_source_is_left_out_and_says_why(
     assert reason in task.reason
 
 
-def test_sources_that_are_not_there_are_an_error_that_names_the_option(tmp_path: Path) -> None:
-    data = write(tmp_path / "l2.jsonl", lines(codeif()))
-    with pytest.raises(InputError, match="--sources"):
-        load("codeif-bench", data, tmp_path / "nothing")
-
-
 def test_repoeval_searches_for_the_lines_before_and_wants_the_identifiers(
     tmp_path: Path, sources: Path
 ) -> None:
@@ -145,11 +137,6 @@ def test_a_dependency_is_found_in_its_own_module_and_class_only() -> None:
     assert wanted.found([hit("shop/log.py", vat.text)]) == 0.0
     assert wanted.found([hit("shop/cart.py", items.text, "Basket.__init__")]) == 0.0
     assert wanted.named("shop/prices.py\n  def vat(amount)") == 0.5
-
-
-def test_definitions_are_functions_classes_and_what_is_assigned() -> None:
-    code = "async def go(x=1):\n    self.at: int = x == 2\nclass A:\n    B = 1\nc == 3\n"
-    assert definitions(code) == {"go", "at", "A", "B"}
 
 
 def test_the_hole_is_closed_again_after_a_task(tmp_path: Path, sources: Path) -> None:
@@ -214,8 +201,3 @@ def test_precision_is_the_share_of_fragments_that_were_wanted() -> None:
     assert wanted.precision([]) == 0.0
     assert Identifiers(frozenset({"vat"})).precision([vat, other]) == 0.5
     assert Definitions(frozenset({"vat"})).precision([other]) == 0.0
-
-
-def test_an_unknown_way_to_find_code_is_named() -> None:
-    with pytest.raises(UnknownName, match=r"no policy 'bm25' for a code benchmark.*lexical"):
-        code_policies(["bm25"])

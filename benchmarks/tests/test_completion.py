@@ -82,18 +82,6 @@ def test_the_line_is_cut_out_of_the_file(sources: Path) -> None:
     assert task.query.endswith('text = format(product, "x") + "."')
 
 
-def test_the_same_seed_draws_the_same_tasks(sources: Path) -> None:
-    def drawn(seed: int) -> list[str]:
-        return [task.id for task, _, _ in drawn_tasks(sources, "line", 3, seed)]
-
-    assert drawn(1) == drawn(1)
-    assert any(drawn(1) != drawn(seed) for seed in range(2, 9))
-    with pytest.raises(InputError, match="has a line for api tasks"):
-        drawn_tasks(
-            write(sources.parent / "none" / "p" / "m.py", "x = 1\n").parents[1], "api", 1, 0
-        )
-
-
 class Asked(Projects):
     """Projects that note what is searched for in them."""
 
@@ -131,19 +119,6 @@ def test_the_second_step_searches_with_the_prediction_and_the_oracle_with_the_tr
     assert all(request.messages[1].content.endswith(f"{last_line}\n") for request in llm.requests)
     assert [scored.exact for scored in scores["bm25+second"]] == [0.0]
     assert [scored.exact for scored in scores["relation+oracle"]] == [1.0]
-
-
-def test_a_window_of_4k_holds_the_ten_fragments(sources: Path) -> None:
-    long = "".join(f"def part_{n}(number):\n    return number * factor * {n}\n" for n in range(90))
-    write(sources / "shop" / "shop" / "long.py", long)
-    [drawn] = [t for t in drawn_tasks(sources, "line", 500, 0) if "product = number" in t[2]]
-    llm = ScriptedLLM(["x", "x"])
-    for budget in (1024, 4096):
-        how = CompletionSetup(llm, budget, ("bm25",), "line")
-        measure([drawn], Projects(sources, "windows", None), how, lambda *_: None)
-    marks = [request.text.count("# the below code fragment can be found in:")
-             for request in llm.requests]  # fmt: skip
-    assert marks[0] < marks[1] == 10
 
 
 def continuation(text: str) -> Act:

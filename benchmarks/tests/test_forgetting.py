@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from treering_bench.forgetting import Score, replay
+from treering_bench.forgetting import replay
 
 PLAIN = "def half(n):\n    return n / 2\n\n\nhalf(4)\n"
 GUARDED = "def half(n):\n    if n < 0:\n        raise ValueError('negative')\n    return n / 2\n"
@@ -67,9 +67,3 @@ def test_the_paper_and_simple_rules_are_measured_beside_it(recording: Path) -> N
     assert rules["every round"]["round"]["precision"] == 0.25
     assert rules["paper (eq. 8-10)"]["round"]["recall"] == 1.0
     assert rules["raised kind gone"]["round"]["f1"] == 1.0
-
-
-def test_scores_are_hand_worked() -> None:
-    score = Score.of(hits=3, flagged=4, positive=6)
-    assert (score.precision, score.recall, score.f1) == (0.75, 0.5, 0.6)
-    assert Score.of(0, 0, 0) == Score(0.0, 0.0, 0.0, 0, 0)

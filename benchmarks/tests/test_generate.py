@@ -18,14 +18,6 @@ def test_a_chat_is_carried_on_two_rounds_a_call_to_the_length_asked_for() -> Non
     assert "exactly 1 times" in llm.requests[1].text
 
 
-def test_the_model_sees_only_the_last_eight_turns() -> None:
-    chat = [GeneratedTurn(("Alex", "Bob")[n % 2], f"number {n}.") for n in range(12)]
-    llm = ScriptedLLM(["Alex: A.\nBob: B."])
-    list(extend_chat(chat, 7, llm))
-    assert "number 3." not in llm.requests[0].text
-    assert "Alex: number 4." in llm.requests[0].text
-
-
 def test_a_reply_counts_as_far_as_it_keeps_the_order_and_is_asked_for_again_if_nowhere() -> None:
     replies = [
         "Bob: I go first.\nAlex: No.",

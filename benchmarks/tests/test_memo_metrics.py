@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from treering.arrays import Floats
-from treering.errors import InputError
 from treering.llm.scripted import ScriptedLLM
-from treering_bench.cli import quality
 from treering_bench.instructions import evaluate, instructions, read_spans
 from treering_bench.metrics.memos import (
     MatchCounts,
@@ -22,7 +19,7 @@ from treering_bench.metrics.memos import (
     summaries,
     topics,
 )
-from treering_bench.results import Results, read, this_run
+from worlds import Bench
 
 REFERENCE = [MemoEntry("Porto", "user moved.", 1, 4), MemoEntry("numbers", "user counts.", 5, 8)]
 WORDS = {"user": 0, "moved": 1, "counts": 2, "sleeps": 3}
@@ -86,7 +83,7 @@ def written(path: Path) -> Path:
     no_summary = [{"topic": "a", "start": 1, "end": 2}]
     rows = [
         {"type": "writing_dialogsum", "text": "Write.", "answer": json.dumps(reference)},
-        {"type": "writing_topiocqa", "text": "Write.", "answer": json.dumps(no_summary)},
+        {"type": "writing_topiocqa", "text": "Write topics.", "answer": json.dumps(no_summary)},
         {"type": "retrieval_dialogsum", "text": "Choose.", "answer": "1#2"},
         {"type": "chatting_dialogsum", "text": "Chat.", "answer": "user counts"},
     ]
@@ -105,9 +102,7 @@ REPLIES = (
 def test_the_three_stages_of_the_test_set_are_scored(tmp_path: Path) -> None:
     rows = list(instructions(written(tmp_path / "test.jsonl")))
     llm = ScriptedLLM(REPLIES)
-    with Results(tmp_path / "r.jsonl", this_run("memo-instructions", "0" * 64, 0, {})) as results:
-        scores = evaluate(rows, llm, bert_score(one_hot), results)
-        assert evaluate(rows, llm, bert_score(one_hot), results) == scores  # asks nothing again
+    scores = evaluate(rows, llm, bert_score(one_hot))
     assert scores.topic == MatchCounts(1, 1, 2)
     assert scores.summary == scores.summary_similar == MatchCounts(1, 1, 1)
     assert scores.choice == MatchCounts(1, 1, 2)
@@ -124,34 +119,10 @@ def test_a_limit_is_of_each_stage_and_origin(tmp_path: Path) -> None:
     assert len(list(instructions(path))) == 12
 
 
-def test_with_a_model_the_instructions_are_run_as_printed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data, out = written(tmp_path / "test.jsonl"), tmp_path / "r.jsonl"
-    llm = ScriptedLLM(REPLIES)
-    quality.run("memo-instructions", data, ["all"], out, llm=llm, as_json=True)  # type: ignore[arg-type]
-    found = json.loads(capsys.readouterr().out)
-    assert (found["level"], found["rows"]) == ("instructions", 4)
+def test_the_command_prints_the_figures_of_table_3(bench: Bench, tmp_path: Path) -> None:
+    data = written(tmp_path / "test.jsonl")
+    found = bench.object("instructions", "--data", data, *bench.model("\n".join(REPLIES)), "--json")
+    assert found["rows"] == 4
     assert found["topic"] == {"precision": 1.0, "recall": 0.5, "f1": 0.6667}
     assert found["choice"]["f1"] == 0.6667
-    assert (found["unread"], found["usage"]["calls"]) == (1, 4)
-    run, lines = read(out)
-    assert run.settings["temperature"] == 0.2
-    assert {line.category: dict(line.metrics) for line in lines} == {
-        "writing_dialogsum": {"topic_f1": 1.0, "summary_bert_score": 1.0},
-        "writing_topiocqa": {"topic_f1": 0.0},
-        "retrieval_dialogsum": {"choice_f1": 0.666667},
-        "chatting_dialogsum": {
-            "chat_bert_score": pytest.approx(found["chat_bert_score"], abs=1e-4)
-        },
-    }
-    assert llm.closed
-
-
-@pytest.mark.parametrize("options", [{"judge": "m"}, {"sample": 3}, {"policy": ["treering"]}])
-def test_instructions_take_no_options_of_questions(tmp_path: Path, options: dict[str, Any]) -> None:
-    [name] = options
-    data = written(tmp_path / "test.jsonl")
-    llm = ScriptedLLM([])
-    with pytest.raises(InputError, match=f"with --llm takes no --{name}"):
-        quality.run("memo-instructions", data, llm=llm, **options)  # type: ignore[arg-type]
+    assert found["unread"] == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.errors import MissingExtra, UnknownName
+from treering.errors import MissingExtra
 from treering_bench.peers.contract import Peer
 from treering_bench.peers.registry import PEERS, peer
 from worlds import SAID, BagOfWords
@@ -34,8 +34,3 @@ def test_a_peer_numbers_texts_in_their_order_over_several_adds(system: Peer) -> 
     system.add(TEXTS[4:])
     for number, text in enumerate(TEXTS):
         assert system.search(text, 3)[0] == number
-
-
-def test_an_unknown_peer_is_named_along_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match="no peer 'oracle'; there are chroma, lancedb"):
-        peer("oracle")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 
 import pytest
 
-from treering.errors import InputError, UnknownName
+from treering.errors import InputError
 from treering_bench.perf import fresh
 from treering_bench.perf.report import (
     Slowdown,
@@ -19,7 +18,6 @@ from treering_bench.perf.report import (
     limits,
     read,
     slower,
-    summary,
     usual,
     write,
 )
@@ -78,22 +76,10 @@ def test_ways_take_turns_and_the_first_round_only_warms_up() -> None:
     assert [one.system for one in found] == [LIMIT, OURS]
 
 
-def test_the_best_round_counts_but_the_first() -> None:
-    waits = iter([0.0, 0.03, 0.002, 0.03])
-    [found] = in_turn("x", 1, {LIMIT: lambda: Event().wait(next(waits))}, rounds=3)
-    assert 0.002 <= found.value < 0.03
-
-
 def test_what_is_timed_waits_for_threads_that_are_still_busy() -> None:
     pauses: list[float] = []
     rest(lambda: min(sum(pauses), 3.5 * LOOK_S), pauses.append)  # busy for three looks and a half
     assert pauses == [LOOK_S] * 5
-
-
-def test_what_is_timed_waits_no_longer_than_a_second() -> None:
-    pauses: list[float] = []
-    rest(lambda: sum(pauses), pauses.append)
-    assert sum(pauses) == pytest.approx(1.0)
 
 
 def test_a_world_holds_the_same_in_all_systems_while_it_grows(world: World) -> None:
@@ -178,20 +164,6 @@ def names(found: Iterable[list[Timing]]) -> list[tuple[str, int]]:
     return sorted({(one.operation, one.n) for each in found for one in each})
 
 
-def test_a_store_that_a_kept_memory_can_no_longer_tell_is_said_and_the_rest_is_timed(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with World(BagOfWords(), tmp_path) as world:
-        world.grow(1_000)  # and cut short before it was saved
-    found = run(["store", "size"], 1_000, BagOfWords(), (), tmp_path)
-    assert names(found) == [("size", 1_000)]
-    assert f"store at 1,000 is not timed: {tmp_path} holds as many turns already" in caplog.text
-    found = run(["store", "size"], 2_000, BagOfWords(), [("size", 1_000)], tmp_path)
-    assert names(found) == [("size", 2_000), ("store", 2_000)]
-    found = run(["store"], 2_000, BagOfWords(), [("store", 2_000)], tmp_path)
-    assert names(found) == []
-
-
 def test_only_the_sizes_that_are_named_are_timed_again_the_largest_in_the_memory_kept(
     tmp_path: Path,
 ) -> None:
@@ -201,11 +173,6 @@ def test_only_the_sizes_that_are_named_are_timed_again_the_largest_in_the_memory
     grown = {("store", 2_000)}  # which cannot be told from what is filled
     assert names(again(wanted | grown, 2_000, BagOfWords(), tmp_path)) == sorted(wanted)
     assert names(again(grown, 2_000, BagOfWords())) == sorted(grown)
-
-
-def test_an_unknown_operation_is_named_along_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match="no operation 'fly'; there are store, search"):
-        list(run(["fly"], 1_000, BagOfWords()))
 
 
 def test_parts_are_timed_without_a_memory() -> None:
@@ -266,9 +233,3 @@ def test_timings_go_on_only_with_those_of_the_same_run(tmp_path: Path) -> None:
     assert goes_on(path, later).done == {("search", 1000)}
     with pytest.raises(InputError, match="another settings"):
         goes_on(path, replace(HEADER, settings={"max_n": 7}))
-
-
-def test_the_summary_names_what_got_slower() -> None:
-    told = summary(timings(3.0), [Slowdown("search", 1000, 1.0, 3.0)])
-    assert told["ratios"]["search"]["1000"] == {LIMIT: 1.0, OURS: 3.0}
-    assert told["slower"] == [{"operation": "search", "n": 1000, "before": 1.0, "now": 3.0}]

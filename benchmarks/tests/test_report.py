@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from treering.errors import InputError
-from treering_bench.report import Scores, budget_table, compare, overview, report, summary
+from treering_bench.report import Scores, compare, report
 from treering_bench.results import QuestionResult, RunHeader
 
 RUN = RunHeader(
@@ -52,13 +52,6 @@ def test_a_report_says_no_difference_when_there_is_none() -> None:
     assert rows(page)["treering"][-1] == "no difference (+0.0)"
 
 
-def test_a_report_counts_the_questions_that_have_a_verdict() -> None:
-    rated = [QuestionResult("dense", "chat", str(n), "", {"rating": 0.9}) for n in range(3)]
-    unread = QuestionResult("dense", "chat", "3", "", {}, {"unread": {"rating": "Good."}})
-    page = report(Scores.of(RUN, [*rated, unread]))
-    assert rows(page)["dense"][:2] == ["3", "90.0 [90.0, 90.0]"]
-
-
 def test_a_report_has_the_headline_by_category() -> None:
     page = report(scores(dense=[1.0, 0.0, 1.0, 0.0]))
     assert "| recall@10 | a (2) | b (2) |" in page
@@ -81,26 +74,6 @@ def test_runs_on_different_data_are_not_compared() -> None:
         compare(other, scores(treering=[0.5]))
 
 
-def test_figures_without_the_questions_that_stand_apart_stand_beside() -> None:
-    told = QuestionResult("dense", "chat", "1", "single-hop", _metrics(0.5))
-    twisted = QuestionResult("dense", "chat", "2", "adversarial", _metrics(1.0))
-    measured = Scores.of(RUN, [told, twisted])
-    shown = rows(overview([measured], ["dense"], "dense"))
-    assert shown["LoCoMo"] == ["2", "recall@10", "75.0"]
-    assert shown["LoCoMo without adversarial"] == ["1", "recall@10", "50.0"]
-    budgets = budget_table(measured, ["dense"])
-    assert "| LoCoMo: recall within | 250 |" in budgets
-    assert "| LoCoMo without adversarial: recall within | 250 |" in budgets
-
-
-def test_a_summary_holds_plain_means() -> None:
-    assert summary(scores(dense=[0.0, 1.0]))["dense"]["recall@10"] == 0.5
-
-
 def test_an_unknown_reference_is_named_along_with_those_measured() -> None:
     with pytest.raises(InputError, match="no policy 'bm25' was measured; there are: dense"):
         report(scores(dense=[1.0]), reference="bm25")
-
-
-def test_a_pipe_in_a_policys_name_cannot_break_the_table() -> None:
-    assert "| a\\|b | 1 |" in report(scores(RUN, **{"a|b": [1.0]}))

@@ -1,5 +1,4 @@
 import gzip
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,14 +58,6 @@ def test_a_half_written_line_is_dropped_and_measured_again(tmp_path: Path) -> No
     assert len(read(path)[1]) == 2
 
 
-def test_a_file_cut_within_its_header_starts_anew(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(b'{"kind": "run", "bench')
-    with Results(path, RUN) as results:
-        results.add(line("1"))
-    assert read(path)[0] == RUN
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -83,25 +74,3 @@ def test_lines_of_another_run_never_mix(tmp_path: Path, change: object, named: s
     with pytest.raises(InputError, match=f"another {named}; give another --out"):
         Results(path, change)  # type: ignore[arg-type]
     assert path.read_bytes() == before
-
-
-def test_a_file_in_which_nothing_was_measured_is_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    Results(path, RUN).__exit__(None, None, None)
-    other = replace(RUN, data_sha256="1" * 64)
-    with Results(path, other) as results:
-        results.add(line("1"))
-    assert read(path) == (other, [line("1")])
-
-
-def test_other_json_lines_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_text(json.dumps({"question": "?"}) + "\n")
-    with pytest.raises(InputError, match="describes no run"):
-        read(path)
-
-
-def test_the_header_names_the_processor_and_the_memory() -> None:
-    assert RUN.machine["processor"]
-    assert RUN.machine["cpus"] >= 1
-    assert RUN.machine["memory_gib"] is None or RUN.machine["memory_gib"] > 0

@@ -20,12 +20,11 @@ from treering_bench.run import (
     answer_level,
     drawn,
     evidence_level,
-    limited,
     run_benchmark,
     word_level,
 )
 from treering_bench.space import TaskSpace
-from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
+from treering_bench.task import Task, TaskQuestion
 from worlds import BagOfWords, chat_task, remembered
 
 DATA = Path("not read")
@@ -112,11 +111,6 @@ def test_a_limit_counts_questions_and_takes_no_task_beyond_it(tmp_path: Path) ->
     scores = measure(tmp_path / "r.jsonl", "dense", limit=2, loader=loader)
     assert list(scores.by_policy["dense"]) == [("first", "1"), ("first", "2")]
     assert loader.taken == 1
-
-
-def test_a_limit_skips_tasks_whose_questions_do_not_count() -> None:
-    tasks = limited([chat_task("a"), chat_task("b")], lambda question: question.id == "3", 2)
-    assert [(task.space, len(task.questions)) for task in tasks] == [("a", 1), ("b", 1)]
 
 
 def test_a_sample_is_drawn_from_all_tasks_and_holds_every_smaller_one() -> None:
@@ -228,17 +222,6 @@ def test_a_preset_decides_how_policies_search_that_do_not_say_otherwise(tmp_path
     assert max(searched) > 3
     with pytest.raises(InputError, match="'memtree' is for text, and this benchmark is of chats"):
         measured("memtree", "texts.jsonl")
-
-
-def test_people_have_no_roles_and_a_round_of_theirs_begins_with_who_began(tmp_path: Path) -> None:
-    turns = ("Ana", "The boat leaks."), ("Ben", "Oh dear."), ("Ana", "A pen leaks."), ("Ben", "So?")
-    pieces = tuple(DocumentPiece(text, text, who) for who, text in turns)
-    asked = TaskQuestion("1", "The boat leaks?", ("Ana's",), frozenset({"The boat leaks."}))
-    task = Task("talk", (Document("talk", pieces, chat=True),), (asked,))
-    with remembered(tmp_path, task, BagOfWords()) as space:
-        space.configure("fragrel-chat", {})
-        units = [unit for passage in space.search(asked) for unit in passage.units]
-    assert units == [text for _, text in turns]
 
 
 def test_settings_go_on_top_of_a_preset_and_others_are_refused(tmp_path: Path) -> None:

@@ -5,11 +5,6 @@ from treering.errors import InputError
 from treering_bench.stats import bootstrap, paired_difference
 
 
-def test_the_same_seed_gives_the_same_interval() -> None:
-    values = [0.0, 1.0, 1.0, 0.5, 0.25]
-    assert bootstrap(values, seed=7) == bootstrap(values, seed=7)
-
-
 def test_pairing_finds_a_small_steady_gain_that_the_spread_would_hide() -> None:
     rng = np.random.default_rng(0)
     old = rng.random(300)
@@ -18,10 +13,6 @@ def test_pairing_finds_a_small_steady_gain_that_the_spread_would_hide() -> None:
     assert gain.verdict == "better"
     assert gain.mean == pytest.approx(0.01)
     assert bootstrap(new.tolist()).low < bootstrap(old.tolist()).high
-
-
-def test_a_steady_loss_is_worse() -> None:
-    assert paired_difference([0.0] * 30, [0.5] * 30).verdict == "worse"
 
 
 def test_equal_runs_and_noise_show_no_difference() -> None:

@@ -76,23 +76,6 @@ def test_fairytaleqa_reads_a_checkout(tmp_path: Path) -> None:
     assert question.category == "summary"
 
 
-def test_fairytaleqa_reads_the_lines_form(tmp_path: Path) -> None:
-    sections = [{"section": "1", "text": "A fox"}, {"section": "2", "text": "Den"}]
-    write(tmp_path / "stories.jsonl", lines({"story": "fox", "sections": sections}))
-    asked = {
-        "story": "fox",
-        "question_id": "7",
-        "question": "Who?",
-        "answers": ["a fox"],
-        "gold_sections": ["1"],
-        "local_or_sum": "local",
-    }
-    write(tmp_path / "questions.jsonl", lines(asked))
-    [task] = load("fairytaleqa", tmp_path)
-    assert task.questions[0].evidence == {"1"}
-    assert task.documents[0].source == "fox"
-
-
 def test_quality_joins_the_question_sets_of_one_article(tmp_path: Path) -> None:
     def row(number: int, gold: int) -> dict[str, Any]:
         question = {

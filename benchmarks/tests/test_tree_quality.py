@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from test_suites import lines, write
+from test_suites import NEWS, lines, write
 from tests.tree.growing import Matrix, clustered, grown, random_vectors, settings
 from treering.views.tree.shape import ROOT, Tree
+from treering_bench.registry import Benchmark, benchmark
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
 from treering_bench.trees.shape import tree_shapes
 from worlds import BagOfWords, Bench
@@ -148,15 +149,21 @@ def test_a_tree_without_a_summary_asks_nothing() -> None:
 
 
 def test_a_deep_threshold_gives_one_topic_a_text(tmp_path: Path) -> None:
-    write(tmp_path / "facts.jsonl", lines(*({"fact": text} for text in SENTENCES)))
-    shapes = list(tree_shapes("multihop-rag", tmp_path, 20, BagOfWords(), ("leaves", "content"), 5))
+    facts = [{**NEWS, "fact_id": text, "fact": text} for text in SENTENCES]
+    write(tmp_path / "facts.jsonl", lines(*facts))
+    write(tmp_path / "queries.jsonl", "")
+    multihop = benchmark("multihop-rag")
+    assert isinstance(multihop, Benchmark)
+    shapes = list(tree_shapes(multihop, tmp_path, 20, BagOfWords(), ("leaves", "content"), 5))
     assert [(s.base, s.route) for s in shapes][:2] == [(0.1, "leaves"), (0.1, "content")]
     assert shapes[0].topics <= shapes[-1].topics
     assert all(shape.merged <= shape.path for shape in shapes)
 
 
 def test_a_shape_needs_two_texts(bench: Bench, tmp_path: Path) -> None:
-    write(tmp_path / "docs.jsonl", lines({"text": "a day\nHi!"}))
-    result = bench("tree", "lihua-world", "--data", tmp_path)
+    asked = {"A": "", "B": ""}
+    row = {"previous_dialogs": [], "dialog": [{"text": "Hi"}], "self_instruct": asked}
+    write(tmp_path / "msc.jsonl", lines(row))
+    result = bench("tree", "msc", "--data", tmp_path)
     assert result.exit_code == 2
     assert "holds 1 texts" in result.stderr

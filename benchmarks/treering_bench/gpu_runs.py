@@ -14,101 +14,57 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 MEMOS: Final = "{data}/memo_instructions"
 TEST_ROWS: Final = f"{MEMOS}/test_half.jsonl"
 
+FULL: Final = {
+    "rows": 3_400, "epochs": 3, "batch": 32, "tested": 65, "tasks": 1_000, "prompt": 4_096,
+    "questions": 300, "limit": 1_000_000, "dialogues": 20, "rounds": 9, "summary_tokens": 0,
+    "budgets": (1_000, 2_000, 4_000, 8_000), "bases": (0.2, 0.4, 0.6), "rates": (0.25, 0.5, 1.0),
+}  # fmt: skip
+SMALL: Final = {
+    "rows": 2, "epochs": 1, "batch": 2, "tested": 1, "tasks": 1, "prompt": 512,
+    "questions": 1, "limit": 1, "dialogues": 1, "rounds": 1, "summary_tokens": 40,
+    "budgets": (300,), "bases": (0.4,), "rates": (0.5,),
+}  # fmt: skip
+"""As little work as shows that the commands work."""
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """How much work is done: all of it, or as little as shows that the commands work."""
-
-    rows: int
-    epochs: int
-    batch: int
-    tested: int
-    tasks: int
-    prompt: int
-    questions: int
-    budgets: tuple[int, ...]
-    bases: tuple[float, ...]
-    rates: tuple[float, ...]
-    summary_tokens: int
-    questions_of_trees: int | None
-    """The first so many questions of QuALITY that trees are asked; None for all."""
-    dialogues: int
-    rounds: int
-
-
-FULL: Final = Scale(
-    rows=3_400,
-    epochs=3,
-    batch=32,
-    tested=65,
-    tasks=1_000,
-    prompt=4_096,
-    questions=300,
-    budgets=(1_000, 2_000, 4_000, 8_000),
-    bases=(0.2, 0.4, 0.6),
-    rates=(0.25, 0.5, 1.0),
-    summary_tokens=0,
-    questions_of_trees=None,
-    dialogues=20,
-    rounds=9,
-)
-SMALL: Final = Scale(
-    rows=2,
-    epochs=1,
-    batch=2,
-    tested=1,
-    tasks=1,
-    prompt=512,
-    questions=1,
-    budgets=(300,),
-    bases=(0.4,),
-    rates=(0.5,),
-    summary_tokens=40,
-    questions_of_trees=1,
-    dialogues=1,
-    rounds=1,
-)
+Scale = Mapping[str, Any]
 
 
 def tuning(scale: Scale) -> Iterator[str]:
-    """G1: an adapter of some 7,000 rows, and what it changes. Rows that are tested are left out."""
+    """G1: an adapter of some 7,000 rows, and its effect. Rows that are tested are left out."""
     yield (
         f"tune rows {MEMOS}/dialogsum.dev.jsonl {MEMOS}/topiocqa_raw.jsonl {MEMOS}/train_1k.json "
-        f"--apart {TEST_ROWS} --task writing --task retrieval --count {scale.rows} "
-        "--out {out}/rows.jsonl"
+        f"--apart {TEST_ROWS} --count {scale['rows']} --out {{out}}/rows.jsonl"
     )
     yield (
-        f"tune memos {{out}}/rows.jsonl --llm {{model}} --epochs {scale.epochs} "
-        f"--batch {scale.batch} --rate 2e-4 --rank 32 --out {{out}}/memos.gguf"
+        f"tune memos {{out}}/rows.jsonl --llm {{model}} --epochs {scale['epochs']} "
+        f"--batch {scale['batch']} --rate 2e-4 --rank 32 --out {{out}}/memos.gguf"
     )
     yield (
         f"tuned --data {TEST_ROWS} --llm {{model}} --adapter {{out}}/memos.gguf "
-        f"--limit {scale.tested} --replies {{out}}/g1.replies.jsonl --out {{out}}/g1.json"
+        f"--limit {scale['tested']} --replies {{out}}/g1.replies.jsonl --out {{out}}/g1.json"
     )
 
 
 def trees(scale: Scale) -> Iterator[str]:
     """G2: QuALITY with summaries that a model writes, by θ0 and λ, and answers from them."""
-    first = "" if scale.questions_of_trees is None else f"--limit {scale.questions_of_trees} "
-    for base, rate in product(scale.bases, scale.rates):
+    for base, rate in product(scale["bases"], scale["rates"]):
         yield (
-            f"run quality --data {{data}}/quality {first}--summaries {{llm}} "
-            f"--preset memtree-story --set summary_tokens={scale.summary_tokens} "
+            f"run quality --data {{data}}/quality --limit {scale['limit']} --summaries {{llm}} "
+            f"--preset memtree-story --set summary_tokens={scale['summary_tokens']} "
             f"--set base={base} --set rate={rate} --policy tree-collapsed "
             f"--policy tree-traversal --policy dense --out {{out}}/g2-{base}-{rate}.jsonl"
         )
     yield (
         "run quality-open --data {data}/quality --preset memtree-story --summaries {llm} "
         "--llm {llm} --judge {llm} --policy tree-collapsed --policy tree-mixed --policy dense "
-        f"--policy whole --budget {scale.budgets[0]} --sample {scale.questions} "
+        f"--policy whole --budget {scale['budgets'][0]} --sample {scale['questions']} "
         "--out {out}/g2-answers.jsonl"
     )
 
@@ -116,23 +72,23 @@ def trees(scale: Scale) -> Iterator[str]:
 def stories(scale: Scale) -> Iterator[str]:
     """G3: answers about whole stories, by preset and budget, beside the story cut in its middle."""
     presets = ("fragrel-a-story", "fragrel-b-story", "default")
-    for name, preset, budget in product(("narrativeqa", "quality-open"), presets, scale.budgets):
-        folder = name.removesuffix("-open")
+    names = ("narrativeqa", "quality-open")
+    for name, preset, budget in product(names, presets, scale["budgets"]):
         yield (
-            f"run {name} --data {{data}}/{folder} --preset {preset} --policy treering "
-            f"--policy middle-cut --llm {{llm}} --budget {budget} --sample {scale.questions} "
-            f"--out {{out}}/g3-{name}-{preset}-{budget}.jsonl"
+            f"run {name} --data {{data}}/{name.removesuffix('-open')} --preset {preset} "
+            f"--policy treering --policy middle-cut --llm {{llm}} --budget {budget} "
+            f"--sample {scale['questions']} --out {{out}}/g3-{name}-{preset}-{budget}.jsonl"
         )
 
 
 def lines(scale: Scale) -> Iterator[str]:
     """G4: lines and calls cut out of repositories, written again by a model."""
-    ways = " ".join(f"--way {way}" for way in ("file", "bm25", "relation", "relation+second"))
     for level in ("line", "api"):
         yield (
-            f"code completion --sources {{sources}} --level {level} {ways} "
-            f"--tasks {scale.tasks} --budget {scale.prompt} --llm {{llm}} "
-            f"--replies {{out}}/g4.replies.jsonl --out {{out}}/g4-{level}.json"
+            f"code completion --sources {{sources}} --level {level} --way file --way bm25 "
+            f"--way relation --way relation+second --tasks {scale['tasks']} "
+            f"--budget {scale['prompt']} --llm {{llm}} --replies {{out}}/g4.replies.jsonl "
+            f"--out {{out}}/g4-{level}.json"
         )
 
 
@@ -142,7 +98,7 @@ def rounds(scale: Scale) -> Iterator[str]:
     ways = " ".join(f"--way {way}" for way in parts)
     yield (
         f"code sessions --data {{data}}/codeif_bench --sources {{sources}} {ways} "
-        f"--dialogues {scale.dialogues} --rounds {scale.rounds} --llm {{llm}} "
+        f"--dialogues {scale['dialogues']} --rounds {scale['rounds']} --llm {{llm}} "
         "--replies {out}/g5.replies.jsonl --out {out}/g5.json"
     )
 

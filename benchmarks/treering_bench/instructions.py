@@ -8,7 +8,7 @@ embedding model's tokens, unscaled, so these figures compare with each other and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,15 +25,12 @@ from treering_bench.metrics.memos import (
     topics,
 )
 from treering_bench.read import json_lines, only_file
-from treering_bench.results import QuestionResult, Results
+from treering_bench.run import Progress
 
 Stage = Literal["writing", "retrieval", "chatting"]
 MAX_OPTIONS = 1_000
 TEMPERATURE = 0.2  # MemoChat, table 2
 _USAGE = ("calls", "prompt_tokens", "completion_tokens")
-PROMPT = "as-printed"
-"""Stands where other results have a policy."""
-
 REPLY_TOKENS: dict[Stage, int] = {"writing": 640, "retrieval": 24, "chatting": 160}
 """The longest references of the test set have about half as many."""
 
@@ -92,23 +89,20 @@ def evaluate(
     rows: Sequence[Instruction],
     llm: LLM,
     similarity: Similarity,
-    results: Results,
     temperature: float = TEMPERATURE,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> InstructionScores:
-    """Ask a model every row and score what it replies; what ``results`` holds is not asked again.
-
-    Raises the model's errors.
-    """
+    """Ask a model every row and score its replies. Raises the model's errors."""
     total = InstructionScores()
     for done, row in enumerate(rows, 1):
-        key = PROMPT, row.kind, str(row.number)
-        if key not in results:
-            results.add(_asked(row, llm, similarity, temperature, results.run.seed))
-        details = results.measured[key].details
-        usage = Usage(**{name: details[name] for name in _USAGE})
+        reply = llm.complete(
+            [Message("user", row.text)],
+            max_tokens=REPLY_TOKENS[row.stage],
+            temperature=temperature,
+            seed=0,
+        )
         total = replace(
-            _scored(total, row, details["reply"], similarity), usage=total.usage + usage
+            _scored(total, row, reply.text, similarity), usage=total.usage + reply.usage
         )
         if progress:
             progress(done, len(rows), row.kind)
@@ -116,8 +110,8 @@ def evaluate(
 
 
 def figures(scores: InstructionScores) -> dict[str, Any]:
-    """What table 3 of the paper reports, over all entries of all rows (a report's means are over
-    rows), what could not be read, and what it cost.
+    """The figures of table 3 of the paper over all entries of all rows, replies that could not be
+    read, and the cost.
     """
     by_range = {
         "topic": scores.topic,
@@ -131,32 +125,6 @@ def figures(scores: InstructionScores) -> dict[str, Any]:
         "unread": scores.unread,
         "usage": {name: getattr(scores.usage, name) for name in _USAGE},
     }
-
-
-def _asked(
-    row: Instruction, llm: LLM, similarity: Similarity, temperature: float, seed: int
-) -> QuestionResult:
-    reply = llm.complete(
-        [Message("user", row.text)],
-        max_tokens=REPLY_TOKENS[row.stage],
-        temperature=temperature,
-        seed=seed,
-    )
-    alone = _scored(InstructionScores(), row, reply.text, similarity)
-    details = {"reply": reply.text} | {name: getattr(reply.usage, name) for name in _USAGE}
-    return QuestionResult(
-        PROMPT, row.kind, str(row.number), row.kind, _metrics(row, alone), details
-    )
-
-
-def _metrics(row: Instruction, alone: InstructionScores) -> dict[str, float]:
-    """The scores of one row. A summary counts only if the reference has one."""
-    if row.stage == "retrieval":
-        return {"choice_f1": alone.choice.f1}
-    if row.stage == "chatting":
-        return {"chat_bert_score": alone.chat_similarity}
-    summaries = {"summary_bert_score": alone.summary_similar.f1}
-    return {"topic_f1": alone.topic.f1} | (summaries if alone.summary.reference else {})
 
 
 def read_spans(text: str) -> list[MemoEntry] | None:

@@ -47,31 +47,8 @@ class _ModelWrapper:
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
 
-    @property
-    def model(self) -> str:
-        """The model's own name."""
-        return self._llm.model
-
-    @property
-    def context_window(self) -> int:
-        """The model's own window."""
-        return self._llm.context_window
-
-    def complete(self, messages: Sequence[Message], **sampling: Any) -> Reply:
-        """The model's reply."""
-        return self._llm.complete(messages, **sampling)
-
-    def stream(self, messages: Sequence[Message], **sampling: Any) -> ReplyStream:
-        """The model's reply, as it comes."""
-        return self._llm.stream(messages, **sampling)
-
-    def count_tokens(self, text: str) -> int:
-        """The model's own count."""
-        return self._llm.count_tokens(text)
-
-    def close(self) -> None:
-        """Close the model."""
-        self._llm.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._llm, name)
 
 
 class RenamedModel(_ModelWrapper):
@@ -106,10 +83,11 @@ class TimeLimitedModel(_ModelWrapper):
         """The model's reply. Raises LLMUnavailable if the time is up."""
         if time.monotonic() >= self._end:
             raise LLMUnavailable("time is up; run the same command again to go on")
-        return super().complete(messages, **sampling)
+        reply: Reply = self._llm.complete(messages, **sampling)
+        return reply
 
 
-class KeptReplies:
+class KeptReplies(_ModelWrapper):
     """``llm``, asked once for each request; after that its reply is read from ``path``.
 
     Replies are kept, errors are not. Model, messages and sampling tell one request from another.
@@ -118,20 +96,10 @@ class KeptReplies:
     """
 
     def __init__(self, llm: LLM, path: Path) -> None:
-        self._llm = llm
+        super().__init__(llm)
         self._path = path
         self._lock = threading.Lock()
         self._kept = _read(path)
-
-    @property
-    def model(self) -> str:
-        """The model's own name."""
-        return self._llm.model
-
-    @property
-    def context_window(self) -> int:
-        """The model's own window."""
-        return self._llm.context_window
 
     def complete(
         self,
@@ -168,14 +136,6 @@ class KeptReplies:
                 messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
             )
         )
-
-    def count_tokens(self, text: str) -> int:
-        """The model's own count."""
-        return self._llm.count_tokens(text)
-
-    def close(self) -> None:
-        """Close the model."""
-        self._llm.close()
 
     def _keep(self, key: str, reply: Reply) -> None:
         line = json.dumps({"key": key, "reply": asdict(reply)}, ensure_ascii=False)

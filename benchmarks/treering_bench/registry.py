@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from treering.errors import InputError, UnknownName
 from treering_bench.coding.task import CodeTask, OmittedTask
@@ -36,8 +35,7 @@ class Benchmark:
     ``prompt`` names an answer prompt of :mod:`treering_bench.prompts`, ``headline`` the evidence
     metric that tables lead with. Tables have a second row without the questions of the category
     ``apart``. Where no evidence is ``marked``, the words of the answers are looked for in what is
-    shown. A model is asked no questions but the rows' own prompts where they are ``instructions``
-    (:mod:`treering_bench.instructions`).
+    shown.
     """
 
     name: str
@@ -48,7 +46,6 @@ class Benchmark:
     headline: str = "recall@10"
     apart: str = ""
     marked: bool = True
-    instructions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +62,7 @@ class CodeBenchmark:
     headline: str = "recall@10"
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """Recorded dialogues that are replayed as a whole: the figures are not means over questions.
-
-    ``replay`` measures a file, or at most so many dialogues of it.
-    """
-
-    name: str
-    title: str
-    replay: Callable[[Path, int | None], dict[str, Any]]
-    data: DataSource
-    headline: str = "f1"
-
-
-AnyBenchmark = Benchmark | CodeBenchmark | Replay
+AnyBenchmark = Benchmark | CodeBenchmark
 _REGISTERED: dict[str, AnyBenchmark] = {}
 
 

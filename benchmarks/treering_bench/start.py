@@ -1,4 +1,4 @@
-"""Starts a run: a benchmark of questions, of code, or a replay of recordings."""
+"""Starts a run: a benchmark of questions, or of code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
 from treering.llm.contract import LLM
@@ -21,13 +20,11 @@ from treering_bench.coding.policy import code_policies
 from treering_bench.coding.run import run_code
 from treering_bench.coding.task import CodeTask, OmittedTask
 from treering_bench.embedding import QuestionCache, TextCache
-from treering_bench.instructions import TEMPERATURE, evaluate, figures, instructions
 from treering_bench.kept_replies import KeptReplies
-from treering_bench.metrics.memos import bert_score
-from treering_bench.policy.registry import DEFAULT, policies
+from treering_bench.policy.registry import policies
 from treering_bench.prompts import answer_prompt
 from treering_bench.read import read_as, sha256_of
-from treering_bench.registry import AnyBenchmark, Benchmark, CodeBenchmark, Replay
+from treering_bench.registry import AnyBenchmark, Benchmark, CodeBenchmark
 from treering_bench.report import Scores, summary
 from treering_bench.results import Results, RunHeader, this_run
 from treering_bench.run import (
@@ -41,8 +38,6 @@ from treering_bench.run import (
 
 DEFAULT_BUDGET = 1000  # tokens of context for an answer
 RETRIEVAL = "retrieval"
-REPLAY = "replay"
-INSTRUCTIONS = "instructions"
 SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is named
 
 
@@ -86,14 +81,10 @@ Shown = Callable[[str], AbstractContextManager[Progress]]
 def start(chosen: AnyBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     """Run ``chosen``. What its results file holds already is not measured again."""
     match chosen:
-        case Benchmark(instructions=True) if options.llm:
-            return _instructions(chosen, options, options.llm, shown)
         case Benchmark():
             return _questions(chosen, options, shown)
         case CodeBenchmark():
             return _code(chosen, options, shown)
-        case Replay():
-            return _replay(chosen, options)
 
 
 def _questions(chosen: Benchmark, options: RunOptions, shown: Shown) -> RunReport:
@@ -141,32 +132,6 @@ def _writer(opened: ExitStack, options: RunOptions, replies: Path) -> LLM | None
     return KeptReplies(opened.enter_context(closing(open_llm(options.summaries))), replies)
 
 
-def _instructions(chosen: Benchmark, options: RunOptions, llm: str, shown: Shown) -> RunReport:
-    asked = {"judge": options.judge, "summaries": options.summaries, "sources": options.sources}
-    policy = None if options.policies == (DEFAULT,) else options.policies
-    asked |= {"preset": options.preset}
-    placed = {"policy": policy, "set": options.settings or None, "sample": options.sample}
-    _refuse(f"{chosen.name} with --llm", **placed, **asked)
-    rows = list(read_as(chosen.name, options.data, instructions(options.data, options.limit)))
-    if not rows:
-        raise InputError(f"{options.data} holds no row for writing, retrieval or chatting")
-    with ExitStack() as opened:
-        model = opened.enter_context(closing(open_llm(llm)))
-        temperature = TEMPERATURE if options.temperature is None else options.temperature
-        decided = {
-            "level": INSTRUCTIONS,
-            "model": model.model,
-            "temperature": temperature,
-            "embedder": MiniLM.name,
-        }
-        path, results = _results(opened, chosen, options, INSTRUCTIONS, decided)
-        progress = opened.enter_context(shown(chosen.name))
-        similarity = bert_score(MiniLM().token_vectors)
-        scores = evaluate(rows, model, similarity, results, temperature, progress)
-    head = _head(chosen, INSTRUCTIONS, results.run, path)
-    return RunReport(head | {"rows": len(rows)} | figures(scores))
-
-
 def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport:
     asked = {"llm": options.llm, "judge": options.judge, "summaries": options.summaries}
     asked |= {"preset": options.preset}
@@ -194,18 +159,6 @@ def _code(chosen: CodeBenchmark, options: RunOptions, shown: Shown) -> RunReport
     return RunReport(
         figures_of_policies | {"tasks": len(tasks), "left_out": len(read) - len(tasks)}, scores
     )
-
-
-def _replay(chosen: Replay, options: RunOptions) -> RunReport:
-    unused = {"llm": options.llm, "judge": options.judge, "sources": options.sources}
-    unused |= {"summaries": options.summaries, "preset": options.preset}
-    _refuse(chosen.name, sample=options.sample, set=options.settings or None, **unused)
-    header = this_run(chosen.name, sha256_of(options.data), options.seed, {"level": REPLAY})
-    figures = chosen.replay(options.data, options.limit)
-    head = _head(chosen, REPLAY, header)
-    if options.out:
-        options.out.write_text(json.dumps(head | figures) + "\n", encoding="utf-8")
-    return RunReport(head | figures)
 
 
 def _level(chosen: Benchmark, how: AnswerSettings | None, budget: int) -> Measurement:

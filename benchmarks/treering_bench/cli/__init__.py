@@ -12,6 +12,7 @@ from treering.cli.subapps import LazyGroup, SubApp
 
 _QUALITY = "treering_bench.cli.quality"
 _LEDGER = "treering_bench.cli.ledger"
+_MEMOS = "treering_bench.cli.memos"
 _GENERATED = "treering_bench.cli.generated"
 
 COMMANDS: dict[str, SubApp] = {
@@ -23,7 +24,8 @@ COMMANDS: dict[str, SubApp] = {
     "chat": SubApp("treering_bench.cli.chat", "Chat policies side by side."),
     "code": SubApp("treering_bench.cli.code", "Code that a model writes."),
     "tree": SubApp("treering_bench.cli.tree", "Shape and quality of trees of real texts."),
-    "tuned": SubApp("treering_bench.cli.tuned", "A model before and after tuning for memos."),
+    "instructions": SubApp(_MEMOS, "Memos by MemoChat's own prompts.", "instructions"),
+    "tuned": SubApp(_MEMOS, "A model before and after tuning for memos.", "tuned"),
     "facts": SubApp("treering_bench.cli.facts", "How well changes of facts are noticed."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
     "play": SubApp(_GENERATED, "Write the bot's turns of MT-Bench+ with a model.", "play"),

@@ -21,7 +21,8 @@ from treering_bench.coding import completion_trial as completing
 from treering_bench.coding import sessions as playing
 from treering_bench.coding.line_tasks import TaskLevel, drawn_tasks
 from treering_bench.coding.sources import Projects
-from treering_bench.read import read_as
+from treering_bench.forgetting import replay
+from treering_bench.read import only_file, read_as
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help="Code that a model writes.")
 
@@ -122,3 +123,14 @@ def sessions(
         data,
         {"model": llm.model, "rounds": rounds, "feedback": feedback},
     )
+
+
+@command(app)
+def forgetting(
+    data: DataPath,
+    figures: FigureOptions,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many dialogues.")] = None,
+) -> None:
+    """Recorded dialogues: is a change that undoes an earlier requirement noticed? (JSON lines)"""
+    measured = replay(only_file(data, "*.jsonl"), limit)
+    figures.show("code forgetting", measured, data)

@@ -6,21 +6,17 @@ from collections.abc import Mapping
 from functools import partial
 
 from treering.errors import UnknownName
-from treering_bench.peers.chroma import Chroma
 from treering_bench.peers.contract import PeerFactory
 from treering_bench.peers.lance import Lance
 from treering_bench.peers.llama_index import LlamaIndex
 from treering_bench.peers.mem_zero import Mem0
-from treering_bench.peers.sqlite_vector import SqliteVec
 
 PEERS: Mapping[str, PeerFactory] = {
-    "chroma": Chroma,
     "lancedb": Lance,
     "lancedb-hybrid": partial(Lance, hybrid=True),
     "llamaindex": LlamaIndex,
     "llamaindex-hybrid": partial(LlamaIndex, hybrid=True),
     "mem0": Mem0,
-    "sqlite-vec": SqliteVec,
 }
 
 

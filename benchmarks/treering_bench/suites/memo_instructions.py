@@ -1,6 +1,6 @@
 """MemoChat's instruction data: choosing the memo topics that a query is about.
 
-With a model, all its three stages: writing memos, choosing among them, chatting with them.
+``treering-bench instructions`` measures all its three stages with a model.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ register(
         title="MemoChat instructions",
         load=load,
         headline="ndcg@5",
-        instructions=True,
         data=DataSource(
             url="https://github.com/LuJunru/MemoChat (data/memochat_instructions)",
             licence="MIT; DialogSum, TopiOCQA and Alpaca have their own",

@@ -8,7 +8,7 @@ inserts are made together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,16 +19,15 @@ from treering.arrays import Floats
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
+from treering.text import with_speaker
 from treering.views.tree.aggregate import central_sentences
 from treering.views.tree.levels import depths, shape
 from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings, Threshold
 from treering.views.tree.shape import Insertion, Tree
-from treering_bench.read import json_items, json_lines, only_file
+from treering_bench.registry import Benchmark
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
 
 BASES = (0.1, 0.4, 0.8)
-CHAT = 4
-"""The conversation of LoCoMo that is taken: the longest of the five."""
 
 HEAD = (
     *("corpus", "θ0", "route", "nodes", "topics", "depth 10/50/90 %", "max", "branching"),
@@ -36,33 +35,11 @@ HEAD = (
 )
 
 
-def locomo_turns(path: Path) -> Iterator[str]:
-    """The turns of one long chat."""
-    chats = list(json_items(only_file(path, "locomo*.json")))
-    chat = chats[min(CHAT, len(chats) - 1)]["conversation"]
-    for name, session in chat.items():
-        if name.startswith("session_") and not name.endswith("_date_time"):
-            for turn in session:
-                yield f"{turn['speaker']}: {turn['text']}"
-
-
-def lihua_lines(path: Path) -> Iterator[str]:
-    """The lines of a year of chat logs, without their dates."""
-    for log in json_lines(path / "docs.jsonl"):
-        yield from filter(str.strip, log["text"].split("\n")[1:])
-
-
-def news_facts(path: Path) -> Iterator[str]:
-    """The facts of news articles."""
-    for row in json_lines(path / "facts.jsonl"):
-        yield row["fact"]
-
-
-TEXTS: Mapping[str, Callable[[Path], Iterator[str]]] = {
-    "locomo": locomo_turns,
-    "lihua-world": lihua_lines,
-    "multihop-rag": news_facts,
-}
+def texts_of(benchmark: Benchmark, path: Path) -> Iterator[str]:
+    """The texts of a benchmark's first memory, with their speakers."""
+    for document in next(benchmark.load(path)).documents:
+        for piece in document.pieces:
+            yield with_speaker(piece.text, piece.speaker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +81,18 @@ class TreeShape:
 
 
 def tree_shapes(
-    corpus: str,
+    benchmark: Benchmark,
     path: Path,
     most: int,
     embedder: Embedder,
     routes: Sequence[Route],
     every: int,
 ) -> Iterator[TreeShape]:
-    """The shapes of the trees of a corpus, by θ0 and route.
+    """The shapes of the trees of a benchmark's texts, by θ0 and route.
 
-    Of the corpus at most so many texts count; summaries are made after ``every`` inserts.
+    At most so many texts count; summaries are made after ``every`` inserts.
     """
-    texts = list(islice(TEXTS[corpus](path), most))
+    texts = list(islice(texts_of(benchmark, path), most))
     if len(texts) < 2:
         raise InputError(f"{path} holds {len(texts)} texts; a tree has a shape from two on")
     vectors = embedder.embed(texts)
@@ -124,7 +101,7 @@ def tree_shapes(
         for route in routes:
             tree = Tree(embedder.dimension, Settings(Threshold(base=base), route))
             merged, inserts = _grow(tree, texts, vectors, embedder, every)
-            yield _shape_of(corpus, base, tree, inserts, merged, best)
+            yield _shape_of(benchmark.name, base, tree, inserts, merged, best)
 
 
 def _grow(

@@ -1,4 +1,4 @@
-"""``treering-bench tuned``: a model that writes memos, before and after it was tuned."""
+"""``treering-bench instructions`` and ``tuned``: how a model writes and chooses memos."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Annotated
 import typer
 
 from treering.cli.options import command
+from treering.embed.minilm import MiniLM
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
+from treering.errors import InputError
 from treering.llm.contract import LLM
 from treering.llm.settings import CONTEXT_WINDOW, MEMO_ADAPTER, open_llm
 from treering.views.memos.write import Wording
@@ -22,8 +24,13 @@ from treering_bench.cli.options import (
     ModelOptions,
     progress_bar,
 )
+from treering_bench.instructions import TEMPERATURE, evaluate
+from treering_bench.instructions import figures as instruction_figures
+from treering_bench.instructions import instructions as test_rows
 from treering_bench.kept_replies import kept_model
 from treering_bench.memo_tuning import TUNED, WINDOW, measure_tuning, tuned_model, tuned_table
+from treering_bench.metrics.memos import bert_score
+from treering_bench.read import read_as
 
 app = typer.Typer(add_completion=False)
 
@@ -31,6 +38,28 @@ PromptWording = Annotated[
     Wording, typer.Option(help="Of the prompt: treering's, the paper's, the paper's mended.")
 ]
 _ENVIRONMENT = {CONTEXT_WINDOW: str(WINDOW)}
+
+
+@command(app)
+def instructions(
+    data: DataPath,
+    model: ModelOptions,
+    figures: FigureOptions,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The first so many rows of each stage and origin.")
+    ] = None,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of the model.")] = TEMPERATURE,
+) -> None:
+    """MemoChat's test rows by their own prompts: writing memos, choosing among them, responding."""
+    rows = list(read_as("memo-instructions", data, test_rows(data, limit)))
+    if not rows:
+        raise InputError(f"{data} holds no row for writing, retrieval or chatting")
+    similarity = bert_score(MiniLM().token_vectors)
+    with model.open() as llm, progress_bar("instructions") as progress:
+        scores = evaluate(rows, llm, similarity, temperature, progress)
+    settings = {"model": llm.model, "temperature": temperature}
+    measured = {"rows": len(rows)} | instruction_figures(scores)
+    figures.show("instructions", measured, data, settings)
 
 
 @command(app)
