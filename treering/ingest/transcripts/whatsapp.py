@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
@@ -36,16 +36,6 @@ _NAME = re.compile(r"(?:whatsapp chat (?:with|mit|con|avec|-) ?)", re.IGNORECASE
 _MEDIA = re.compile(r"<[^<>]{4,40}>|\w+ omitted")
 
 
-@dataclass(slots=True)
-class WhatsAppLine:
-    """A message as it begins in the file, and the lines that go on with it."""
-
-    date: tuple[int, int, int]
-    time: tuple[int, int, int]
-    rest: str
-    more: list[str] = field(default_factory=list)
-
-
 class WhatsAppFormat:
     """Chats exported from WhatsApp."""
 
@@ -57,76 +47,50 @@ class WhatsAppFormat:
         return path.suffix == ".txt" and _BEGINNING.fullmatch(first) is not None
 
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
-        """The messages of a chat."""
+        """The messages of a chat, each with the lines that go on with it."""
         refuse_larger(path)
-        lines = "".join(read_text(path)).translate(_MARKS).split("\n")
-        messages = [_begun(line) or line for line in lines]
-        day_first = _day_first([item.date for item in messages if isinstance(item, WhatsAppLine)])
-        chat = _chat_name(path)
+        text = "".join(read_text(path)).translate(_MARKS)
+        lines = [line.rstrip("\r") for line in text.split("\n")]
+        begun = {n: match for n, line in enumerate(lines) if (match := _BEGINNING.fullmatch(line))}
+        day_first = all(int(each["b"]) <= 12 for each in begun.values() if int(each["a"]) <= 12)
+        for line in lines[: min(begun, default=len(lines))]:
+            if line.strip():
+                yield Omission("lines before the first message")
         seen: Counter[str] = Counter()
-        for item in _joined(messages):
-            if isinstance(item, Omission):
-                yield item
-            else:
-                yield _message(item, chat, day_first, seen)
+        for start, end in pairwise([*begun, len(lines)]):
+            text = "\n".join([begun[start]["rest"], *lines[start + 1 : end]])
+            yield _message(begun[start], text.strip(), _chat_name(path), day_first, seen)
 
 
-def _begun(line: str) -> WhatsAppLine | None:
-    match = _BEGINNING.fullmatch(line.rstrip("\r"))
-    if match is None:
-        return None
-    hour = int(match["hour"])
-    if match["half"]:
-        hour = hour % 12 + (12 if match["half"].lower() == "p" else 0)
-    date = (int(match["a"]), int(match["b"]), int(match["c"]))
-    return WhatsAppLine(
-        date, (hour, int(match["minute"]), int(match["second"] or 0)), match["rest"]
-    )
-
-
-def _joined(lines: list[WhatsAppLine | str]) -> Iterator[WhatsAppLine | Omission]:
-    """Messages with the lines that belong to them."""
-    last: WhatsAppLine | None = None
-    for line in lines:
-        if isinstance(line, WhatsAppLine):
-            if last is not None:
-                yield last
-            last = line
-        elif last is not None:
-            last.more.append(line.rstrip("\r"))
-        elif line.strip():
-            yield Omission("lines before the first message")
-    if last is not None:
-        yield last
-
-
-def _day_first(dates: list[tuple[int, int, int]]) -> bool:
-    return not any(second > 12 for first, second, _ in dates if first <= 12)
-
-
-def _at(line: WhatsAppLine, day_first: bool) -> datetime | None:
-    a, b, c = line.date
-    year, month, day = (a, b, c) if a > 31 else (c, b, a) if day_first else (c, a, b)
-    with suppress(ValueError):  # such as the 31st of February: the text counts all the same
-        return datetime(year + 2000 if year < 100 else year, month, day, *line.time, tzinfo=UTC)
-    return None
-
-
-def _message(line: WhatsAppLine, chat: str, day_first: bool, seen: Counter[str]) -> TranscriptItem:
-    text = "\n".join([line.rest, *line.more]).strip()
+def _message(
+    begun: re.Match[str], text: str, chat: str, day_first: bool, seen: Counter[str]
+) -> TranscriptItem:
     match = _SPEAKER.fullmatch(text)
     if match is None:
         return Omission("notices of the messenger")
     speaker, words = match[1].strip(), match[2].strip()
     if not words or not speaker or _MEDIA.fullmatch(words):
         return Omission("pictures, sounds and files without a text")
+    hour = int(begun["hour"])
+    if begun["half"]:
+        hour = hour % 12 + (12 if begun["half"].lower() == "p" else 0)
+    date = (int(begun["a"]), int(begun["b"]), int(begun["c"]))
+    time = (hour, int(begun["minute"]), int(begun["second"] or 0))
     # No message has an id: the n-th message alike in all it has is the same in a longer export.
-    content = repr((chat, line.date, line.time, speaker, words))
+    content = repr((chat, date, time, speaker, words))
     seen[content] += 1
     digest = hashlib.sha256(f"{seen[content]} {content}".encode()).hexdigest()
-    at = _at(line, day_first)
+    at = _at(date, time, day_first)
     source = f"whatsapp/{chat}"
     return TranscriptMessage(id=digest, source=source, text=words, speaker=speaker, at=at)
+
+
+def _at(date: tuple[int, int, int], time: tuple[int, int, int], day_first: bool) -> datetime | None:
+    a, b, c = date
+    year, month, day = (a, b, c) if a > 31 else (c, b, a) if day_first else (c, a, b)
+    with suppress(ValueError):  # such as the 31st of February: the text counts all the same
+        return datetime(year + 2000 if year < 100 else year, month, day, *time, tzinfo=UTC)
+    return None
 
 
 def _chat_name(path: TranscriptPath) -> str:
