@@ -15,6 +15,7 @@ from typing import Any, Final
 from treering.errors import CopyMismatch, InputError, JournalCorrupt, UnknownName
 from treering.ingest import exchange
 from treering.ingest.drafts import Numbering
+from treering.journal.tombstones import Tombstone
 from treering.journal.writing import Draft
 from treering.memory import Memory
 from treering.records import Progress, Receipt
@@ -32,8 +33,8 @@ class SpaceCopy:
     """What a copy of a space has done; both sides hold the same now.
 
     ``added`` of the ``entries`` were not there before; ``pending`` are not fully searchable yet.
-    ``digest`` is of all lines of the export but its header, in hexadecimal: equal spaces have
-    equal ones.
+    ``digest`` is of all lines of the export but its header and what was forgotten, in hexadecimal:
+    equal spaces have equal ones.
     """
 
     space: str
@@ -133,7 +134,10 @@ class _Lines:
                 fields = json.loads(text)
                 canonical = json.dumps(fields, sort_keys=True).encode()
                 digest = hashlib.sha256(canonical).digest()[:_DIGEST_BYTES]
-                self.digests.add(digest)
+                if (
+                    "forgotten" not in fields
+                ):  # both sides may have forgotten an entry by themselves
+                    self.digests.add(digest)
                 self.entries += "id" in fields
                 yield text, digest
         except JournalCorrupt as error:  # it comes after all that can be read
@@ -173,7 +177,10 @@ def _missing(lines: Iterator[tuple[str, bytes]], there: _Lines, last: list[str])
     numbering = Numbering()
     for text, digest in lines:
         [parsed] = exchange.read_entries([text])
-        if isinstance(parsed, exchange.SupersededLine) or not isinstance(parsed[1], Draft):
+        if isinstance(parsed, exchange.SupersededLine | Tombstone):
+            last.append(text)
+            continue
+        if not isinstance(parsed[1], Draft):
             last.append(text)
             continue
         # Equal entries are numbered across batches: in the target, too, each is one of its own.

@@ -32,7 +32,15 @@ from treering.ingest.intake import Intake, Message, Record, warn_of_path
 from treering.ingest.secrets import counted
 from treering.ingest.staging import WasCutShort, recover_all
 from treering.ingest.where import Where, to_filter
-from treering.journal import check, entries, ledger, listing, sources, supersession
+from treering.journal import (
+    check,
+    entries,
+    ledger,
+    listing,
+    sources,
+    supersession,
+    tombstones,
+)
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -603,6 +611,9 @@ class Memory:
         the file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends.
         It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
 
+        Imports and hooks do not bring the entries back, but adding a file again does: ``files`` of
+        the receipt names those that they were read from.
+
         Raises UnknownName when one of the ids is not there or nothing matches, and InputError
         without any condition; JournalCorrupt if a damaged index hides entries that may match.
         Nothing is erased then.
@@ -776,12 +787,14 @@ class Memory:
             settings = ledger.settings(reader, reader.id)
             files = list(sources.file_sources(reader, reader.id))
             superseded = list(supersession.ids(reader, reader.id))
+            forgotten = list(tombstones.of_space(reader, reader.id))
         yield exchange.header(settings)
         yield from (exchange.source_line(file) for file in files)
         damaged: list[JournalCorrupt] = []
         intact = check.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
         yield from (exchange.superseded_line(*pair) for pair in superseded)
+        yield from map(exchange.tombstone_line, forgotten)
         if damaged:
             raise exchange.incomplete(damaged)
         with self._reading() as reader:
@@ -796,6 +809,7 @@ class Memory:
         project: str | Path | None = None,
         mask: bool = True,
         settings: bool = False,
+        again_forgotten: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
@@ -810,6 +824,9 @@ class Memory:
         counted in ``Receipt.omitted``. ``mask`` is that of ``add``. An export is taken in as it is,
         and refuses ``origin``, ``since`` and ``project``.
 
+        Entries that were forgotten in this space stay away; with ``again_forgotten`` they are taken
+        in, and by later imports, too.
+
         Raises InputError naming the line that cannot be read.
         """
         with forks.importing():  # here, as readers of other programs' formats take long to import
@@ -821,10 +838,11 @@ class Memory:
 
         if isinstance(lines, Path):
             options = ImportOptions.of(origin, since, project, mask)
-            take_in = partial(self.import_, settings=settings)
+            take_in = partial(self.import_, settings=settings, again_forgotten=again_forgotten)
             return import_path(lines, take_in, options, progress)
         refuse_options(origin, since, project)
-        return self._indexed(self._intake.restore(lines, settings=settings), progress)
+        receipt = self._intake.restore(lines, settings=settings, again_forgotten=again_forgotten)
+        return self._indexed(receipt, progress)
 
     def spaces(self) -> list[str]:
         """The names of all spaces of the file."""

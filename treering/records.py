@@ -243,7 +243,8 @@ class Forgotten:
     a memo that was written from one. ``sources`` are those that hold no entry any more.
     ``views`` counts the derived rows that went, by view. ``replies`` are those that may quote what
     was erased, since their model was shown it and they share words with it: they stay, unless
-    ``forget(..., replies=True)`` erased them, too.
+    ``forget(..., replies=True)`` erased them, too. ``files`` are those that the entries were read
+    from: they may still hold the text.
     """
 
     entries: tuple[str, ...]
@@ -251,6 +252,7 @@ class Forgotten:
     views: Mapping[str, int]
     scrubbed: bool
     replies: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

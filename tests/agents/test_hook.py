@@ -213,15 +213,41 @@ def test_what_was_forgotten_is_not_taken_in_again(server: Path, hook: Hook, tmp_
     assert entries(server) == ["Noted.", "The keel is of lead."]
 
 
-def test_how_far_transcripts_were_read_is_noted_beside_what_others_note(
-    memory_path: Path, tmp_path: Path
+@pytest.mark.parametrize("change", ["fork", "shorten", "rename", "away", "damage"])
+def test_what_was_forgotten_stays_away_whatever_becomes_of_the_transcript(
+    memory_path: Path, tmp_path: Path, change: str
 ) -> None:
-    first, second = (transcript(tmp_path / name, MAST) for name in ("a.jsonl", "b.jsonl"))
-    slow = Offsets(str(memory_path))  # takes in a long session, while another process goes on
-    Offsets(str(memory_path)).set(first, 7, {})
-    slow.set(second, 5, {})
-    noted = Offsets(str(memory_path))
-    assert (noted.of(first), noted.of(second)) == (7, 5)
+    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    said = transcript(tmp_path / "s.jsonl", MAST, "Noted.", "And the keel?")
+
+    def turn(file: Path) -> None:
+        job = replies.job("claude-code", "turn", {"transcript_path": str(file)})
+        inbox.leave(path, job | {"space": "default"})
+        handler.take_in_waiting()
+
+    turn(said)
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.forget(next(memory.entries()).id)
+    if change == "fork":
+        said = transcript(tmp_path / "fork.jsonl", MAST, "Noted.", "And the keel?", "Of lead.")
+    elif change == "shorten":
+        transcript(said, MAST)
+        turn(said)
+    elif change == "rename":
+        said = said.rename(tmp_path / "renamed.jsonl")
+    elif change == "away":
+        said.rename(tmp_path / "away")
+        line = claude_line(9, "user", "Noted.", uuid="another")
+        (tmp_path / "another.jsonl").write_text(json.dumps(line) + "\n")
+        turn(tmp_path / "another.jsonl")
+        said = (tmp_path / "away").rename(said)
+    else:
+        (inbox.folder_of(path) / "offsets").write_text("{")
+    turn(said)
+    handler.close()
+    left = entries(memory_path)
+    assert MAST not in left
+    assert {"Noted.", "And the keel?"} <= set(left)
 
 
 def test_a_log_or_a_record_that_cannot_be_written_costs_nobody_what_is_recalled(
@@ -357,6 +383,7 @@ def test_a_removed_space_leaves_nothing_beside_the_memory(
         inbox.leave(path, job | {"space": space, "project": space})
     handler.close()
     (inbox.folder_of(path) / "1.part").write_text('{"messages": ["fleet-7')
+    (agents_home() / "server.log").write_text("space 'fleet-7': an import that was cut short")
     with Memory.open(path, embedder="hashing") as memory:
         memory.forget_space("fleet-7")
     left = [file for file in memory_path.parent.rglob("*") if file.is_file()]

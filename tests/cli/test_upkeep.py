@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from tests.cli.conftest import Treering, record, records
+from tests.ingest.clients import claude_line
 from tests.ingest.staging_process import killed
 from treering import Memory
 from treering.cli import stdin, upkeep
@@ -512,3 +513,16 @@ def test_configure_refuses_a_preset_that_is_not_there_and_makes_no_file(
     assert refused.exit_code == 2
     assert "no preset 'memtrees'" in refused.stderr
     assert list(tmp_path.glob("*.db")) == []
+
+
+def test_what_was_forgotten_stays_away_and_its_file_is_named(
+    treering: Treering, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(claude_line(1, "user", "The mast is nine metres long.")) + "\n")
+    treering("import", str(path))
+    [entry] = records(treering("list", "--json"))
+    forgotten = treering("forget", str(entry["id"]), "--yes")
+    assert f"may still hold the text: {path}" in forgotten.stderr
+    assert "left out: messages that were forgotten here (1)" in treering("import", str(path)).stderr
+    assert "added 1 entry" in treering("import", str(path), "--again-forgotten").stdout

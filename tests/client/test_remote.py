@@ -235,6 +235,9 @@ def test_past_conversations_briefs_and_confidence_are_those_of_a_memory_in_a_fil
     there, here = remote.import_(transcript), local.import_(transcript)
     assert (there.ids, there.omitted) == (here.ids, here.omitted)
     assert remote.import_(transcript).unchanged == here.added
+    [*forgotten] = remote.forget(session=SESSION).entries
+    assert remote.import_(transcript).added == 0
+    assert remote.import_(transcript, again_forgotten=True).added == len(forgotten)
     assert remote.brief(budget=200) == local.brief(budget=200)
     receipt = remote.add("hf_" + "aB3d" * 9 + " <private>x</private>", mask=True)
     assert (receipt.masked, receipt.private) == (1, 1)

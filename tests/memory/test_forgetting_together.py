@@ -26,10 +26,10 @@ TENANTS = 12
 TIMEOUT_S = 30.0
 PAUSE_S = 0.001
 
-MOST_ALONE = 84
+MOST_ALONE = 86
 """Statements of a forget, with those that scrub the file."""
 
-MOST_OF_EACH = 32
+MOST_OF_EACH = 34
 """Statements of each who forgets beside others, without those that all of them share."""
 
 

@@ -10,8 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from treering.agents import hook_log, inbox
 from treering.agents.files import read_record
 from treering.agents.home import make_private
@@ -49,9 +47,13 @@ def _follow(memory: Memory, transcript: Path, job: Mapping[str, Any], offsets: O
 def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> int:
     """Take in lines of entries: what is new, and was said while hooks were on."""
     off = off_periods(job.get("project")) if "project" in job else []
-    entries = [entry for entry in map(json.loads, lines) if not _was_off(entry, off)]
-    news = [entry | {"text": without_frames(entry["text"])} for entry in entries]
-    clean = [json.dumps(entry, ensure_ascii=False) for entry in news if entry["text"].strip()]
+    clean = []
+    for entry in map(json.loads, lines):
+        if "text" in entry:
+            entry["text"] = without_frames(entry["text"])
+            if not entry["text"].strip() or _was_off(entry, off):
+                continue
+        clean.append(json.dumps(entry, ensure_ascii=False))
     count = 0
     for start in range(0, len(clean), BATCH):
         part = clean[start : start + BATCH]
@@ -103,7 +105,7 @@ def removing_space(memory: str, space: str) -> Iterator[None]:
 
 
 class Offsets:
-    """How far each transcript has been read, so that what was forgotten is not taken in again.
+    """How far each transcript has been read; one that is not noted is read from its start.
 
     ``behind`` are those that have grown since: a client that crashed, or has no event for the end
     of a session, says nothing more of them.
@@ -113,7 +115,6 @@ class Offsets:
 
     def __init__(self, memory: str) -> None:
         self._path = inbox.folder_of(memory) / "offsets"
-        # If it is damaged, all is read from the start: what is there is left alone by its id.
         self._positions: dict[str, dict[str, Any]] = read_record(self._path)
 
     def of(self, transcript: Path) -> int:
@@ -124,13 +125,10 @@ class Offsets:
         """Note how far a transcript was read, and for whom; those that are gone are dropped."""
         entry = {key: job.get(key) for key in self._KEPT}
         make_private(self._path.parent)
-        # Read again, alone: another process may have noted others since. Written without them, they
-        # would be read once more, with what was forgotten of them.
-        with FileLock(f"{self._path}.lock"):
-            noted = read_record(self._path)
-            self._positions = {path: of for path, of in noted.items() if Path(path).exists()}
-            self._positions[str(transcript)] = entry | {"offset": offset}
-            replace_file(self._path, json.dumps(self._positions).encode(), private=True)
+        noted = read_record(self._path)
+        self._positions = {path: of for path, of in noted.items() if Path(path).exists()}
+        self._positions[str(transcript)] = entry | {"offset": offset}
+        replace_file(self._path, json.dumps(self._positions).encode(), private=True)
 
     def discard(self, space: str) -> None:
         """Remove the name of a space, and not the offsets: a session of it may go on."""

@@ -64,6 +64,9 @@ def discard(memory: str, space: str) -> None:
         if len(left) < len(records):
             lines = (json.dumps(record).encode() + b"\n" for record in left)
             files.replace_file(path, b"".join(lines), private=True)
+    warnings = agents_home() / "server.log"
+    if warnings.is_file() and space.encode() in files.read_bytes(warnings):
+        files.replace_file(warnings, None)  # a server that runs goes on without one
 
 
 def _path() -> Path:

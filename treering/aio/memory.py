@@ -490,6 +490,9 @@ class AsyncMemory:
         the file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends.
         It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
 
+        Imports and hooks do not bring the entries back, but adding a file again does: ``files`` of
+        the receipt names those that they were read from.
+
         Raises UnknownName when one of the ids is not there or nothing matches, and InputError
         without any condition; JournalCorrupt if a damaged index hides entries that may match.
         Nothing is erased then.
@@ -612,6 +615,7 @@ class AsyncMemory:
         project: str | Path | None = None,
         mask: bool = True,
         settings: bool = False,
+        again_forgotten: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         """Take in an export; entries that are here already are left alone. All or nothing.
@@ -626,6 +630,9 @@ class AsyncMemory:
         counted in ``Receipt.omitted``. ``mask`` is that of ``add``. An export is taken in as it is,
         and refuses ``origin``, ``since`` and ``project``.
 
+        Entries that were forgotten in this space stay away; with ``again_forgotten`` they are taken
+        in, and by later imports, too.
+
         Raises InputError naming the line that cannot be read.
         """
         return await asyncio.to_thread(
@@ -636,6 +643,7 @@ class AsyncMemory:
                 project=project,
                 mask=mask,
                 settings=settings,
+                again_forgotten=again_forgotten,
                 progress=progress,
             )
         )

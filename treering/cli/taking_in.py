@@ -150,6 +150,10 @@ def import_(
             "--settings", help="Take the settings of an export into a space that has entries, too."
         ),
     ] = False,
+    again_forgotten: Annotated[
+        bool,
+        typer.Option("--again-forgotten", help="Also messages that were forgotten in this space."),
+    ] = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Go on with what is added to it; end with Ctrl-C.")
     ] = False,
@@ -171,22 +175,26 @@ def import_(
         raise InputError("the name of the file is empty; `.` is the current folder")
     if file == stdin.STDIN or is_export(Path(file)):
         _refuse_options(given)
-        _import_export(run, file, settings)
+        _import_export(run, file, settings=settings, again_forgotten=again_forgotten)
         return
     if settings:
         raise InputError("--settings is for an export; conversations have none")
     options = ImportOptions.of(origin, since, project, mask is not False)
-    _import_conversations(run, Path(file), options, watch)
+    _import_conversations(run, Path(file), options, again_forgotten, watch)
 
 
-def _import_conversations(run: Run, path: Path, options: ImportOptions, watch: bool) -> None:
+def _import_conversations(
+    run: Run, path: Path, options: ImportOptions, again_forgotten: bool, watch: bool
+) -> None:
     from treering.ingest.transcripts.importing import ensure_conversations
     from treering.ingest.transcripts.watch import watched
 
     if not run.is_there:
         ensure_conversations(path, options)  # or a memory would be made for nothing
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
-        receipt = memory.import_(path, progress=progress, **options.as_arguments())
+        receipt = memory.import_(
+            path, again_forgotten=again_forgotten, progress=progress, **options.as_arguments()
+        )
         _show(run, receipt)
         if watch:
             sys.stdout.flush()  # whoever reads a pipe waits for each line
@@ -195,14 +203,16 @@ def _import_conversations(run: Run, path: Path, options: ImportOptions, watch: b
                 sys.stdout.flush()
 
 
-def _import_export(run: Run, name: str, settings: bool) -> None:
+def _import_export(run: Run, name: str, *, settings: bool, again_forgotten: bool) -> None:
     """Take in an export. A memory is made only for one that can be read to its end."""
     if run.is_there:
-        _take_in_export(run, stdin.lines_of(name), settings)
+        _take_in_export(
+            run, stdin.lines_of(name), settings=settings, again_forgotten=again_forgotten
+        )
         return
     with stdin.kept(name) as lines:
         _check_export(run, lines())
-        _take_in_export(run, lines(), settings)
+        _take_in_export(run, lines(), settings=settings, again_forgotten=again_forgotten)
 
 
 def _check_export(run: Run, lines: Iterator[str]) -> None:
@@ -218,14 +228,19 @@ def _check_export(run: Run, lines: Iterator[str]) -> None:
         raise InputError(_EMPTY_EXPORT)
 
 
-def _take_in_export(run: Run, lines: Iterator[str], settings: bool) -> None:
+def _take_in_export(
+    run: Run, lines: Iterator[str], *, settings: bool, again_forgotten: bool
+) -> None:
     """Take in an export; one of several spaces into the spaces that it names."""
     receipts = []
     for part in parts(lines):
         _refuse_other_space(run, part)
         chosen = run.in_space(part.space) if part.space else run
         with chosen.memory(create=True) as memory, run.out.progress("importing") as progress:
-            receipts.append(memory.import_(part.lines, settings=settings, progress=progress))
+            receipt = memory.import_(
+                part.lines, settings=settings, again_forgotten=again_forgotten, progress=progress
+            )
+            receipts.append(receipt)
     if not receipts:
         raise InputError(_EMPTY_EXPORT)
     _show(run, Receipt.total(receipts))

@@ -136,6 +136,12 @@ def forget(
             f"{counted(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
             f"give --replies, or now: treering forget {' '.join(left)}"
         )
+    if files := [path for path in done.files if Path(path).exists()]:
+        more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+        note(
+            f"these files may still hold the text: {', '.join(files[:SHOWN])}{more}. Imports and "
+            "hooks leave out what was forgotten; `treering add` of a file brings it back"
+        )
     if not done.scrubbed:
         note(STILL_READ)
 

@@ -195,14 +195,16 @@ class RemoteMemory(Memory):
         project: str | Path | None = None,
         mask: bool = True,
         settings: bool = False,
+        again_forgotten: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
         if isinstance(lines, Path):  # read here, where the file is
             options = ImportOptions.of(origin, since, project, mask)
-            take_in = partial(self.import_, settings=settings)
+            take_in = partial(self.import_, settings=settings, again_forgotten=again_forgotten)
             return import_path(lines, take_in, options, progress)
         refuse_options(origin, since, project)
-        return self._connection.upload(Receipt, "/import", lines, {"settings": settings})
+        sent = {"settings": settings, "again_forgotten": again_forgotten}
+        return self._connection.upload(Receipt, "/import", lines, sent)
 
     configure = calls.post(Memory.configure, "/configure")
     spaces = calls.get(Memory.spaces, "/spaces")

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from treering.errors import InputError, JournalCorrupt
+from treering.journal import tombstones
 from treering.journal.damage import MIN_KEYS
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.journal.sources import FileSource
+from treering.journal.tombstones import Tombstone
 from treering.journal.writing import Draft
 from treering.records import KINDS, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
@@ -51,6 +53,16 @@ def source_line(file: FileSource) -> str:
 def superseded_line(older: str, newer: str) -> str:
     """That an entry holds instead of another one, by their ids, as a person has said."""
     return json.dumps({"superseded": older, "by": newer})
+
+
+def origin_line(source: str, path: str) -> str:
+    """The file of another program that a source is read from."""
+    return json.dumps({"source": source, "path": path}, ensure_ascii=False)
+
+
+def tombstone_line(tombstone: Tombstone) -> str:
+    """That an entry was forgotten: an import of a transcript into the copy must not undo that."""
+    return json.dumps({"forgotten": tombstone.digest.hex(), "key": tombstone.key.hex()})
 
 
 def line(entry: Entry) -> str:
@@ -129,8 +141,12 @@ class SupersededLine:
     newer: str
 
 
-def read_entries(lines: Iterable[str]) -> Iterator[tuple[str, Draft | FileSource] | SupersededLine]:
-    """Source and draft, or file, of each line after the header, or what it says of two entries.
+ParsedLine = tuple[str, Draft | FileSource] | SupersededLine | Tombstone
+
+
+def read_entries(lines: Iterable[str]) -> Iterator[ParsedLine]:
+    """Source and draft, or file, of each line after the header, or what it says of two entries, or
+    of one that was forgotten.
 
     Raises InputError naming the line.
     """
@@ -157,18 +173,29 @@ def _parse(text: str, number: int) -> dict[str, Any]:
     return fields
 
 
-def _read(fields: dict[str, Any]) -> tuple[str, Draft | FileSource] | SupersededLine:
+def _read(fields: dict[str, Any]) -> ParsedLine:
     if "superseded" in fields:
         return SupersededLine(_named(fields, "superseded"), _named(fields, "by"))
+    if "forgotten" in fields:
+        tombstone = Tombstone(_bytes(fields, "key"), _bytes(fields, "forgotten"))
+        if {*map(len, tombstone)} != {tombstones.BYTES}:
+            raise InputError(f"key and forgotten must be {tombstones.BYTES} bytes each")
+        return tombstone
     source = _named(fields, "source")
+    if "path" in fields:
+        return source, FileSource(source, None, path=_named(fields, "path"))
     if "digest" not in fields:
         return source, _draft(fields)
-    digest: str = _checked(str, fields["digest"], "digest")
     document = None if fields.get("document") is None else _named(fields, "document")
+    return source, FileSource(source, _bytes(fields, "digest"), document=document)
+
+
+def _bytes(fields: dict[str, Any], key: str) -> bytes:
+    digits: str = _checked(str, fields[key], key)
     try:
-        return source, FileSource(source, bytes.fromhex(digest), document=document)
+        return bytes.fromhex(digits)
     except ValueError as error:
-        raise InputError(f"digest {digest!r}: {error}") from error
+        raise InputError(f"{key} {digits!r}: {error}") from error
 
 
 def _draft(fields: dict[str, Any]) -> Draft:

@@ -26,6 +26,7 @@ from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
 from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.tombstones import Tombstone
 from treering.journal.writing import Draft, Stored
 from treering.records import Receipt, Skipped
 from treering.text import check_text
@@ -185,10 +186,13 @@ class Intake:
         with self._space.write() as writer:
             writing.set_pinned(writer, entries.seq_of(writer, writer.id, entry_id), pinned)
 
-    def restore(self, lines: Iterable[str], *, settings: bool = False) -> Receipt:
+    def restore(
+        self, lines: Iterable[str], *, settings: bool = False, again_forgotten: bool = False
+    ) -> Receipt:
         """Take in an export, all or nothing; entries that are here already are left alone.
 
-        So are the settings of a space that has entries, unless ``settings`` are asked for.
+        So are the settings of a space that has entries, unless ``settings`` are asked for. Entries
+        that were forgotten are left out, unless ``again_forgotten``.
 
         Raises InputError naming the line that cannot be read.
         """
@@ -197,9 +201,14 @@ class Intake:
         with self._space.read() as reader:
             others = header.settings and header.settings != ledger.settings(reader, reader.id)
             leaves = others and not settings and entries.count(reader, "entry", reader.id) > 0
-        plan = Plan(keeps=header.keeps, settings={} if leaves else header.settings)
+        plan = Plan(
+            header.keeps,
+            settings={} if leaves else header.settings,
+            again_forgotten=again_forgotten,
+        )
         receipt = self._take_in(_restored(stream, header.keeps), plan)
-        return replace(receipt, omitted={SETTINGS_LEFT: 1}) if leaves else receipt
+        omitted = {**receipt.omitted, SETTINGS_LEFT: 1} if leaves else receipt.omitted
+        return replace(receipt, omitted=omitted)
 
     def _path(
         self, path: Path, source: str | None, envelope: Envelope, sync: bool, force: bool
@@ -393,7 +402,7 @@ def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
     """The entries of an export, the files of its sources, and what holds instead of what."""
     numbering = Numbering()
     for line in exchange.read_entries(stream):
-        if isinstance(line, exchange.SupersededLine):
+        if isinstance(line, exchange.SupersededLine | Tombstone):
             yield "", line
             continue
         source, item = line

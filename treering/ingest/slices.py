@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from treering.errors import InputError, UnknownName
 from treering.ingest.exchange import SupersededLine
-from treering.journal import entries, ledger, sources, supersession, writing
+from treering.journal import entries, ledger, sources, supersession, tombstones, writing
 from treering.journal.sources import FileSource
 from treering.journal.space import SpaceWriter
+from treering.journal.tombstones import Tombstone
 from treering.journal.writing import AppendResult, Draft, Stored
 from treering.records import Receipt
 from treering.views.memos import changes
@@ -33,9 +34,12 @@ SLICES_AT_ONCE: Final = 4
 SameText = MutableMapping[str, str]
 """Ids of an import whose text its source has under another id, and that id."""
 
-Item = tuple[str, Draft | FileSource | SupersededLine]
-"""A source with an entry of it, or with the file that it was read from; of two entries, and no
-source, that one holds instead of the other."""
+Item = tuple[str, Draft | FileSource | SupersededLine | Tombstone]
+"""A source with an entry of it, or with the file that it was read from; no source, and two entries
+of which one holds instead of the other, or an entry that was forgotten."""
+
+FORGOTTEN = "messages that were forgotten here"
+"""Why an import leaves them out."""
 
 _TIMES: Final = ("at", "added", "expires")
 
@@ -46,13 +50,15 @@ class Plan:
 
     ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now, and
     what cannot be said of two entries any more is left out; else both are errors. ``appends``: the
-    source no longer holds just what a file brought.
+    source no longer holds just what a file brought. ``again_forgotten``: entries that were
+    forgotten are taken in, too.
     ``settings`` are those of an import, and None for anything else.
     """
 
     keeps: bool = False
     appends: bool = False
     settings: dict[str, Any] | None = None
+    again_forgotten: bool = False
 
     def to_json(self) -> str:
         """The plan as a text."""
@@ -117,9 +123,13 @@ def store(
             if stored is not None:
                 stored.update({seq: entry.stored(source) for seq, entry in done.new.items()})
             continue
+        erased = [item for item in members if isinstance(item, Tombstone)]
+        if erased:
+            tombstones.add(writer, writer.id, erased)
         for item in members:
             if isinstance(item, FileSource):
-                sources.source_id(writer, writer.id, source)
+                if item.digest is not None:
+                    sources.source_id(writer, writer.id, source)
                 sources.set_file(writer, writer.id, item)
             elif isinstance(item, SupersededLine):
                 _say(writer, item, plan, same)
@@ -131,7 +141,7 @@ def _say(writer: SpaceWriter, line: SupersededLine, plan: Plan, same: SameText) 
     try:
         supersede(writer, older, newer)
     except (InputError, UnknownName) as error:
-        if not plan.keeps:
+        if not plan.keeps and not tombstones.erased_among(writer, writer.id, [older, newer]):
             raise
         log.warning("left out that %r is superseded by %r: %s", older, newer, error)
 
@@ -158,14 +168,30 @@ def _append(
     plan: Plan,
     same: SameText,
 ) -> tuple[AppendResult, Receipt]:
-    new = _new_ids(writer, drafts) if plan.keeps else drafts
+    wanted = _wanted(writer, drafts, plan)
+    new = _new_ids(writer, wanted) if plan.keeps else wanted
     queue = changes.VIEW if source == changes.SOURCE else None
     done = writing.append(writer, writer.id, place, new, queue)
     ids = done.ids
     if plan.appends and ids:
         sources.set_source_digest(writer, writer.id, source, None)
     same.update(_same_text(writer, place, new, ids))
-    return done, Receipt(ids=tuple(ids), unchanged=done.unchanged + len(drafts) - len(new))
+    forgotten = len(drafts) - len(wanted)
+    return done, Receipt(
+        ids=tuple(ids),
+        unchanged=done.unchanged + len(wanted) - len(new),
+        omitted={FORGOTTEN: forgotten} if forgotten else {},
+    )
+
+
+def _wanted(writer: SpaceWriter, drafts: Sequence[Draft], plan: Plan) -> Sequence[Draft]:
+    """The drafts but for those that were forgotten; or all of them, on purpose, and for good."""
+    ids = [draft.id for draft in drafts if draft.id]
+    if plan.again_forgotten:
+        tombstones.drop(writer, writer.id, ids)
+        return drafts
+    erased = tombstones.erased_among(writer, writer.id, ids) if ids else ()
+    return [draft for draft in drafts if draft.id not in erased] if erased else drafts
 
 
 def _same_text(
@@ -208,16 +234,20 @@ def _kind_of(item: Item) -> tuple[str, bool]:
     return item[0], isinstance(item[1], Draft)
 
 
-def _row(item: Draft | FileSource | SupersededLine) -> dict[str, Any] | list[Any]:
+def _row(item: Draft | FileSource | SupersededLine | Tombstone) -> dict[str, Any] | list[Any]:
     if isinstance(item, SupersededLine):
         return asdict(item)
+    if isinstance(item, Tombstone):
+        return {name: value.hex() for name, value in item._asdict().items()}
     if isinstance(item, FileSource):
         return asdict(item) | {"digest": item.digest.hex() if item.digest else None}
     return [value.isoformat() if isinstance(value, datetime) else value for value in item]
 
 
-def _item(row: dict[str, Any] | list[Any]) -> Draft | FileSource | SupersededLine:
+def _item(row: dict[str, Any] | list[Any]) -> Draft | FileSource | SupersededLine | Tombstone:
     if isinstance(row, dict):
+        if "key" in row:
+            return Tombstone(bytes.fromhex(row["key"]), bytes.fromhex(row["digest"]))
         if "older" in row:
             return SupersededLine(**row)
         return FileSource(**row | {"digest": row["digest"] and bytes.fromhex(row["digest"])})

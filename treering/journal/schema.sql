@@ -131,6 +131,14 @@ CREATE TABLE supersession (
 );
 CREATE INDEX supersession_by_newer ON supersession (newer);
 
+-- The ids of erased entries, as digests: an import does not bring these entries back.
+CREATE TABLE tombstone (
+    space  INTEGER NOT NULL REFERENCES space (id),
+    key    BLOB    NOT NULL,                  -- random
+    digest BLOB    NOT NULL,                  -- of the id, keyed: BLAKE2b
+    PRIMARY KEY (space, key, digest)
+) WITHOUT ROWID;
+
 -- The fragments: parts of entries, which searches find. Searches read their columns from blocks, a
 -- few large rows that are made at full size, written and erased in place, and deleted only when the
 -- file is rewritten: see treering/journal/blocks.py and treering/journal/vector_blocks.py.

@@ -96,14 +96,17 @@ def file_source(reader: Reader, space: int, name: str) -> FileSource | None:
 
 
 def set_file(writer: Writer, space: int, file: FileSource) -> None:
-    """Note which file a source was read from; a path that is not known leaves the one there is."""
+    """Note which file a source was read from; a path that is not known leaves the one there is.
+
+    A file without a digest is that of another program: it does not make the source one of a file.
+    """
     row = writer.row(
-        "SELECT s.id, s.path, p.text, s.document, d.text FROM source s"
+        "SELECT s.id, s.path, p.text, s.document, d.text, s.digest FROM source s"
         " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
         " WHERE s.space = ? AND s.hash = ?",
         named(space, file.name),
     )
-    if row is None:
+    if row is None or (file.digest is None and row[5] is not None):
         return
     path, document = row[1], row[3]
     if file.path is not None and file.path != row[2]:

@@ -272,10 +272,12 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ErasedEntry:
-    """What is known of an entry that is gone: its id, and the number of its source."""
+    """What is known of an entry that is gone: its id, the number of its source, and the file that
+    this was read from."""
 
     id: str
     source: int
+    path: str | None
 
 
 def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
@@ -297,11 +299,13 @@ def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]
     space = writer.space
     rows = list(
         writer.rows(
-            "SELECT seq, id, source, body FROM entry WHERE space = ?"
-            " AND seq IN (SELECT value FROM json_each(?))",
+            "SELECT e.seq, e.id, e.source, e.body, p.text FROM entry e"
+            " LEFT JOIN source s ON s.space = e.space AND s.id = e.source"
+            " LEFT JOIN label p ON p.id = s.path WHERE e.space = ?"
+            " AND e.seq IN (SELECT value FROM json_each(?))",
             (space, json.dumps(list(seqs))),
         )
     )
     bodies = [int(row[3]) for row in rows]
     writer.blank("body", ("text", "speaker", "role", "session", "metadata"), space, bodies)
-    return {int(row[0]): ErasedEntry(str(row[1]), int(row[2])) for row in rows}
+    return {int(row[0]): ErasedEntry(str(row[1]), int(row[2]), row[4]) for row in rows}

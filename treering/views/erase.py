@@ -22,6 +22,7 @@ from treering.journal import (
     sources,
     staged,
     storage,
+    tombstones,
     unanswered,
     work,
     writing,
@@ -101,15 +102,19 @@ class Eraser:
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed.
 
-        ``scrubbed`` is False in the result if rows may stay in a table of an unknown view.
+        Imports do not bring the entries back. ``scrubbed`` is False in the result if rows may stay
+        in a table of an unknown view.
         """
         states = progress.states(writer, writer.id)
         rows, erased = self._remove(writer, seqs, states)
+        ids = tuple(entry.id for entry in erased)
+        tombstones.put(writer, writer.id, ids)
         numbers = {entry.source for entry in erased}
+        files = sorted({entry.path for entry in erased if entry.path})
         names = sources.drop_empty_sources(writer, writer.id, numbers)
         self.queue_scrub(writer)
-        ids = tuple(entry.id for entry in erased)
-        return Forgotten(ids, tuple(names), rows, scrubbed=not self._unknown(writer, states)[1])
+        scrubbed = not self._unknown(writer, states)[1]
+        return Forgotten(ids, tuple(names), rows, scrubbed, files=tuple(files))
 
     def remove(
         self, writer: SpaceWriter, seqs: Sequence[int]

@@ -6,6 +6,7 @@ A line is ``{timestamp, type, payload}``; what was said and done is in ``respons
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -66,15 +67,16 @@ class CodexFormat:
 
     def line_reader(self, path: TranscriptPath) -> LineReader:
         """Reads lines of a session; which one it is stands on the first line of its file."""
-        session = CodexSession(path.stem, _project(path))
+        session = _session(path)
         return line_reader(lambda offset, event: _items(session, offset, event))
 
 
 @dataclass(frozen=True, slots=True)
 class CodexSession:
-    """What holds for all lines of a file: the session's name, and the folder it began in."""
+    """The session of a file: its name, its own id, and the folder it began in."""
 
     name: str
+    id: str
     project: str | None
 
 
@@ -131,9 +133,11 @@ def _parts(content: object) -> Iterator[str]:
 def _message(
     session: CodexSession, event: Mapping[str, Any], role: str, text: str, offset: int
 ) -> TranscriptMessage:
-    # No line has an id of its own. Files only grow, so a line's place in its file is one.
+    # No line has an id of its own. Its time and text stay the same if the file is renamed or cut.
+    timestamp = text_of(event.get("timestamp"))
+    digest = hashlib.sha256(f"{role}\0{text}".encode("utf-8", "replace")).hexdigest()
     return TranscriptMessage(
-        id=f"{session.name}:{offset}",
+        id=f"{session.id}:{timestamp}:{digest}" if timestamp else f"{session.id}:{offset}",
         source=f"codex/{session.name}",
         text=text,
         role=role,
@@ -143,8 +147,9 @@ def _message(
     )
 
 
-def _project(path: TranscriptPath) -> str | None:
+def _session(path: TranscriptPath) -> CodexSession:
     with files.open_file(path) as stream:
         first = parsed(stream.readline()) or {}
     payload = first.get("payload")
-    return name_of(payload.get("cwd")) if isinstance(payload, Mapping) else None
+    about = payload if isinstance(payload, Mapping) else first
+    return CodexSession(path.stem, name_of(about.get("id")) or path.stem, name_of(about.get("cwd")))

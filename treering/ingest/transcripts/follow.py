@@ -43,7 +43,7 @@ def new_lines(path: Path, offset: int = 0, options: ImportOptions | None = None)
     if recognised is None:
         raise InputError(f"{path} is no transcript of Claude Code or Codex")
     tail = _Tail(path, offset, recognised.line_reader(path))
-    lines = TranscriptLines(tail, options or ImportOptions())
+    lines = TranscriptLines(tail, options or ImportOptions(), path)
     read = tuple(lines)
     header = (exchange.transcript_header(),) if read else ()
     cleaner = lines.cleaner

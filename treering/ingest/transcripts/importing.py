@@ -101,11 +101,14 @@ class TranscriptLines:
 
     items: Iterable[TranscriptItem]
     options: ImportOptions = ImportOptions()
+    path: Path | None = None
     omitted: Counter[str] = field(default_factory=Counter)
     messages: int = 0
     cleaner: Cleaner = field(default_factory=Cleaner)
 
     def __iter__(self) -> Iterator[str]:
+        path = str(self.path.absolute()) if self.path else None
+        named: set[str] = set()
         for item in self.items:
             if isinstance(item, Omission):
                 self.omitted[item.reason] += 1
@@ -116,6 +119,10 @@ class TranscriptLines:
             else:
                 self.messages += 1
                 yield from _lines(replace(item, text=text))
+                source = _source(item)
+                if path is not None and path == _name(path) and source not in named:
+                    named.add(source)
+                    yield exchange.origin_line(source, path)
 
     def _clean(self, text: str) -> str:
         return self.cleaner.clean(text) if self.options.mask else text
@@ -140,7 +147,7 @@ def import_path(
         receipts = []
         units = list(_units(place, options))
         for number, unit in enumerate(units, start=1):
-            receipts.append(_unit(unit, take_in, options))
+            receipts.append(_unit(unit, take_in, options, path))
             if progress is not None:
                 progress(number, len(units))
     if not any(isinstance(unit, Transcript) for unit in units):
@@ -230,16 +237,20 @@ def _units(top: TranscriptPath, options: ImportOptions) -> Iterator[Transcript |
             yield Skipped(str(path), kind)
 
 
-def _unit(unit: Transcript | Skipped, take_in: TakeIn, options: ImportOptions) -> Receipt:
+def _unit(
+    unit: Transcript | Skipped, take_in: TakeIn, options: ImportOptions, given: Path
+) -> Receipt:
     if isinstance(unit, Skipped):
         return Receipt(skipped=(unit,))
-    lines = TranscriptLines(unit.format.read(unit.path), options)
+    origin = unit.path if isinstance(unit.path, Path) else given  # an archive
+    lines = TranscriptLines(unit.format.read(unit.path), options, origin)
     receipts = []
     batches = iter(lines)
     while batch := list(islice(batches, BATCH)):
         receipts.append(take_in([exchange.transcript_header(), *batch]))
-    receipt = replace(Receipt.total(receipts), omitted=dict(lines.omitted.most_common()))
-    return counted(receipt, lines.cleaner)
+    receipt = Receipt.total(receipts)
+    omitted = lines.omitted + Counter(receipt.omitted)
+    return counted(replace(receipt, omitted=dict(omitted.most_common())), lines.cleaner)
 
 
 # ------------------------------------------------------------------ a message as lines
@@ -256,7 +267,7 @@ def _lines(message: TranscriptMessage) -> Iterator[str]:
             Entry(
                 id=f"{identity}-{number}" if number else identity,
                 text=piece,
-                source=_name(message.source) or "chat",
+                source=_source(message),
                 position=0,
                 kind="chat",
                 added=_NOW,
@@ -267,6 +278,10 @@ def _lines(message: TranscriptMessage) -> Iterator[str]:
                 metadata=_metadata(message),
             )
         )
+
+
+def _source(message: TranscriptMessage) -> str:
+    return _name(message.source) or "chat"
 
 
 def _metadata(message: TranscriptMessage) -> dict[str, str]:

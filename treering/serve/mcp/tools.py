@@ -229,6 +229,7 @@ class ForgetCall(ToolCall):
         done = memory.forget(*self.ids, source=self.source)
         left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
         left += f"; replies that may quote it: {', '.join(done.replies)}" if done.replies else ""
+        left += f"; files that may hold it: {', '.join(done.files)}" if done.files else ""
         count = len(done.entries)
         return ToolReply(
             f"forgot {count} {'entry' if count == 1 else 'entries'}{left}",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from http import HTTPStatus
 from itertools import islice
 from typing import IO, Annotated
@@ -21,7 +22,7 @@ from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body, body_of
 from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
-from treering.serve.tenant import Asking, Tenant
+from treering.serve.tenant import Asking
 from treering.views.pending import in_words
 from treering.views.settings import SpaceSettings
 
@@ -180,18 +181,22 @@ async def import_(
     settings: Annotated[
         bool, Query(description="Also the settings of the export, though the space has entries.")
     ] = False,
+    again_forgotten: Annotated[
+        bool, Query(description="Also entries that were forgotten in this space.")
+    ] = False,
 ) -> Receipt:
     """Take in an export, all or nothing; entries that are here already are left alone."""
     # Into a file first: a slow client must not hold a write transaction open.
     with tempfile.TemporaryFile() as received:
         async for chunk in request.stream():
             await asyncio.to_thread(received.write, chunk)
-        return await tenant.call_slow(_taken_in, tenant, received, settings)
+        import_ = partial(tenant.memory.import_, settings=settings, again_forgotten=again_forgotten)
+        return await tenant.call_slow(_taken_in, import_, received)
 
 
-def _taken_in(tenant: Tenant, received: IO[bytes], settings: bool) -> Receipt:
+def _taken_in(import_: Callable[[Iterator[str]], Receipt], received: IO[bytes]) -> Receipt:
     received.seek(0)
-    return tenant.memory.import_(_lines(received), settings=settings)
+    return import_(_lines(received))
 
 
 def _lines(received: IO[bytes]) -> Iterator[str]:
