@@ -74,6 +74,7 @@ from treering.search.compression.contract import Compressor, CompressorName, che
 from treering.search.context import CountTokens
 from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
+from treering.search.relations.settings import FitReport
 from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, reranked
 from treering.search.rounds import ChatUnit
 from treering.search.searcher import (
@@ -365,7 +366,7 @@ class Memory:
 
         ``mode`` is ``hybrid`` (BM25 and cosine), ``lexical`` or ``dense``. ``relations`` are names,
         relations or ``Weighted`` relations (default: those measured best for each kind of content,
-        or of the space's preset; ``()`` for none), ``alpha`` the weight of all or of each by name.
+        or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
         Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
 
         ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
@@ -767,6 +768,16 @@ class Memory:
                 "unit": unit,
             },
         )
+
+    def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
+        """Choose the relations' weights and parameters for this space, without labels.
+
+        Pseudo-queries are made from the space's own text, for each kind of content by itself; what
+        is found is kept only where it gains over the shipped defaults on held-out ones. Raises
+        InputError when there is too little text to tell.
+        """
+        self._views.catch_up()
+        return self._views.fit(progress)
 
     def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
         """Change the embedding model; the old one answers until the new one is complete.

@@ -75,6 +75,7 @@ MEMORY: Mapping[str, Call] = {
     "page": lambda memory: memory.page(),
     "get": lambda memory: memory.get("none"),
     "configure": lambda memory: memory.configure(k=10),
+    "fit": lambda memory: memory.fit(),
     "export": lambda memory: drained(memory.export()),
     "import_": lambda memory: memory.import_([]),
     "spaces": lambda memory: memory.spaces(),

@@ -81,7 +81,7 @@ def test_without_a_path_a_memory_in_the_current_folder_is_taken(
     "command",
     [
         *(["search", "x"], ["context", "x"], ["ask", "x"], ["list"], ["show", "x"], ["settle"]),
-        *(["forget", "x"], ["reembed", "hashing"], ["export"], ["stats"], ["spaces"]),
+        *(["forget", "x"], ["fit"], ["reembed", "hashing"], ["export"], ["stats"], ["spaces"]),
         ["replace", "x", "y"],
     ],
 )

@@ -112,7 +112,7 @@ def test_commands_take_the_address_of_a_server_for_a_memory(
     with serving(process) as (_, url):
         assert treering("-m", url, "add", "Ana moved to Porto.").exit_code == 0
         assert "Porto" in treering("-m", url, "search", "Where is Ana?").stdout
-        assert treering("-m", url, "reembed", "hashing").exit_code == 2
+        assert treering("-m", url, "fit").exit_code == 2
         assert record(treering("-m", url, "stats", "--json"))["entries"] == 1
 
 

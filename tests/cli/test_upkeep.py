@@ -151,6 +151,19 @@ def test_an_entry_is_forgotten_by_its_id(treering: Treering, identity: str) -> N
     assert [entry["text"] for entry in records(treering("list", "--json"))] == ["This stays."]
 
 
+def test_fit_reports_what_it_gained(treering: Treering, tmp_path: Path) -> None:
+    too_little = treering("fit")
+    assert (too_little.exit_code, "add" in too_little.stderr) == (2, True)
+    words = [f"word{number}" for number in range(1000)]
+    turns = [" ".join(words[at : at + 12]) for at in range(0, 700, 7)]
+    lines = [json.dumps({"role": "user", "content": turn}) + "\n" for turn in turns]
+    treering("add", stdin="".join(lines))
+    report = record(treering("fit", "--json"))
+    assert report["kind"] == "chat"
+    assert report["kept"] == (report["gain"] > 0.005)
+    assert "pseudo-queries" in treering("fit").stdout
+
+
 def test_reembed_changes_the_model(treering: Treering, identity: str) -> None:
     same = treering("reembed", "hashing")
     assert (same.exit_code, "has the model" in same.stderr) == (2, True)

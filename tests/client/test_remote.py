@@ -112,6 +112,7 @@ def test_next_to_nothing_is_refused() -> None:
         "CodeMemory.context_memory",
         "CodeMemory.rounds",
         "Memory.check",
+        "Memory.fit",
         "Memory.reembed",
     }
 

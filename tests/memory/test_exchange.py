@@ -107,7 +107,7 @@ def test_files_stay_unchanged_after_an_import(open_memory: Open, tmp_path: Path)
     assert other.add(note).removed == 1
 
 
-def test_the_relations_of_a_space_are_exported(open_memory: Open, tmp_path: Path) -> None:
+def test_what_fit_found_is_exported(open_memory: Open, tmp_path: Path) -> None:
     header = {
         "format": "treering",
         "version": 1,

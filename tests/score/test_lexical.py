@@ -125,6 +125,15 @@ def test_an_index_does_not_change_when_it_is_extended(
     np.testing.assert_array_equal(first.score(counted(query)), before)
 
 
+@given(corpus=documents.filter(any), query=questions, row=st.integers(0, 19))
+def test_a_text_scores_as_the_row_that_holds_it(
+    corpus: list[Document], query: Document, row: int
+) -> None:
+    built, row = index(corpus), row % len(corpus)
+    alone = built.score_text(counted(query), counted(corpus[row]))
+    assert alone == pytest.approx(float(built.score(counted(query))[row]), rel=1e-5, abs=1e-6)
+
+
 @given(corpus=documents.filter(any), query=questions.filter(bool))
 def test_coverage_is_the_share_of_the_querys_idf_that_a_row_holds(
     corpus: list[Document], query: Document

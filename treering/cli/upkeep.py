@@ -25,6 +25,7 @@ from treering.temporary import private_file
 
 if TYPE_CHECKING:
     from treering.memory import Memory
+    from treering.search.relations.settings import FitReport
 
 commands = typer.Typer()
 
@@ -144,6 +145,16 @@ def forget(
         )
     if not done.scrubbed:
         note(STILL_READ)
+
+
+@command(commands)
+def fit(run: Run) -> None:
+    """Choose the relations' weights for this space from its own text, without labels."""
+    with run.memory() as memory, run.out.progress("scoring pseudo-queries") as progress:
+        reports = memory.fit(progress=progress)
+    for report in reports:
+        record = asdict(report) | {"gain": report.gain}
+        run.out.emit(record, *_report(report))
 
 
 @command(commands)
@@ -306,6 +317,17 @@ def _is_piped_yes() -> bool:
     if answer.lower() not in _ANSWERS:
         raise InputError(f"{answer!r} is no answer: nothing was erased; give --yes, or pipe in a y")
     return _ANSWERS[answer.lower()]
+
+
+def _report(report: FitReport) -> Iterator[Part]:
+    yield report.kind, "bold"
+    yield (
+        f"  mean reciprocal rank on {report.queries // 2} held-out pseudo-queries: "
+        f"{report.default:.3f} by default, {report.fitted:.3f} fitted; "
+    )
+    yield "kept" if report.kept else "no gain: the defaults stay"
+    for weighted in report.chosen:
+        yield f"\n    α {weighted.alpha:g}  {weighted.relation}"
 
 
 def _write(path: Path, lines: Iterator[str], force: bool) -> int:

@@ -17,9 +17,9 @@ def counts(reader: SpaceReader) -> dict[str, int]:
 
 
 def settings(reader: Reader, space: int) -> dict[str, Any]:
-    """The settings of a space, as ``configure`` and ``replant`` stored them."""
+    """The settings of a space: the relations that ``fit`` chose, and how its tree grows."""
     row = reader.row("SELECT settings FROM space WHERE id = ?", (space,))
-    with damage.decoding("the settings of the space"):
+    with damage.decoding("what `treering fit` found"):
         stored: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}
     return stored
 

@@ -317,6 +317,16 @@ class Lexical:
         self._directory = listed(self._runs, self._directory)
         return self._directory
 
+    def score_text(self, query: Terms, text: Terms) -> float:
+        """BM25 of a text that is not among the rows, by the statistics of the rows."""
+        counts: dict[int, int] = dict(text.tolist())
+        norm = K1 * (1 - B + B * sum(counts.values()) / self._average())
+        shared = query[np.isin(query[:, 0], text[:, 0]), 0]
+        return sum(
+            float(postings.idf) * counts[term] * (K1 + 1) / (counts[term] + norm)
+            for term, postings in zip(shared.tolist(), self._looked_up(shared), strict=True)
+        )
+
     def holders(
         self, phrases: Sequence[NDArray[np.uint32]], most: int
     ) -> list[tuple[Codes, Floats]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from treering.errors import ViewError
 from treering.journal import ledger
 from treering.journal.space import Space
-from treering.search.relations import settings as relation_settings
+from treering.search.relations import settings as fitted
 from treering.search.relations.contract import Relation
 from treering.search.relations.registry import Chosen, Named, Plan, plan
 from treering.views.contract import View, attributed
@@ -41,9 +41,9 @@ class Planner:
         return plan(defaults, relations, alpha, self._relation_names())
 
     def defaults(self) -> Plan:
-        """The relations of each kind of content by the settings of the space."""
+        """The shipped relations of each kind of content, or those that ``fit`` found."""
         with self._space.read() as reader:
-            return relation_settings.load(ledger.settings(reader, reader.id))
+            return fitted.load(ledger.settings(reader, reader.id))
 
     def _relation_names(self) -> list[str]:
         return [view.relation_name for view in self._views if view.relation_name]

@@ -13,6 +13,7 @@ from treering import forks
 from treering.embed.contract import Embedder
 from treering.errors import (
     EmbeddingError,
+    InputError,
     JournalCorrupt,
     JournalError,
     LLMError,
@@ -24,8 +25,10 @@ from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Filter, Hit, Level, Progress, Stats
 from treering.search.brief import BriefMaterial
-from treering.search.relations import settings as relation_settings
+from treering.search.relations import settings as fitted
+from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.registry import Chosen, Plan
+from treering.search.relations.settings import FitReport
 from treering.search.searcher import Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
@@ -231,7 +234,7 @@ class Views:
         with self._space.read() as reader:
             reader.ensure_there()
             stored = ledger.settings(reader, reader.id)
-            fresh, defaults = self._fresh(reader), relation_settings.load(stored)
+            fresh, defaults = self._fresh(reader), fitted.load(stored)
             expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
         now = settings.choices_of(stored)
@@ -361,6 +364,21 @@ class Views:
     def material(self) -> BriefMaterial:
         """The content of a brief."""
         return material(self._space, self.marking.marks, self.facts, self.memos)
+
+    def fit(self, progress: Progress | None) -> list[FitReport]:
+        """Choose relations and weights from the space's own text, and keep them."""
+        with forks.importing():
+            from treering.views.fit import fit  # here, as nothing else needs its trials
+
+        snapshot = self.searcher.snapshot()
+        if snapshot is None:
+            raise InputError(f"space {self._space.name!r} is empty; add something first")
+        with self._space.read() as reader:
+            reports = fit(reader, snapshot, self.embedder, DEFAULTS, progress)
+        with self._space.write() as writer:
+            before = ledger.settings(writer, writer.id)
+            ledger.save_settings(writer, writer.id, fitted.updated(before, reports))
+        return reports
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
         """The settings of the space, changed if anything is given. What is derived otherwise by

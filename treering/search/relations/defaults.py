@@ -69,8 +69,8 @@ to 34; α of context is divided by the pieces of a message there (see ``beside_m
 paper's own values. More (w 0.5, α 1) gains nothing on FairytaleQA and costs 2.5 points on
 MultiHop-RAG, whose documents are a fact or two. What the first hits name: 2WikiMultihopQA recall@10
 rises from 70 to 94, within two points for α from 0.7 to 1. Session means, time and both semantic
-readings gained nothing on any data we have; they are there to be chosen. Code: the paper's
-α.
+readings gained nothing on any data we have; they are there to be chosen, and for ``fit``. Code: the
+paper's α.
 
 When: recall@10 of the questions that name a time rises from 76 to 91 on LiHua-World, 89 to 93 on
 MultiHop-RAG and 90 to 92 on LoCoMo; α from 2 to 6 gains on each. Role and wish are of chats

@@ -1,0 +1,223 @@
+"""Choosing the relations' weights and parameters for a space, without labels.
+
+FragRel sets α and w_rel by hand (its limitation 1). Here a space tests itself. Some words of a
+fragment become a query, and most of these words are removed from the fragment. The query must then
+find the rest of the fragment among all other fragments. One half of such pseudo-queries chooses the
+relations and weights; they are kept only if they rank the other half better by more than chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from treering.arrays import Codes, Floats
+from treering.embed.checked import checked
+from treering.embed.contract import Embedder
+from treering.errors import InputError
+from treering.journal.contract import Reader
+from treering.records import KINDS, Kind, Progress
+from treering.search.own import fuse, raw_scores
+from treering.search.related import beside_messages, pieces_a_message
+from treering.search.relations.combine import Relations
+from treering.search.relations.contract import Relation
+from treering.search.relations.decay import ContextRelation
+from treering.search.relations.defaults import Weighted
+from treering.search.relations.group import Session, Speaker
+from treering.search.relations.registry import Plan
+from treering.search.relations.semantic import Semantic
+from treering.search.relations.settings import FitReport
+from treering.search.snapshot import Snapshot
+from treering.search.terms import Terms, terms
+from treering.text import with_speaker
+from treering.views.fragments import store
+
+QUERIES = 400  # half to choose by, half to test on
+MIN_QUERIES = 40
+MIN_WORDS = 8  # a fragment needs words for a query and words to be found by
+QUERY_SHARE = 0.4  # of a fragment's words, as in a question about it
+TAKEN_SHARE = 0.6  # of the query's words: questions share some words with their answers
+SAMPLE = 20_000  # fragments a target is ranked among; the scores are those of the whole space
+ALPHAS = (0.25, 0.5, 1.0, 2.0, 3.0)
+WIDTHS = (0.3, 0.5, 0.7, 0.85)
+MIN_ERRORS = 2.0  # standard errors of the mean gain: what chance gives in one of forty fits
+BATCH = 16  # pseudo-queries scored at once: columns of N scores
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class _PseudoQueries:
+    """Queries whose answer is known: row ``rows[q]``, of which only ``left[q]`` is left."""
+
+    rows: Codes
+    asked: list[Terms]
+    asked_vectors: Floats
+    left: list[Terms]
+    left_vectors: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def fit(
+    reader: Reader,
+    snapshot: Snapshot,
+    embedder: Embedder,
+    defaults: Plan,
+    progress: Progress | None = None,
+) -> list[FitReport]:
+    """Fit every kind of content that has enough text; one report per kind.
+
+    Raises InputError if no kind has enough.
+    """
+    reports = []
+    for kind in KINDS:
+        queries = _pseudo_queries(reader, snapshot, embedder, kind)
+        if len(queries) >= MIN_QUERIES:
+            reports.append(_fit_kind(snapshot, kind, queries, defaults.get(kind, ()), progress))
+    if not reports:
+        raise InputError(
+            f"too little text to fit: fewer than {MIN_QUERIES} fragments of {MIN_WORDS} words of "
+            "one kind; the defaults stay"
+        )
+    return reports
+
+
+def _fit_kind(
+    snapshot: Snapshot,
+    kind: Kind,
+    queries: _PseudoQueries,
+    default: Sequence[Weighted],
+    progress: Progress | None,
+) -> FitReport:
+    families: list[list[Relation]] = [
+        [ContextRelation(w, within) for w in WIDTHS for within in ("document", "session")],
+        [Session()],
+        [Speaker()],
+        [Semantic()],
+    ]
+    tried = {choice.relation for choice in default}.union(*families)
+    bound = Relations()
+    cut = pieces_a_message(snapshot, bound, {"chat": default}) if kind == "chat" else 1.0
+    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), bound, cut, progress)
+    tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
+    # One family of relations at a time: trying all combinations would take their product in trials.
+    chosen = tuple(default)
+    for family in families:
+        variants = _variants(chosen, family)
+        chosen = max(variants, key=lambda v: float(trial.reciprocal_ranks(v, tuning).mean()))
+    before = trial.reciprocal_ranks(default, test)
+    after = trial.reciprocal_ranks(chosen, test)
+    gain = after - before
+    error = float(gain.std() / np.sqrt(len(gain)))
+    is_better = float(gain.mean()) > MIN_ERRORS * error
+    return FitReport(
+        kind, len(queries), float(before.mean()), float(after.mean()), chosen, is_better
+    )
+
+
+def _variants(
+    current: tuple[Weighted, ...], family: Sequence[Relation]
+) -> list[tuple[Weighted, ...]]:
+    """The current choice, and variants of it without a family or with another of its members."""
+    others = tuple(choice for choice in current if choice.relation.name != family[0].name)
+    return [current, others] + [
+        (*others, Weighted(relation, alpha)) for relation in family for alpha in ALPHAS
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Own and environment scores of a sample of S fragments for Q pseudo-queries, all (S, Q)."""
+
+    own: Floats
+    env: dict[Relation, Floats]
+    target: Codes  # (Q,): the place of each query's answer in the sample
+    cut: float  # pieces a message, where they are of chats
+
+    @classmethod
+    def of(
+        cls,
+        snapshot: Snapshot,
+        queries: _PseudoQueries,
+        relations: Sequence[Relation],
+        bound: Relations,
+        cut: float,
+        progress: Progress | None,
+    ) -> _Trial:
+        rng = np.random.default_rng(SEED)
+        size = min(SAMPLE, len(snapshot))
+        others = rng.choice(len(snapshot), size=size, replace=False)
+        sample = np.unique(np.concatenate([others, queries.rows]))
+        shape = (len(sample), len(queries))
+        own = np.empty(shape, dtype=np.float32)
+        env = {relation: np.empty(shape, dtype=np.float32) for relation in relations}
+        for start in range(0, len(queries), BATCH):
+            batch = slice(start, start + BATCH)
+            scores = _masked_own(snapshot, queries, batch)
+            own[:, batch] = scores[sample]
+            for relation in relations:
+                env_scores = bound.environment(relation, snapshot.items, snapshot.version, scores)
+                env[relation][:, batch] = env_scores[sample]
+            if progress:
+                progress(min(start + BATCH, len(queries)), len(queries))
+        return cls(own, env, np.searchsorted(sample, queries.rows), cut)
+
+    def reciprocal_ranks(self, weighted: Sequence[Weighted], which: Codes) -> Floats:
+        """The reciprocal ranks of the answers to some of the queries, shape of ``which``."""
+        scores = self.own[:, which]
+        for choice in beside_messages({"chat": weighted}, self.cut)["chat"]:
+            scores = scores + np.float32(choice.alpha) * self.env[choice.relation][:, which]
+        answers = scores[self.target[which], np.arange(len(which))]
+        ranks = 1 + (scores > answers).sum(axis=0)
+        reciprocal: Floats = (1 / ranks).astype(np.float32)
+        return reciprocal
+
+
+def _masked_own(snapshot: Snapshot, queries: _PseudoQueries, batch: slice) -> Floats:
+    """Own scores, shape (N, B). The answer to each query is scored by what is left of its text."""
+    raw = raw_scores(snapshot, queries.asked[batch], queries.asked_vectors[batch], "hybrid")
+    rows = queries.rows[batch]
+    columns = np.arange(len(rows))
+    if raw.bm25 is not None:
+        pairs = zip(queries.asked[batch], queries.left[batch], strict=True)
+        raw.bm25[rows, columns] = [
+            snapshot.lexical.score_text(asked, left) for asked, left in pairs
+        ]
+    if raw.cosine is not None:
+        asked, left = queries.asked_vectors[batch], queries.left_vectors[batch]
+        raw.cosine[rows, columns] = np.einsum("qd,qd->q", asked, left)
+    return fuse(snapshot, raw, queries.asked[batch]).total()
+
+
+def _pseudo_queries(
+    reader: Reader, snapshot: Snapshot, embedder: Embedder, kind: Kind
+) -> _PseudoQueries:
+    rng = np.random.default_rng(SEED)
+    rows = np.flatnonzero((snapshot.kind == KINDS.index(kind)) & snapshot.embedded)
+    answers: list[int] = []
+    asked: list[str] = []
+    left: list[str] = []
+    for row in rng.permutation(rows)[: 4 * QUERIES].tolist():
+        texts = store.texts(reader, [int(snapshot.fragment[row])])
+        words = texts[0][1].split() if texts else []
+        if len(words) < MIN_WORDS or len(answers) == QUERIES:
+            continue
+        draw = rng.random((2, len(words)))
+        asks = draw[0] < QUERY_SHARE
+        stays = ~asks | (draw[1] > TAKEN_SHARE)
+        question = " ".join(word for word, ask in zip(words, asks, strict=True) if ask)
+        rest = " ".join(word for word, stay in zip(words, stays, strict=True) if stay)
+        if len(terms(question)) and len(terms(rest)):
+            answers.append(row)
+            asked.append(question)
+            left.append(with_speaker(rest, texts[0][2]))
+    return _PseudoQueries(
+        rows=np.array(answers, dtype=np.int64),
+        asked=[terms(text) for text in asked],
+        asked_vectors=checked(embedder, asked, query=True),
+        left=[terms(text) for text in left],
+        left_vectors=checked(embedder, left),
+    )
