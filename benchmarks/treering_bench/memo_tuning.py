@@ -33,7 +33,7 @@ from treering.views.memos.choose import (
     choose_prompt,
     read,
 )
-from treering.views.memos.lines import shown
+from treering.views.memos.record import shown
 from treering.views.memos.write import Wording, partition
 from treering_bench.kept_replies import RenamedModel
 from treering_bench.metrics.memos import MatchCounts, MemoEntry, choices, summaries, topics

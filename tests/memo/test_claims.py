@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.embedders import HashingEmbedder, down
-from treering.views.memos.claims import Check
+from treering.views.memos.settle import Check
 from treering.views.support import claims_of, names_of, numbers_of
 
 LINES = (

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
-from treering.views.memos.lines import numbered, shown
-from treering.views.memos.record import NOTO
+from treering.views.memos.record import NOTO, numbered, shown
 from treering.views.memos.write import Part, check, fallback, partition
 
 LINES = tuple(f"user: line {n} about gardens" for n in range(1, 11))

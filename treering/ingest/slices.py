@@ -19,8 +19,8 @@ from treering.journal.tombstones import Tombstone
 from treering.journal.writing import AppendResult, Draft, Stored
 from treering.records import Receipt
 from treering.views.memos import changes
-from treering.views.tree import planting
 from treering.views.tree import store as tree_store
+from treering.views.tree.settings import load_tree_settings
 
 log = logging.getLogger("treering")
 
@@ -78,7 +78,7 @@ class Plan:
             return
         before = ledger.settings(writer, writer.id)
         ledger.save_settings(writer, writer.id, self.settings)
-        if planting.load(before) != planting.load(self.settings):
+        if load_tree_settings(before) != load_tree_settings(self.settings):
             tree_store.fell(writer, writer.id)
 
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 from treering import files
 from treering.errors import InputError, TextEncodingError
 from treering.text import check_text
-from treering.views.memos.lines import shown
+from treering.views.memos.record import shown
 from treering.views.memos.write import Part, check
 
 LONG_LINE: Final = 40

@@ -21,9 +21,8 @@ from treering.search.relations.defaults import Weighted
 from treering.search.relations.semantic import Semantic
 from treering.views import settings
 from treering.views.settings import OWN, SpaceSettings
-from treering.views.tree import planting
 from treering.views.tree.settings import Settings as TreeSettings
-from treering.views.tree.settings import Threshold
+from treering.views.tree.settings import Threshold, with_tree_settings
 
 DEFAULT: Final = "default"
 
@@ -60,7 +59,7 @@ class Preset:
                 kind: relation_settings.as_json(weighted) for kind, weighted in related.items()
             }
         if self.tree is not None:
-            stored = planting.updated(stored, self.tree.value)
+            stored = with_tree_settings(stored, self.tree.value)
         if self.choices:
             stored[settings.KEY] = {name: given.value for name, given in self.choices.items()}
         return stored

@@ -33,8 +33,8 @@ from treering.views.code.write.choices import (
 )
 from treering.views.memos.choose import NOTO_PLACES, NotoPlace
 from treering.views.memos.write import WORDINGS, Wording
-from treering.views.tree import planting
 from treering.views.tree.settings import Settings as TreeSettings
+from treering.views.tree.settings import load_tree_settings
 
 KEY: Final = "choices"
 MOST_ALPHA: Final = 10
@@ -128,7 +128,7 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
     return replace(
         choices_of(stored),
         relations={kind: tuple(map(str, plan[kind])) for kind in KINDS},
-        tree=planting.load(stored),
+        tree=load_tree_settings(stored),
     )
 
 

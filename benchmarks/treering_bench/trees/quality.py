@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.views.tree.family import FIXED_POINT, direction
+from treering.views.tree.family import FIXED_POINT, Exact, Vector
 from treering.views.tree.levels import depths
 from treering.views.tree.shape import ROOT, Tree
 
@@ -226,8 +226,8 @@ def odd_one_out(tree: Tree, *, questions: int = 500, seed: int = 0) -> OddOneOut
             continue
         far = strangers[rng.integers(len(strangers))]
         easy = _branch(tree, near) != _branch(tree, far)
-        rest = direction(tree.total(source) - tree.total(near))
-        likeness = [float(rest @ direction(tree.total(node))) for node in (near, far)]
+        rest = _direction(tree.total(source) - tree.total(near))
+        likeness = [float(rest @ _direction(tree.total(node))) for node in (near, far)]
         right[easy].append(likeness[0] > likeness[1])
         if len(right[True]) + len(right[False]) == questions:
             break
@@ -246,3 +246,10 @@ def _branch(tree: Tree, node: int) -> int:
 
 def _share(answers: list[bool]) -> float:
     return sum(answers) / len(answers) if answers else float("nan")
+
+
+def _direction(total: Exact) -> Vector:
+    """The unit vector of an exact sum; zero where the summands cancel out."""
+    floats = total.astype(np.float64)
+    norm = float(np.sqrt(floats @ floats))
+    return (floats / norm if norm else floats).astype(np.float32)

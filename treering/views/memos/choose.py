@@ -10,8 +10,7 @@ from typing import Final, Literal, get_args
 
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.prompts import load
-from treering.views.memos.lines import shown
-from treering.views.memos.record import NOTO, Memo, MemoHit
+from treering.views.memos.record import NOTO, Memo, MemoHit, shown
 
 NONE_OF_THE_OTHERS: Final = f"{NOTO}. None of the others."
 

@@ -11,7 +11,7 @@ from treering.journal import entries, labels
 from treering.journal.contract import Reader
 from treering.records import Entry
 from treering.views.memos import changes
-from treering.views.memos.lines import spoken
+from treering.views.memos.record import spoken
 
 RECENT_LINES: Final = 10
 """The most lines that the recent dialogue may have, as in the paper."""

@@ -1,13 +1,19 @@
-"""The records of memos. A memo is a topic and a summary that stand for spans of the journal."""
+"""The records of memos, and their lines as a prompt shows them.
+
+A memo is a topic and a summary that stand for spans of the journal. A speaker's text cannot break
+out of its line.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
 from treering.llm.contract import Usage
-from treering.records import Why
+from treering.records import Entry, Why
 
 NOTO: Final = "NOTO"
 """The topic of the option "None of the others.", and of memos that no reply could be read for."""
@@ -152,3 +158,26 @@ class Choice:
     def memos(self) -> tuple[Memo, ...]:
         """The chosen memos."""
         return tuple(evidence.memo for evidence in self.evidences)
+
+
+_SPOKEN_AS: Final = {"assistant": "bot"}
+"""MemoChat's name for the other side; a speaker with a name keeps it."""
+
+_MARK: Final = re.compile(r"`{3,}|#{2,}|\((?=\s*(?:line\s*)?\d+\s*\))", re.IGNORECASE)
+"""The marks of the prompts: fences, joints between lines, numbers of lines and options."""
+
+
+def spoken(entry: Entry) -> str:
+    """A line as "speaker: text", on one line, as it goes into a prompt."""
+    speaker = entry.speaker or entry.role or "user"
+    return f"{shown(_SPOKEN_AS.get(speaker, speaker))}: {shown(entry.text)}"
+
+
+def shown(text: str) -> str:
+    """A text on one line, with anything that looks like a prompt's own mark spaced out."""
+    return _MARK.sub(lambda mark: " ".join(mark[0]) + " ", " ".join(text.split()))
+
+
+def numbered(lines: Sequence[str], room: int) -> str:
+    """Lines with their numbers from 1 (MemoChat, table 6), each cut to ``room`` characters."""
+    return "\n".join(f"(line {n}) {line[:room]}" for n, line in enumerate(lines, 1))

@@ -24,12 +24,22 @@ from treering.records import Progress, Spent
 from treering.search.terms import terms
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.memos import store, write
-from treering.views.memos.claims import Check
 from treering.views.memos.due import Line, batches, dialogues
-from treering.views.memos.lines import spoken
-from treering.views.memos.record import NOTO, Claim
+from treering.views.memos.record import NOTO, Claim, spoken
 from treering.views.memos.store import NewVersion, StoredMemo
 from treering.views.memos.write import Part, Partition, Wording
+from treering.views.support import SupportCheck, claims_of
+
+
+class Check(SupportCheck):
+    """Checks the summaries of memos."""
+
+    def __call__(self, summary: str, lines: Sequence[str]) -> tuple[Claim, ...]:
+        """The sentences of a summary, and whether ``lines``, as "speaker: text", support each."""
+        claims = claims_of(summary)
+        verdicts = self.verdicts(claims, lines)
+        return tuple(Claim(*pair) for pair in zip(claims, verdicts, strict=True))
+
 
 CALLS_IN_FLIGHT: Final = 8
 """Language model calls at a time: a small local server and usual rate limits bear as many."""

@@ -26,8 +26,17 @@ from treering.search.searcher import by_words_if_down, check_count, check_querie
 from treering.views.contract import Resources
 from treering.views.memos import changes, choose, due, search, store
 from treering.views.memos.choose import ModelChoice
-from treering.views.memos.lines import shown, spoken
-from treering.views.memos.record import Choice, Chooser, Claim, Memo, MemoEvidence, MemoHit, Span
+from treering.views.memos.record import (
+    Choice,
+    Chooser,
+    Claim,
+    Memo,
+    MemoEvidence,
+    MemoHit,
+    Span,
+    shown,
+    spoken,
+)
 from treering.views.memos.search import MemoSearch, Topic
 from treering.views.memos.settle import MemoSettler
 from treering.views.memos.store import StoredMemo

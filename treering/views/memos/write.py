@@ -16,8 +16,7 @@ from treering.llm.prompts import load
 from treering.llm.structured import ask_structured, read_as, read_json
 from treering.text import check_text
 from treering.views.memos.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
-from treering.views.memos.lines import numbered, shown
-from treering.views.memos.record import NOTO
+from treering.views.memos.record import NOTO, numbered, shown
 from treering.views.support import claims_of, content_words, named
 
 Wording = Literal["plain", "mended", "printed"]

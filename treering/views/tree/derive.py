@@ -12,11 +12,12 @@ from treering.journal.traces import Trace
 from treering.records import Progress
 from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View
-from treering.views.tree import planting, store
+from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE
 from treering.views.tree.leaves import levels
 from treering.views.tree.rounds import beside
 from treering.views.tree.search import TreeRelatives
+from treering.views.tree.settings import tree_settings
 from treering.views.tree.view import TreeView
 
 
@@ -47,7 +48,7 @@ class Summaries(View):
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
-        if planting.of_space(writer, writer.id).chat_unit == "rounds":
+        if tree_settings(writer, writer.id).chat_unit == "rounds":
             work.enqueue(writer, writer.id, store.LOOSE, beside(writer, writer.id, seqs))
         return Erased({"summaries": store.erase(writer, writer.id, seqs)})
 

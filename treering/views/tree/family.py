@@ -149,13 +149,6 @@ def mean(total: Exact, count: int) -> Vector:
     return (total / (FIXED_POINT * count)).astype(np.float32)
 
 
-def direction(total: Exact) -> Vector:
-    """The unit vector of an exact sum; zero where the summands cancel out."""
-    floats = total.astype(np.float64)
-    norm = float(np.sqrt(floats @ floats))
-    return (floats / norm if norm else floats).astype(np.float32)
-
-
 class Family:
     """Children in order of arrival; the vectors of a large family also lie side by side.
 

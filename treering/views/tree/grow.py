@@ -16,7 +16,7 @@ from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel, Space, SpaceReader, SpaceState, SpaceWriter
 from treering.search.snapshot import Snapshot
 from treering.views.fragments import store as fragments
-from treering.views.tree import planting, store
+from treering.views.tree import store
 from treering.views.tree.family import Rows
 from treering.views.tree.leaves import (
     NewLeaf,
@@ -29,7 +29,7 @@ from treering.views.tree.leaves import (
     standing,
 )
 from treering.views.tree.rounds import changes, has_all
-from treering.views.tree.settings import Settings
+from treering.views.tree.settings import Settings, tree_settings, with_tree_settings
 from treering.views.tree.shape import ROOT, Insertion, Node, Tree
 from treering.views.tree.store import TreeState
 from treering.views.tree.texts import leaf_vectors
@@ -92,13 +92,13 @@ class Grower:
     def settings(self) -> Settings:
         """How the space's tree grows."""
         with self._space.read() as reader:
-            return planting.of_space(reader, reader.id)
+            return tree_settings(reader, reader.id)
 
     def replant(self, settings: Settings) -> None:
         """Drop the tree and its summaries, and grow it again by these settings."""
         with self._lock, self._space.write() as writer:
             before = ledger.settings(writer, writer.id)
-            ledger.save_settings(writer, writer.id, planting.updated(before, settings))
+            ledger.save_settings(writer, writer.id, with_tree_settings(before, settings))
             store.fell(writer, writer.id)
         self.grow()
 
@@ -191,7 +191,7 @@ class Grower:
         stored = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
         if stored.model != model.id:
             stored = replace(stored, model=model.id, mark=0)
-        settings = planting.of_space(reader, space)
+        settings = tree_settings(reader, space)
         # Another process may have changed the rows; the revision in ``stored`` tells.
         if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal, get_args
 
 from treering.errors import InputError
+from treering.journal import ledger
+from treering.journal.contract import Reader
 from treering.search.rounds import CHAT_UNITS, ChatUnit
 
 Form = Literal["scaled", "current", "printed"]
@@ -138,3 +140,28 @@ class Settings:
         if not self.summary_tokens:
             return None
         return self.summary_tokens + self.deeper_tokens * (depth - 1)
+
+
+KEY: Final = "tree"
+
+
+def with_tree_settings(settings: Mapping[str, Any], chosen: Settings) -> dict[str, Any]:
+    """The settings of a space whose tree is to grow so."""
+    return {**settings, KEY: asdict(chosen)}
+
+
+def tree_settings(reader: Reader, space: int) -> Settings:
+    """How the tree of a space grows."""
+    return load_tree_settings(ledger.settings(reader, space))
+
+
+def load_tree_settings(settings: Mapping[str, Any]) -> Settings:
+    """The settings of a space for its tree; the defaults if it has none. Raises InputError."""
+    stored = settings.get(KEY)
+    if stored is None:
+        return Settings()
+    try:
+        others = {name: value for name, value in stored.items() if name != "threshold"}
+        return Settings(Threshold(**stored["threshold"]), **others)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InputError(f"the settings {stored!r} are none of a tree: {error}") from error
