@@ -24,7 +24,7 @@ from treering_bench.run import (
     word_level,
 )
 from treering_bench.space import TaskSpace
-from treering_bench.task import Task, TaskQuestion
+from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 from worlds import BagOfWords, chat_task, remembered
 
 DATA = Path("not read")
@@ -241,3 +241,23 @@ def test_without_marked_evidence_the_answers_words_are_looked_for(tmp_path: Path
     assert means["whole"]["words@1000tokens"] == pytest.approx(2 / 3, abs=1e-6)
     assert means["tree-traversal"]["words@1000tokens"] == means["whole"]["words@1000tokens"]
     assert means["whole"]["n"] == 6.0  # all but one of the answers' words are said
+
+
+def test_of_a_passage_longer_than_a_budget_the_beginning_counts(tmp_path: Path) -> None:
+    text = "kite " + "sand " * 600 + "boat"
+    questions = (TaskQuestion("1", "What?", ("kite",)), TaskQuestion("2", "What?", ("boat",)))
+    task = Task("story", (Document("story", (DocumentPiece("story", text),)),), questions)
+    everything = RetrievalPolicy("everything", lambda space, _: space.pieces)
+    with remembered(tmp_path, task, BagOfWords()) as space:
+        measured = [word_level().measure(everything, space, asked) for asked in questions]
+    assert [one.metrics["words@250tokens"] for one in measured] == [1.0, 0.0]
+
+
+def test_baselines_are_flat_whatever_a_preset_says(tmp_path: Path) -> None:
+    task = chat_task()
+    with remembered(tmp_path, task, BagOfWords()) as space:
+        space.configure("memtree-chat", {})
+        for policy in policies(["own", "bm25", "dense"], 0):
+            assert policy.pick is not None
+            found = policy.pick(space, task.questions[0])
+            assert not [passage for passage in found if passage.sources]

@@ -29,6 +29,7 @@ from treering_bench.metrics.evidence import (
     recall,
 )
 from treering_bench.policy.contract import RetrievalPolicy
+from treering_bench.policy.unranked import with_a_part
 from treering_bench.read import read_as
 from treering_bench.registry import Benchmark
 from treering_bench.results import QuestionResult, Results
@@ -241,6 +242,8 @@ def _words(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion) ->
     picked = policy.pick(space, question) if policy.pick is not None else ()
     for budget in BUDGETS:
         filled = policy.within(space, question, picked, budget)
+        if policy.fill is None:  # fragments may be longer than a budget
+            filled = with_a_part([*filled], picked, budget, "beginning", space.count)
         share = word_recall("\n".join(passage.text for passage in filled), question.answers)
         if share is not None:
             metrics[f"words@{budget}tokens"] = share

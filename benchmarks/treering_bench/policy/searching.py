@@ -65,9 +65,9 @@ def compressed_policy(name: str) -> RetrievalPolicy:
 SEARCHING = (
     search_policy("treering"),
     RetrievalPolicy("context", fill=_context),
-    search_policy("bm25", mode="lexical", relations=()),
-    search_policy("dense", mode="dense", relations=()),
-    search_policy("own", relations=()),
+    search_policy("bm25", mode="lexical", relations=(), level="texts"),
+    search_policy("dense", mode="dense", relations=(), level="texts"),
+    search_policy("own", mode="hybrid", relations=(), level="texts"),
 )
 
 PARTIAL = (

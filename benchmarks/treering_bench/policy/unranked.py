@@ -35,12 +35,12 @@ def _sliding_window(space: TaskSpace, _: TaskQuestion) -> Sequence[RetrievedPass
 def _fill_whole(space: TaskSpace, question: TaskQuestion, budget: int) -> list[RetrievedPassage]:
     pieces = _whole(space, question)
     fitting = within_budget(pieces, budget)
-    return _with_a_part(fitting, pieces, budget, "beginning", space.count)
+    return with_a_part(fitting, pieces, budget, "beginning", space.count)
 
 
 def _fill_window(space: TaskSpace, question: TaskQuestion, budget: int) -> list[RetrievedPassage]:
     pieces = _sliding_window(space, question)
-    return _with_a_part(within_budget(pieces, budget), pieces, budget, "end", space.count)
+    return with_a_part(within_budget(pieces, budget), pieces, budget, "end", space.count)
 
 
 def _fill_from_both_ends(
@@ -51,10 +51,10 @@ def _fill_from_both_ends(
     at_the_end = len(fitting) % 2 == 1
     last = len(fitting) == len(pieces) - 1  # what is between both ends is one piece, as in a story
     side: Side = "both" if last else "end" if at_the_end else "beginning"
-    return _with_a_part(fitting, pieces, budget, side, space.count)
+    return with_a_part(fitting, pieces, budget, side, space.count)
 
 
-def _with_a_part(
+def with_a_part(
     fitting: list[RetrievedPassage],
     pieces: Sequence[RetrievedPassage],
     budget: int,
