@@ -31,6 +31,10 @@ from treering_bench.task import Task
 
 SETS: Final = Path(__file__).parents[1] / "facts"
 SEED: Final = 1  # of the sample that a model reads
+RANKED: Final = 143
+"""Pairs of each context that are searched for: all of the small context, a tenth of the large."""
+
+CONTEXT_TOKENS: Final = 60  # of what a search shows: three or four facts
 
 _SPEAKER: Final = "Ana"  # of texts written by hand
 _PLAIN: Final = re.compile(r"[A-Z].*[.!?]\W*", re.DOTALL)
@@ -185,31 +189,34 @@ def contradictions(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def consolidated(path: Path, read: Read, most: int | None = None) -> dict[str, Any]:
-    """Contradicting facts of FactConsolidation: which are marked, and which come first in search.
+    """Contradicting facts of FactConsolidation: which are marked, and which a context shows.
 
     ``most`` limits the pairs, and the facts that are read to those of the pairs.
     """
     contexts = dict.fromkeys(row["context"] for row in json.loads(path.read_text("utf-8")))
-    pairs = marked = first = first_plain = 0
+    pairs = marked = ranked = first = first_plain = 0
     for context in contexts:
         found = list(contradictions(context.splitlines()))[:most]
         texts = [text for _, *pair in found for text in pair]
         changes = set(_changes(read, texts)) if texts else set()
         pairs += len(found)
         marked += sum((older, newer) in changes for _, older, newer in found)
-        first_plain += _newest_first(found, set())
-        first += _newest_first(found, changes)
+        searched = found[:RANKED]
+        ranked += len(searched)
+        first_plain += _newest_shown(searched, set())
+        first += _newest_shown(searched, changes)
     return {
         "contexts": len(contexts),
         "pairs": pairs,
         "marked": _share(marked, pairs),
-        "newest first": _share(first, pairs),
-        "newest first without facts": _share(first_plain, pairs),
+        "searched": ranked,
+        "newest shown": _share(first, ranked),
+        "newest shown without facts": _share(first_plain, ranked),
     }
 
 
-def _newest_first(found: Sequence[tuple[str, str, str]], changes: set[Pair]) -> int:
-    """For how many stems a search finds the newer fact before the older one that it supersedes."""
+def _newest_shown(found: Sequence[tuple[str, str, str]], changes: set[Pair]) -> int:
+    """For how many stems a small context has the newer fact, and not the older one unmarked."""
     with (
         TemporaryDirectory(prefix="treering-facts-") as folder,
         Memory.open(Path(folder) / "facts.db", llm=NONE) as memory,
@@ -218,12 +225,13 @@ def _newest_first(found: Sequence[tuple[str, str, str]], changes: set[Pair]) -> 
         said = [{"role": "system", "content": text} for text in texts]  # no statements of a speaker
         ids = dict(zip(texts, memory.add(said, source="facts").ids, strict=True))
         for older, newer in changes:
-            memory.supersede(ids[older], ids[newer])
-        count = 0
-        for stem, older, newer in found:
-            hits = [hit.text for hit in memory.search(stem, k=10)]
-            count += newer in hits and (older not in hits or hits.index(newer) < hits.index(older))
-        return count
+            if older in ids and newer in ids:
+                memory.supersede(ids[older], ids[newer])
+        return sum(
+            newer in shown and (older not in shown or f"{older} (superseded" in shown)
+            for stem, older, newer in found
+            for shown in [str(memory.context(stem, budget=CONTEXT_TOKENS))]
+        )
 
 
 def _changes(read: Read, texts: Sequence[str]) -> list[Pair]:

@@ -145,6 +145,8 @@ def test_both_readers_decide_together_and_a_fact_that_both_find_is_listed_once(
         ({"subject": "Ana's cousin"}, True),
         ({"attribute": ""}, False),
         ({"attribute": "x" * 61}, False),
+        ({"attribute": "\ud800"}, False),
+        ({"subject": "my \0"}, False),
         ({"sense": "maybe"}, False),
         ({"sense": "ended"}, True),
         ({"message": 2}, False),

@@ -247,5 +247,5 @@ def test_whether_a_habit_can_change_is_answered_without_reading_all_habits(memor
     few = steps()
     runs = Statement(*group, "run 5 km", "holds", 0, 4, False, "ana")
     with memory._space.write() as writer:
-        store.put(writer, writer.id, 1, 0, [runs] * 500)
+        store.put(writer, 1, 0, [runs] * 500)
     assert steps() < few + 20

@@ -31,29 +31,32 @@ _EXACT: Final = frozenset({"phone", "email", "number"})
 """Attributes whose values are compared as a whole: numbers that share a part are two numbers."""
 
 _ALIASES: Final = {
-    "phone number": "phone", "mobile number": "phone", "cell number": "phone", "mobile": "phone",
-    "telephone": "phone", "telephone number": "phone", "e-mail": "email", "email address": "email",
-    "e-mail address": "email", "postal address": "address", "home address": "address",
-    "company": "employer", "occupation": "job", "profession": "job", "residence": "home",
-    "last name": "surname", "marital status": "relationship", "date of birth": "birthday",
-}  # fmt: skip
+    **dict.fromkeys(["phone number", "mobile number", "mobile", "telephone"], "phone"),
+    **dict.fromkeys(["e-mail", "email address", "e-mail address"], "email"),
+    "postal address": "address",
+    "company": "employer",
+    "occupation": "job",
+    "profession": "job",
+    "residence": "home",
+    "marital status": "relationship",
+    "last name": "surname",
+    "date of birth": "birthday",
+}
 """Other names of attributes, so that both readers and all wordings meet in one attribute."""
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TITLE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Miss|Prof|Professor)\b\.? (?=\w)")
-"""A part that the names of two people may share."""
 
 
 def attribute_key(name: str) -> str:
     """Return an attribute's name as it is stored: "Phone  number" is "phone"."""
-    key = " ".join(name.casefold().split()).replace("favourite", "favorite")
-    key = key.replace("colour", "color")
+    key = " ".join(name.casefold().split()).replace("favour", "favor").replace("colour", "color")
     return _ALIASES.get(key, key)
 
 
 def is_single(attribute: str) -> bool:
     """Whether an attribute has one value at a time."""
-    return attribute in SINGLE or attribute.rpartition(" ")[2] in SINGLE
+    return attribute.rpartition(" ")[2] in SINGLE
 
 
 @dataclass(frozen=True)
@@ -95,12 +98,6 @@ class DatedStatement:
         """The numbers of the value: two amounts differ though both are "a month"."""
         return frozenset(_NUMBER.findall(self.statement.value))
 
-    @property
-    def is_own(self) -> bool:
-        """Whether the speaker speaks of themselves, or of a person or thing of theirs."""
-        subject, speaker = self.statement.subject, self.statement.speaker
-        return subject == speaker or subject.startswith(f"{speaker}'s ")
-
 
 def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, DatedStatement]]:
     """Return pairs (older, newer) of statements of one subject and attribute; the newer one holds.
@@ -130,7 +127,8 @@ def _contradicts(newer: DatedStatement, older: DatedStatement) -> bool:
     now, before = newer.statement, older.statement
     if newer.entry == older.entry or now.sense == "planned":
         return False
-    if now.speaker != before.speaker and not newer.is_own:
+    is_own = f"{now.subject}'s ".startswith(f"{now.speaker}'s ")
+    if now.speaker != before.speaker and not is_own:
         return False
     if now.sense != before.sense:  # an end, its revocation, or a plan that was carried out
         return _is_same(newer, older) or (before.sense == "planned" and now.single)
@@ -145,7 +143,6 @@ def _is_younger(age: str, before: str) -> bool:
 
 
 def _confirms(later: DatedStatement, older: DatedStatement) -> bool:
-    """Whether a later statement repeats an earlier one."""
     return later.statement.sense == older.statement.sense and _is_same(later, older)
 
 

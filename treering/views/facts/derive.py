@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from treering.journal import entries, supersession, work
@@ -29,16 +29,8 @@ STALE_ATTRIBUTES = ("home", "employer")
 MIN_NAME_CHARS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """When an entry was said, in microseconds since the epoch, and the statements in it.
-
-    With ``is_due``, a language model is to read the entry.
-    """
-
-    said_at: int
-    statements: Sequence[Statement]
-    is_due: bool
+Stated = tuple[int, list[Statement]]
+"""When an entry was said, in microseconds since the epoch, and what forms read in it."""
 
 
 class Facts(View):
@@ -64,20 +56,16 @@ class Facts(View):
 
     def derive(self, entries_: Mapping[int, Entry]) -> Mapping[int, Stated]:
         """See ``View``."""
-        is_due, stated = self._has_llm(), dict[int, Stated]()
-        for seq, entry in entries_.items():
-            if states_facts(entry):
-                statements = read_forms(entry)
-                if statements or is_due:
-                    said_at = entries.micros(entry.at or entry.added)
-                    stated[seq] = Stated(said_at, statements, is_due)
-        return stated
+        return {
+            seq: (entries.micros(entry.at or entry.added), read_forms(entry))
+            for seq, entry in entries_.items()
+            if states_facts(entry)
+        }
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> None:
         """See ``View``."""
-        due = [seq for seq, stated in derived.items() if stated.is_due]
-        if due:
-            work.enqueue(writer, writer.id, store.VIEW, due)
+        if self._has_llm():
+            work.enqueue(writer, writer.id, store.VIEW, derived)
         self._put(writer, derived)
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
@@ -91,15 +79,15 @@ class Facts(View):
 
     def _put(self, writer: SpaceWriter, derived: Mapping[int, Stated]) -> None:
         groups = set[store.Group]()
-        for seq, stated in derived.items():
-            if stated.statements:
-                groups |= store.put(writer, writer.id, seq, stated.said_at, stated.statements)
+        for seq, (said_at, statements) in derived.items():
+            if statements:
+                groups |= store.put(writer, seq, said_at, statements)
         store.decide(writer, groups)
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
         work.claim(writer, writer.id, store.VIEW, seqs)
-        store.forget_read(writer, writer.id, seqs)
+        store.forget_read(writer, seqs)
         return Erased({"statements": store.erase(writer, seqs)})
 
     def renew(

@@ -1,7 +1,6 @@
 """Reads facts with a language model: batches of entries, as pending work that survives a crash.
 
-The model is asked outside any transaction. One transaction stores its rows and takes the entries
-off the queue, and only those entries that are still as the model saw them.
+One transaction stores a reply's rows and takes the entries off the queue that are unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Final
 
 from treering.errors import LLMError, LLMReplyError
 from treering.journal import entries, ledger, work
-from treering.journal.space import Space, SpaceWriter
+from treering.journal.space import Space, SpaceReader
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
@@ -48,7 +47,6 @@ MAX_NAME_CHARS: Final = 60
 _OF_SPEAKER: Final = re.compile(r"(?:my|the speaker's|speaker's)\s+", re.IGNORECASE)
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 _NUMBER: Final = re.compile(r"\d+(?:[.,' ]\d+)*")
-_DIGITS: Final = re.compile(r"\d+")
 
 Field = str | int | float | bool | None
 Batch = Mapping[int, Entry]
@@ -77,8 +75,7 @@ class FactExtractor:
     def run(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
         """Read the queued entries; with ``upgrade``, all that no model has read.
 
-        Another process that reads is waited for. Raises the first LLMError when the other batches
-        are done; entries whose call failed stay queued.
+        Raises the first LLMError after the other batches; entries whose call failed stay queued.
         """
         if upgrade:
             self._enqueue_unread()
@@ -86,37 +83,13 @@ class FactExtractor:
             total = work.counts(reader, reader.id, [store.VIEW]).get(store.VIEW, 0)
         if not total:
             return
-        llm = self._llm()
-        with self._space.task(store.VIEW, SETTLE_PATIENCE_S) as is_ours:
-            if is_ours:
-                self._read_queue(llm, total, progress)
-
-    def _enqueue_unread(self) -> None:
-        after = -1
-        while True:
-            with self._space.read() as reader:
-                seqs = store.unread(reader, after, PAGE)
-                sound, _ = read_sound(reader, seqs)
-            if not seqs:
-                return
-            after = seqs[-1]
-            stating = [seq for seq, entry in sound.items() if states_facts(entry)]
-            with self._space.write() as writer:
-                if writer.is_there:
-                    there = entries.by_seq(writer, stating)
-                    work.enqueue(writer, writer.id, store.VIEW, sorted(there))
-
-    def _read_queue(self, llm: LLM, total: int, progress: Progress | None) -> None:
-        after, done, failures = -1, 0, list[LLMError]()
-        with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-facts") as pool:
-            while True:
-                with self._space.read() as reader:
-                    seqs = work.queued(reader, reader.id, store.VIEW, PAGE, after)
-                    sound, _ = read_sound(reader, seqs)
-                if not seqs:
-                    break
-                after = seqs[-1]
-                parts = list(batches(sound))
+        llm, done, failures = self._llm(), 0, list[LLMError]()
+        with (
+            self._space.task(store.VIEW, SETTLE_PATIENCE_S) as is_ours,
+            ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-facts") as pool,
+        ):
+            for queued in self._pages(store.queued) if is_ours else ():
+                parts = list(batches(queued))
                 errors = pool.map(partial(self._read, llm), parts)
                 for batch, error in zip(parts, errors, strict=True):
                     failures += [error] if error else []  # the other batches go on
@@ -125,6 +98,25 @@ class FactExtractor:
                         progress(min(done, total), total)
         if failures:
             raise failures[0]
+
+    def _enqueue_unread(self) -> None:
+        for unread in self._pages(store.unread):
+            stating = [seq for seq, entry in unread.items() if states_facts(entry)]
+            with self._space.write() as writer:
+                if writer.is_there:
+                    there = entries.by_seq(writer, stating)
+                    work.enqueue(writer, writer.id, store.VIEW, sorted(there))
+
+    def _pages(
+        self, seqs_after: Callable[[SpaceReader, int, int], list[int]]
+    ) -> Iterator[dict[int, Entry]]:
+        """Entries, page by page; damaged ones are left out."""
+        seqs = [-1]
+        while seqs:
+            with self._space.read() as reader:
+                seqs = seqs_after(reader, seqs[-1], PAGE)
+                page, _ = read_sound(reader, seqs)
+            yield page
 
     def _read(self, llm: LLM, batch: Batch) -> LLMError | None:
         """Ask the model about a batch and store the rows that the batch supports."""
@@ -156,7 +148,10 @@ class FactExtractor:
         with self._space.write() as writer:
             if not writer.is_there:
                 return
-            _spend(writer, replies)
+            usage = sum((reply.usage for reply in replies), Usage())
+            spent = usage.calls, usage.prompt_tokens, usage.completion_tokens
+            if replies:
+                ledger.spend(writer, Spent("fact", replies[-1].model, *spent))
             current = entries.by_seq(writer, list(batch))
             unchanged = [seq for seq, entry in batch.items() if current.get(seq) == entry]
             if failure is not None:
@@ -170,16 +165,13 @@ class FactExtractor:
             stated = supported(rows, batch, replies[-1].model)
             for seq in claimed:
                 said_at = entries.micros(batch[seq].at or batch[seq].added)
-                groups |= store.put(writer, writer.id, seq, said_at, stated.get(seq, ()))
-            store.note_read(writer, writer.id, claimed)
+                groups |= store.put(writer, seq, said_at, stated.get(seq, ()))
+            store.note_read(writer, claimed)
             store.decide(writer, groups)
 
 
 def batches(queued: Mapping[int, Entry]) -> Iterator[Batch]:
-    """Entries in the order of adding, a few of one speaker and source at a time.
-
-    A batch has one speaker, so that orders in a text reach no rows of other people's texts.
-    """
+    """A few entries of one speaker at a time: orders in a text reach no rows of other people."""
     ordered = sorted(queued.items(), key=lambda item: (*_owner(item[1]), item[0]))
     for _, group in groupby(ordered, key=lambda item: _owner(item[1])):
         batch, size = dict[int, Entry](), 0
@@ -197,9 +189,9 @@ def ask(
     llm: LLM, batch: Batch, on_reply: Callable[[Reply], object] | None = None
 ) -> list[FoundRow]:
     """The rows that a model finds in a batch. Raises LLMError."""
-    asked = [Message("user", prompt(batch))]
+    asked, limit = [Message("user", prompt(batch))], REPLY_TOKENS
     return ask_structured(
-        *(llm, asked, list[FoundRow]), max_tokens=REPLY_TOKENS, say_form=False, on_reply=on_reply
+        llm, asked, list[FoundRow], max_tokens=limit, say_form=False, on_reply=on_reply
     ).value
 
 
@@ -217,11 +209,8 @@ def supported(rows: Sequence[FoundRow], batch: Batch, reader: str) -> dict[int, 
     by_number = {str(number): item for number, item in enumerate(batch.items(), 1)}
     found: dict[int, list[Statement]] = {}
     for row in rows:
-        number = _text(row.message)
-        if number not in by_number:
-            continue
-        seq, entry = by_number[number]
-        statement = _statement(row, entry, reader)
+        seq, entry = by_number.get(_text(row.message), (0, None))
+        statement = _statement(row, entry, reader) if entry else None
         if statement is not None and statement not in found.get(seq, []):
             found.setdefault(seq, []).append(statement)
     return found
@@ -229,34 +218,25 @@ def supported(rows: Sequence[FoundRow], batch: Batch, reader: str) -> dict[int, 
 
 def _statement(row: FoundRow, entry: Entry, reader: str) -> Statement | None:
     """The statement of a row; None unless the entry holds its quote, value and subject."""
-    span = _find(_text(row.quote), entry.text)
+    words = map(re.escape, _text(row.quote).split())
+    quote = re.search(r"\s+".join(words), entry.text)  # with whatever white space
     value, attribute = _text(row.value), attribute_key(_text(row.attribute))
     subject = _subject(_text(row.subject), entry)
     sense = next((sense for sense in SENSES if sense == row.sense), None)
-    if span is None or subject is None or sense is None:
+    if not quote or subject is None or sense is None or not _is_name(attribute):
         return None
-    if not (0 < len(value) <= MAX_VALUE_CHARS and 0 < len(attribute) <= MAX_NAME_CHARS):
-        return None
-    if not is_in_quote(value, entry.text[slice(*span)], entry):
+    if not 0 < len(value) <= MAX_VALUE_CHARS or not is_in_quote(value, quote[0], entry):
         return None
     single = row.single is True or is_single(attribute)
-    speaker = speaker_of(entry)
-    return Statement(subject, attribute, value, sense, *span, single, speaker, reader)
-
-
-def _find(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a text holds a quote, whatever white space is between its words."""
-    if not quote:
-        return None
-    found = re.search(r"\s+".join(map(re.escape, quote.split())), text)
-    return None if found is None else found.span()
+    found = quote.start(), quote.end(), single, speaker_of(entry), reader
+    return Statement(subject, attribute, value, sense, *found)
 
 
 def is_in_quote(value: str, quote: str, entry: Entry) -> bool:
     """Whether a quote holds a value: its words, or a number or date that it writes otherwise."""
     if _folded(value) in _folded(quote):
         return True
-    numbers = {int(digits) for digits in _DIGITS.findall(_folded(quote))}
+    numbers = {int(digits) for digits in re.findall(r"\d+", _folded(quote))}
     date = _DATE.fullmatch(value)
     if date is not None:  # the month may be a name in any language: the day and year must be there
         year, day = int(date[1]), int(date[3] or 0)
@@ -274,8 +254,12 @@ def _subject(name: str, entry: Entry) -> str | None:
     of_speaker = _OF_SPEAKER.match(folded)
     if of_speaker is not None or folded.startswith(f"{speaker}'s "):
         thing = folded[of_speaker.end() if of_speaker else len(speaker) + 3 :]
-        return f"{speaker}'s {thing}" if 0 < len(thing) <= MAX_NAME_CHARS else None
+        return f"{speaker}'s {thing}" if _is_name(thing) else None
     return folded if folded and folded in _folded(entry.text) else None
+
+
+def _is_name(text: str) -> bool:
+    return 0 < len(text) <= MAX_NAME_CHARS and text.isprintable()
 
 
 def _text(field: Field) -> str:
@@ -288,12 +272,3 @@ def _folded(text: str) -> str:
 
 def _owner(entry: Entry) -> tuple[str, str]:
     return entry.source, speaker_of(entry)
-
-
-def _spend(writer: SpaceWriter, replies: Sequence[Reply]) -> None:
-    usage = sum((reply.usage for reply in replies), Usage())
-    if replies:
-        cost = Spent(
-            "fact", replies[-1].model, usage.calls, usage.prompt_tokens, usage.completion_tokens
-        )
-        ledger.spend(writer, cost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from treering.journal.entries import OWN_SOURCES
 from treering.records import Entry
@@ -11,7 +11,7 @@ from treering.records import Entry
 Sense = Literal["holds", "ended", "planned"]
 """Whether a statement says that something is so, is so no longer, or is to be so."""
 
-SENSES: Final[tuple[Sense, ...]] = ("holds", "ended", "planned")
+SENSES: Final[tuple[Sense, ...]] = get_args(Sense)
 
 FORMS_READER: Final = "forms"
 """The reader that needs no model. A model's statements have the model's name."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from treering.journal import damage, entries, storage, supersession
+from treering.journal import damage, entries, storage, supersession, work
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer
@@ -22,11 +22,8 @@ PERSON: Final = "person"
 
 MAX_SHOWN: Final = 200  # characters of a newer statement beside an older one
 
-Group = tuple[str, str]
-"""Subject and attribute."""
-
-Pair = tuple[DatedStatement, DatedStatement]
-"""A superseded statement, and the newer one that holds instead."""
+Group = tuple[str, str]  # subject and attribute
+Pair = tuple[DatedStatement, DatedStatement]  # a superseded statement, and the newer one
 
 LISTED: Final = "IN (SELECT value FROM json_each(?))"
 """The condition that a column is in a list, which is a parameter as JSON."""
@@ -34,13 +31,11 @@ LISTED: Final = "IN (SELECT value FROM json_each(?))"
 _FIELDS: Final = "subject, attribute, value, sense, start, stop, single, speaker, reader"
 
 
-def put(
-    writer: Writer, space: int, entry: int, said_at: int, statements: Iterable[Statement]
-) -> set[Group]:
-    """Store statements of an entry, said at ``said_at`` microseconds since the epoch."""
+def put(writer: SpaceWriter, entry: int, at: int, statements: Iterable[Statement]) -> set[Group]:
+    """Store statements of an entry, said ``at`` microseconds since the epoch."""
     rows = [
         (
-            *(space, entry, said_at, one.subject, one.attribute, one.value, one.sense),
+            *(writer.id, entry, at, one.subject, one.attribute, one.value, one.sense),
             *(one.start, one.stop, int(one.single), one.speaker, one.reader),
         )
         for one in statements
@@ -73,28 +68,16 @@ def _of_group(reader: Reader, group: Group) -> list[DatedStatement]:
     return dated_statements(reader, " AND subject = ? AND attribute = ?", *group)
 
 
-def groups_of(reader: Reader, seqs: Sequence[int]) -> set[Group]:
-    """The subjects and attributes that entries state something about."""
-    rows = reader.rows(
-        f"SELECT DISTINCT subject, attribute FROM statement WHERE space = ? AND entry {LISTED}",
-        (reader.space, json.dumps(list(seqs))),
-    )
-    return {(str(row[0]), str(row[1])) for row in rows}
-
-
 def erase(writer: SpaceWriter, seqs: Sequence[int], reader: str | None = None) -> int:
-    """Delete the statements of entries, of all readers or of one; return their number.
-
-    What they had superseded holds again, unless another statement supersedes it.
-    """
-    condition, params = ("", ()) if reader is None else (" AND reader = ?", (reader,))
-    groups = groups_of(writer, seqs)
-    count = sum(
-        writer.execute(
-            f"DELETE FROM statement WHERE space = ? AND entry = ?{condition}",
-            (writer.id, seq, *params),
-        )
-        for seq in seqs
+    """Delete the statements of entries; return their number. What they superseded holds again."""
+    condition, params = f" AND entry {LISTED}", [json.dumps(list(seqs))]
+    if reader is not None:
+        condition, params = f"{condition} AND reader = ?", [*params, reader]
+    groups = {one.group for one in dated_statements(writer, condition, *params)}
+    if not groups:
+        return 0
+    count = writer.execute(
+        f"DELETE FROM statement WHERE space = ?{condition}", (writer.id, *params)
     )
     decide(writer, groups)
     return count
@@ -194,23 +177,22 @@ class Replacement:
 def replacements(
     reader: SpaceReader, as_of: int | None = None, seqs: Collection[int] | None = None
 ) -> list[Replacement]:
-    """What holds instead of all statements or those of some entries, or held instead at a time.
-
-    In the order of the newer statements; those that a person made follow.
-    """
+    """What holds instead of all statements or those of some entries, in order; a person's last."""
     condition = ("",) if seqs is None else (f" AND entry {LISTED}", json.dumps(sorted(seqs)))
     found = pairs(reader, as_of, *condition)
     said = supersession.pairs(reader, reader.id, as_of, None if seqs is None else sorted(seqs))
     ends = [end.entry for pair in found for end in pair] + [seq for pair in said for seq in pair]
     entry_of = entries.there(reader, ends)
-    by_readers = [
-        Replacement(
-            *(older.id, older.entry, older.statement.attribute),
-            *(newer_of(older, newer, entry_of), newer.at, newer.statement.reader),
-        )
-        for older, newer in found
+    return [
+        *(
+            Replacement(
+                *(older.id, older.entry, older.statement.attribute),
+                *(newer_of(older, newer, entry_of), newer.at, newer.statement.reader),
+            )
+            for older, newer in found
+        ),
+        *(_by_person(older, entry_of[newer]) for older, newer in said),
     ]
-    return by_readers + [_by_person(older, entry_of[newer]) for older, newer in said]
 
 
 def _by_person(older: int, entry: Entry) -> Replacement:
@@ -234,23 +216,21 @@ def clause(statement: Statement, entry: Entry) -> str:
 
 
 def _short(text: str) -> str:
-    """A statement as it is shown beside the one that it supersedes."""
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + "…"
 
 
-def note_read(writer: Writer, space: int, seqs: Iterable[int]) -> None:
+def note_read(writer: SpaceWriter, seqs: Iterable[int]) -> None:
     """Note that a language model has read entries."""
     writer.many(
         "INSERT INTO fact_reading (space, entry) VALUES (?, ?) ON CONFLICT DO NOTHING",
-        ((space, seq) for seq in seqs),
+        ((writer.id, seq) for seq in seqs),
     )
 
 
-def forget_read(writer: Writer, space: int, seqs: Iterable[int]) -> None:
+def forget_read(writer: SpaceWriter, seqs: Sequence[int]) -> None:
     """Forget that a language model has read entries."""
-    writer.many(
-        "DELETE FROM fact_reading WHERE space = ? AND entry = ?", ((space, seq) for seq in seqs)
-    )
+    sql = f"DELETE FROM fact_reading WHERE space = ? AND entry {LISTED}"
+    writer.execute(sql, (writer.id, json.dumps(list(seqs))))
 
 
 def unread(reader: Reader, after: int, limit: int) -> list[int]:
@@ -262,3 +242,8 @@ def unread(reader: Reader, after: int, limit: int) -> list[int]:
         (reader.space, after, limit),
     )
     return [int(row[0]) for row in rows]
+
+
+def queued(reader: Reader, after: int, limit: int) -> list[int]:
+    """Up to ``limit`` entries after ``after`` that a language model is to read."""
+    return work.queued(reader, reader.space, VIEW, limit, after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -25,9 +25,8 @@ USER = "user"
 class Fact:
     """A statement that an ``attribute`` of a ``subject`` has a ``value``, and its entry.
 
-    ``sense`` is "holds", "ended" or "planned". ``text`` is the clause that says so, and ``reader``
-    "forms" or the language model that found it. ``superseded_by`` is a newer statement that holds
-    instead, if there is one.
+    ``text`` is the clause that says so. ``reader`` is "forms" or the model that found it.
+    ``superseded_by`` is a newer statement that holds instead.
     """
 
     subject: str
@@ -69,7 +68,9 @@ class FactView:
         self._catch_up()
         with self._space.read() as reader:
             facts = list(_facts(reader, _micros(as_of)))
-        name = _name_of_user(facts)
+        # The user of a chat has the name that they gave last: "My name is Ana".
+        names = [f.value.casefold() for f in facts if f.subject == USER and f.attribute == "name"]
+        name = names[-1] if names else USER
         renamed = (replace(fact, subject=_renamed(fact.subject, name)) for fact in facts)
         asked = _renamed(subject.casefold(), name) if subject else None
         return [fact for fact in renamed if asked is None or fact.subject == asked]
@@ -127,17 +128,10 @@ def _facts(reader: SpaceReader, as_of: int | None) -> Iterator[Fact]:
         )
 
 
-def _name_of_user(facts: Iterable[Fact]) -> str | None:
-    """The name that the user of a chat gave last, "My name is Ana"; None if there is none."""
-    names = [f.value.casefold() for f in facts if f.subject == USER and f.attribute == "name"]
-    return names[-1] if names else None
-
-
-def _renamed(subject: str, name: str | None) -> str:
-    """A subject by the name of the person, if it is the user of a chat or a person of theirs."""
-    if name is None or not (subject == USER or subject.startswith(f"{USER}'s ")):
-        return subject
-    return name + subject.removeprefix(USER)
+def _renamed(subject: str, name: str) -> str:
+    """A subject by the name of the user, if it is the user of a chat or a person of theirs."""
+    is_users = subject == USER or subject.startswith(f"{USER}'s ")
+    return name + subject.removeprefix(USER) if is_users else subject
 
 
 def _micros(as_of: When) -> int | None:
