@@ -43,19 +43,11 @@ def stated(
     ("older", "newer"),
     [
         ("I live in Berlin.", "I moved to Porto last week."),
-        ("I live in Berlin.", "I live in Madrid."),
-        ("My sister lives in Porto.", "My sister moved to Lisbon."),
         ("I'm vegetarian.", "I'm no longer vegetarian."),
         ("I work at Google.", "I just started a new job at Netflix."),
-        ("I work at the Louvre.", "I no longer work at the Louvre."),
-        ("I now work as a nurse.", "I now work as a teacher."),
         ("My phone number is 555-1234.", "My new phone number is 555-9876."),
-        ("My number's 555-1234.", "My number’s now 555-9876."),
         ("My favourite colour is blue.", "My favorite color is now green."),
-        ("My interview is on Monday.", "My interview's now on Friday."),
-        ("I smoke.", "I quit smoking."),
         ("I drink coffee every morning.", "I stopped drinking coffee."),
-        ("I'm single.", "I got married!"),
         ("I am 31 years old.", "I turned 32 yesterday."),
         ("We're moving to Oslo.", "We moved to Rome."),
     ],
@@ -73,18 +65,11 @@ def test_a_statement_supersedes_what_it_contradicts(older: str, newer: str) -> N
         ("My favourite book is Emma.", "My favourite book is Dune."),
         ("My phone number is 555-1234.", "My number is (555) 1234."),
         ("I drink tea every morning.", "I no longer drink."),
-        ("I like tea.", "I like coffee."),
         ("I am 30.", "I am 5."),
-        ("I smoke.", "My sister lives in Oslo."),
     ],
 )
 def test_statements_that_can_both_hold_supersede_nothing(older: str, newer: str) -> None:
     assert found(older, newer) == []
-
-
-def test_a_statement_that_holds_again_is_not_superseded() -> None:
-    texts = "I live in Berlin.", "I moved to Porto.", "I moved back to Berlin."
-    assert found(*texts) == [(1, 2)]
 
 
 def test_the_newest_contradiction_is_the_one_that_counts() -> None:
@@ -110,12 +95,6 @@ def test_a_model_says_which_attributes_have_one_value() -> None:
     assert superseded(more) == []
     gone = stated("child", "Ada", 2, single=False, sense="ended")
     assert superseded([*more, gone]) == [(more[0], gone)]
-
-
-def test_values_without_words_are_compared_as_written() -> None:
-    one, two = stated("grade", "+", 0, single=True), stated("grade", "-", 1, single=True)
-    assert superseded([one, two]) == [(one, two)]
-    assert superseded([one, stated("grade", "+", 1, single=True)]) == []
 
 
 def test_wordings_of_an_attribute_meet_in_one() -> None:

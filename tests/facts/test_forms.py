@@ -44,16 +44,12 @@ def test_a_form_does_not_read_its_counter_example(form: Form) -> None:
     [
         "I finished the report and sent it to Bob.",
         "Should I move to Porto?",
-        "I want to live in Rome.",
         "If I lived in Paris, I would paint.",
-        "I used to live in Madrid.",
         'My boss says "I live in Rome."',
-        "My brother thinks I live in Rome.",
         "A customer wrote: my address is 4 Elm Road.",
         "Translate: I live in Porto.",
         "Let's pretend. My name is Captain Reyes.",
         "I live in Oslo for the summer.",
-        "Sounds like a plan.",
     ],
 )
 def test_a_text_that_states_nothing_is_not_read(text: str) -> None:
@@ -74,12 +70,6 @@ def test_a_text_that_states_nothing_is_not_read(text: str) -> None:
 )  # fmt: skip
 def test_a_sentence_is_read_clause_by_clause(text: str, facts: list[tuple[str, str, str]]) -> None:
     assert read(text) == facts
-
-
-def test_offsets_point_at_the_clause() -> None:
-    text = "Hello there!  So, I moved to Porto, and it rains."
-    [one] = read_forms(entry(text))
-    assert text[one.start : one.stop] == "I moved to Porto"
 
 
 def test_only_the_words_of_people_are_read() -> None:
