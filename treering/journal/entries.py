@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Final
 
 from treering.errors import EntryCorrupt, FilterError, InputError, UnknownName
 from treering.journal import damage, labels, stored
@@ -214,19 +215,21 @@ def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]
     return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
 
 
-def endings(reader: Reader, seqs: Collection[int], size: int) -> dict[int, str]:
-    """The last characters of entries, ``size`` of each, by sequence number; of damaged ones as far
-    as they can be read.
-    """
+QUESTION_MARKS: Final = ("%?%", "%\uff1f%", "%\u061f%")
+"""Patterns of texts that ask something, also in Chinese and in Arabic."""
+
+
+def asking(reader: Reader, seqs: Collection[int]) -> set[int]:
+    """The sequence numbers of those entries whose text has a question mark."""
+    if not seqs:
+        return set()
     rows = reader.rows(
-        "SELECT o.seq, CAST(o.said AS BLOB) FROM"
-        " (SELECT e.seq, CASE WHEN length(b.text) > CAST(? AS INTEGER)"
-        " THEN substr(b.text, length(b.text) - CAST(? AS INTEGER) + 1) ELSE b.text END AS said"
-        " FROM entry e JOIN body b ON b.id = e.body"
-        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))) o",
-        (size, size, reader.space, json.dumps(sorted(set(seqs)))),
+        "SELECT e.seq FROM entry e JOIN body b ON b.id = e.body"
+        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))"
+        " AND (b.text LIKE ? OR b.text LIKE ? OR b.text LIKE ?)",
+        (reader.space, json.dumps(sorted(seqs)), *QUESTION_MARKS),
     )
-    return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
+    return {int(row[0]) for row in rows}
 
 
 def within(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from treering.arrays import Floats
 from treering.parallel import for_each_piece
 from treering.search.periods import Period, periods
-from treering.search.related import weight_of_rows
+from treering.search.related import ASSISTANT, USER, weight_of_rows
 from treering.search.relations.asked import Role, When, Wish
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Cosines, Snapshot
@@ -27,8 +27,6 @@ from treering.search.terms import terms
 
 Mask = NDArray[np.bool_]
 
-USER: Final = "user"
-ASSISTANT: Final = "assistant"
 
 MOST_CUT: Final = 4.0
 """Pieces a message up to which what is asked of users and assistants counts the more. Beyond, own

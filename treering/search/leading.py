@@ -21,10 +21,9 @@ from treering.journal import entries, sources
 from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search import languages
-from treering.search.asked import ASSISTANT
 from treering.search.filters import RowFilter
 from treering.search.rank import Ranking
-from treering.search.related import weight_of_rows
+from treering.search.related import ASSISTANT, weight_of_rows
 from treering.search.relations.asked import NamedSource, ReplyTo
 from treering.search.relations.contract import MISSING
 from treering.search.relations.registry import Plan, alpha_of
@@ -39,8 +38,6 @@ MOST_CHARS: Final = 2_000
 MOST_WORDS: Final = 8  # of the name of a source
 LEAST_LETTERS: Final = 4  # of a name, so that "ai" and "go" are none
 
-END_CHARS: Final = 12  # of a turn, in which the mark of a question stands before smileys
-_ASKS = re.compile(r"[?\uff1f\u061f][^\w]*$")
 _HOST = re.compile(r"\w+://(?:[^/@]*@)?([^/:?#]*)")
 _PARENTHESIS = re.compile(r"\([^()]*\)")
 _EXTENSION = re.compile(r"\.\w{1,5}$")
@@ -93,11 +90,8 @@ def _replies(reader: SpaceReader, ranking: Ranking, rows: Codes, query: int) -> 
         score = sum(term.at(before, query) for term in own)
         if score > 0:
             pairs.append((row, before, score))
-    asking = {int(entry[before]) for _, before, _ in pairs}
-    ends = entries.endings(reader, asking, END_CHARS) if asking else {}
-    return {
-        row: score for row, before, score in pairs if _ASKS.search(ends.get(int(entry[before]), ""))
-    }
+    asking = entries.asking(reader, {int(entry[before]) for _, before, _ in pairs})
+    return {row: score for row, before, score in pairs if int(entry[before]) in asking}
 
 
 def _turns_after(snapshot: Snapshot, rows: Codes) -> list[tuple[int, int]]:

@@ -133,9 +133,15 @@ def raw_scores(
 
 
 def fuse(
-    snapshot: Snapshot, raw: RawScores, queries: Sequence[Terms], readable: Floats | None = None
+    snapshot: Snapshot,
+    raw: RawScores,
+    queries: Sequence[Terms],
+    readable: Floats | None = None,
+    lexical: np.float32 | None = None,
 ) -> OwnScores:
     """Standardise both scores over the space and add them, BM25 by how much it has to say.
+
+    Or by ``lexical``, if that is given.
 
     ``readable``, shape (Q,), is the share of each query that the embedding model can read; all if
     it is None. The cosines of what it cannot read count ``UNREAD``, those of texts ``OF_TEXTS``.
@@ -147,15 +153,9 @@ def fuse(
     if raw.bm25 is not None:
         terms["lexical"] = scaled(raw.bm25)
         if raw.cosine is not None:
-            # How much BM25 has to say is seen at its best hit: the share of the query it covers.
-            best = raw.bm25.argmax(axis=0)[:, None]
-            coverage = [
-                snapshot.lexical.coverage(query, row)
-                for query, row in zip(queries, best, strict=True)
-            ]
-            weights = np.minimum(1, np.concatenate(coverage).astype(np.float32) / FULL_COVERAGE)
-            lexical = terms["lexical"]
-            terms["lexical"] = replace(lexical, scale=lexical.scale * weights)
+            weight = _telling(snapshot, raw.bm25, queries) if lexical is None else lexical
+            words = terms["lexical"]
+            terms["lexical"] = replace(words, scale=words.scale * weight)
     if raw.cosine is not None:
         dense = scaled(raw.cosine, ~snapshot.embedded, raw.spread)
         if readable is not None and raw.bm25 is not None:
@@ -165,6 +165,15 @@ def fuse(
             dense = replace(dense, scale=dense.scale * _of_kinds(snapshot))
         terms["dense"] = dense
     return OwnScores(terms, (len(snapshot), len(queries)))
+
+
+def _telling(snapshot: Snapshot, bm25: Floats, queries: Sequence[Terms]) -> Floats:
+    """How much BM25 has to say of each query, 0 to 1: the share of it that its best hit covers."""
+    best = bm25.argmax(axis=0)[:, None]
+    pairs = zip(queries, best, strict=True)
+    coverage = [snapshot.lexical.coverage(query, row) for query, row in pairs]
+    telling: Floats = np.minimum(1, np.concatenate(coverage).astype(np.float32) / FULL_COVERAGE)
+    return telling
 
 
 def _of_kinds(snapshot: Snapshot) -> np.float32:

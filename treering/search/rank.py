@@ -17,6 +17,7 @@ from treering.records import KINDS, Why
 from treering.search.asked import BonusTerm, bonuses
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
+from treering.search.named import SpeakerNames
 from treering.search.own import Mode, OwnScores, RawScores, fuse, raw_scores
 from treering.search.parts import PartsTerm, by_parts
 from treering.search.refine import Refinement
@@ -24,6 +25,7 @@ from treering.search.related import (
     RelatedPart,
     RelatedTerm,
     add_related,
+    among_people,
     beside_messages,
     neighbours,
     pieces_a_message,
@@ -39,13 +41,15 @@ from treering.search.relations.asked import (
 )
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Labels
-from treering.search.relations.defaults import NAMED_SPEAKER
+from treering.search.relations.defaults import (
+    LEXICAL_AMONG_PEOPLE,
+    NAMED_AMONG_PEOPLE,
+    NAMED_SPEAKER,
+)
 from treering.search.relations.feedback import Feedback
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
-from treering.search.terms import Terms, terms, words
-
-ROLES = frozenset({"user", "assistant", "system", "tool"})  # words, not names, in a query
+from treering.search.terms import Terms, terms
 
 BEST = 128
 """Rows that are promising by the cosines that are known at first, where most are missing."""
@@ -79,10 +83,11 @@ class NamedTerm:
     speaker: Labels
     speakers: Sequence[frozenset[int]]
     codes: int
+    bonus: np.float32
 
     def at(self, row: int, query: int) -> float:
         """That of one row for one query."""
-        return float(NAMED_SPEAKER) if int(self.speaker[row]) in self.speakers[query] else 0.0
+        return float(self.bonus) if int(self.speaker[row]) in self.speakers[query] else 0.0
 
     def add_to(self, total: Floats) -> None:
         """Add it to scores of shape (N, Q)."""
@@ -91,7 +96,7 @@ class NamedTerm:
                 continue
             # By code; the place at the end is that of MISSING, which is -1.
             bonus = np.zeros(self.codes + 1, dtype=np.float32)
-            bonus[list(speakers)] = NAMED_SPEAKER
+            bonus[list(speakers)] = self.bonus
             for_each_piece(partial(self._add, column, bonus), len(column))
 
     def _add(self, column: Floats, bonus: Floats, rows: slice) -> None:
@@ -140,6 +145,7 @@ class Ranking:
     raw: RawScores
     queries: Sequence[Terms]
     standings: Standings
+    plan: Plan
     share: Floats | None = None
     refinement: Refinement | None = None
     noted: Mapping[str, Mapping[tuple[int, int], float]] = field(default_factory=dict)
@@ -255,18 +261,22 @@ def rank(
     in eight bits: the best rows are then scored by those. ``now`` is an aware time from which "last
     week" counts; None for the clock.
     """
+    people = among_people(snapshot, plan)
+    plan = people or plan
     cut = pieces_a_message(snapshot, relations, plan)
     plan = beside_messages(plan, cut)
     asked = bonuses(snapshot, plan, queries, cut, now)
+    bonus = NAMED_SPEAKER if people is None else NAMED_AMONG_PEOPLE
     line = _Line(
         snapshot,
         relations,
         plan,
         [terms(query) for query in queries],
         _readable(snapshot, queries),
-        _named(snapshot, queries) if plan.get("chat") and mode != "dense" else None,
+        _named(snapshot, queries, bonus) if plan.get("chat") and mode != "dense" else None,
         asked,
         by_parts(snapshot, plan, queries) if mode != "dense" else None,
+        None if people is None else LEXICAL_AMONG_PEOPLE,
     )
     raw = raw_scores(snapshot, line.queries, vectors, mode, partial(line.wanted, allowed))
     plain = line.plain(raw)
@@ -285,6 +295,7 @@ def rank(
         raw,
         line.queries,
         scored.standings,
+        plan,
         plain.share,
         refinement,
     )
@@ -322,7 +333,7 @@ class _Line:
     """The one line, for some queries: it scores by whatever cosines are known.
 
     ``named``, ``asked`` and ``of_parts`` are what the queries ask for beside their words, and in
-    their parts.
+    their parts. ``lexical`` is the weight of BM25, None for that by its coverage.
     """
 
     snapshot: Snapshot
@@ -333,11 +344,12 @@ class _Line:
     named: NamedTerm | None
     asked: Mapping[str, BonusTerm]
     of_parts: PartsTerm | None
+    lexical: np.float32 | None
 
     def plain(self, raw: RawScores) -> _PlainScores:
         """The scores by BM25 and cosine of every fragment, and by relations."""
         snapshot, plan = self.snapshot, self.plan
-        own = fuse(snapshot, raw, self.queries, self.readable)
+        own = fuse(snapshot, raw, self.queries, self.readable, self.lexical)
         scores = own.total()
         related = relate(snapshot, self.relations, plan, scores)
         parts: dict[str, ScoreTerm] = {**own.terms, **related}
@@ -417,15 +429,10 @@ def _alphas(plan: Plan, related: Mapping[str, RelatedTerm]) -> list[float]:
     ]
 
 
-def _named(snapshot: Snapshot, queries: Sequence[str]) -> NamedTerm | None:
+def _named(snapshot: Snapshot, queries: Sequence[str], bonus: np.float32) -> NamedTerm | None:
     """The bonus for the speakers that a query names; None if none names one."""
-    names = [words(name) for name in snapshot.speakers]
-    asked = [words(query) for query in queries]
-    # A speaker is named if all words of the name are in the query; "user" is a word, not a name.
-    speakers = [
-        frozenset(
-            code for code, name in enumerate(names) if name and name <= query and not name <= ROLES
-        )
-        for query in asked
-    ]
-    return NamedTerm(snapshot.items.speaker, speakers, len(names)) if any(speakers) else None
+    names = SpeakerNames.from_names(snapshot.speakers)
+    speakers = [names.codes(query) for query in queries]
+    if not any(speakers):
+        return None
+    return NamedTerm(snapshot.items.speaker, speakers, len(names.names), bonus)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats, union
 from treering.parallel import for_each_piece
 from treering.records import KINDS
+from treering.search.named import SpeakerNames
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import NullOperator, Operator, Relation, is_local
 from treering.search.relations.decay import ContextRelation
@@ -18,6 +20,9 @@ from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import MessageOperator, WholeMessage
 from treering.search.relations.registry import Plan, alpha_of
 from treering.search.snapshot import Snapshot
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
 
 LEAST_SHARE = 0.02
 """Neighbours of which a relation passes on less are not looked for."""
@@ -110,6 +115,42 @@ def pieces_a_message(snapshot: Snapshot, relations: Relations, plan: Plan) -> fl
         chosen.relation, snapshot.items, snapshot.version, snapshot.change
     ).operator
     return operator.pieces if isinstance(operator, MessageOperator) else 1.0
+
+
+def has_weights_of_people(plan: Plan) -> bool:
+    """Whether chats between people have weights of their own in a plan."""
+    return any(weighted.among_people is not None for weighted in plan.get("chat", ()))
+
+
+def names_among_people(
+    snapshot: Snapshot, plan: Plan, before: SpeakerNames | None
+) -> SpeakerNames | None:
+    """The names that queries are embedded without; None where they are embedded as they are.
+
+    ``before`` are those of an earlier snapshot: names are split into words once.
+    """
+    if among_people(snapshot, plan) is None:
+        return None
+    is_same = before is not None and before.names == snapshot.speakers
+    return before if is_same else SpeakerNames.from_names(snapshot.speakers)
+
+
+def among_people(snapshot: Snapshot, plan: Plan) -> Plan | None:
+    """The plan for chats between people; None for other chats, or if the plan has no such weights.
+
+    A chat is between people if no speaker is called ``user`` or ``assistant``. The plan keeps its
+    mark: it may be asked for again.
+    """
+    with_assistant = snapshot.names.speakers.keys() & {USER, ASSISTANT}
+    if "chat" not in snapshot.kinds or with_assistant or not has_weights_of_people(plan):
+        return None
+    people = [
+        weighted
+        if weighted.among_people is None
+        else Weighted(weighted.relation, weighted.among_people, weighted.among_people)
+        for weighted in plan["chat"]
+    ]
+    return {**plan, "chat": people}
 
 
 def beside_messages(plan: Plan, cut: float) -> Plan:

@@ -31,8 +31,10 @@ from treering.search.hits import hits
 from treering.search.leading import with_leading
 from treering.search.marks import Marker, unmarked
 from treering.search.mentions import with_mentions
+from treering.search.named import SpeakerNames
 from treering.search.own import MODES, Mode
 from treering.search.rank import RankedRows, Ranking, rank
+from treering.search.related import has_weights_of_people, names_among_people
 from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
 from treering.search.rounds import ChatUnit, RoundRanker
@@ -43,6 +45,9 @@ from treering.text import check_text
 log = logging.getLogger("treering")
 
 T = TypeVar("T")
+
+Embedded = tuple[list[str], Floats | None]
+"""Queries as they were embedded, and their vectors; None where none are asked for."""
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
 MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
@@ -73,6 +78,7 @@ class Searcher:
         self._relations = Relations()
         self._rounds = RoundRanker(corpus)
         self._model: EmbeddingModel | None = None
+        self._names: SpeakerNames | None = None  # in chats between people, as of the last search
 
     def expect(self, model: EmbeddingModel | None) -> None:
         """Embed queries for this model; each search checks that it still answers."""
@@ -95,10 +101,11 @@ class Searcher:
         check_queries(queries)
         if not queries:
             return []
-        vectors = self.embedded(queries, mode)
+        embedded = self._embedded(queries, mode, plan)
         with self._searching(queries, chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return [[] for _ in queries]
+            vectors = self._embedded_for(snapshot, embedded, queries, mode, plan)
             reader.as_of = known_until(condition)
             asked = (queries, vectors, k, condition, mode, plan, chat_unit)
             return past_damage(partial(self._best, reader, snapshot, *asked))
@@ -113,10 +120,11 @@ class Searcher:
     ) -> Generator[Candidate, None, None]:
         """All fragments that meet the filter, best first, read as they are consumed."""
         check_queries([query])
-        vectors = self.embedded([query], mode)
+        embedded = self._embedded([query], mode, plan)
         with self._searching([query], chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return
+            vectors = self._embedded_for(snapshot, embedded, [query], mode, plan)
             reader.as_of = known_until(condition)
             asked = (query, vectors, condition, mode, plan, chat_unit)
             ranking, order = past_damage(partial(self._ordered, reader, snapshot, *asked))
@@ -185,6 +193,30 @@ class Searcher:
         except EmbeddingError as error:
             raise type(error)(f"{error}; mode='lexical' searches without the model") from error
 
+    def _embedded(self, queries: Sequence[str], mode: Mode, plan: Plan) -> Embedded:
+        """The queries' vectors by the speakers that are known, before the space is read."""
+        if self._names is None and mode != "lexical" and has_weights_of_people(plan):
+            snapshot = self.snapshot()
+            self._names = names_among_people(snapshot, plan, None) if snapshot else None
+        asked = _without_names(queries, self._names if has_weights_of_people(plan) else None)
+        return asked, self.embedded(asked, mode)
+
+    def _embedded_for(
+        self,
+        snapshot: Snapshot,
+        embedded: Embedded,
+        queries: Sequence[str],
+        mode: Mode,
+        plan: Plan,
+    ) -> Floats | None:
+        """Those vectors; made again where another speaker has come since."""
+        before, vectors = embedded
+        names = names_among_people(snapshot, plan, self._names)
+        if has_weights_of_people(plan):
+            self._names = names
+        asked = _without_names(queries, names)
+        return vectors if asked == before else self.embedded(asked, mode)
+
     def _searching(
         self, queries: Sequence[str], chat_unit: ChatUnit
     ) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
@@ -216,7 +248,7 @@ class Searcher:
             ranking = self._rank(
                 reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed, condition.as_of
             )
-            ranking = self._related(reader, ranking, asked, plan, allowed)
+            ranking = self._related(reader, ranking, asked, allowed)
             best += [
                 self.hits(reader, ranking, at, allowed.best(ranking, at, k))
                 for at in range(len(asked))
@@ -240,7 +272,7 @@ class Searcher:
         ranking = self._rank(
             reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed, condition.as_of
         )
-        ranking = self._related(reader, ranking, [query], plan, allowed)
+        ranking = self._related(reader, ranking, [query], allowed)
         order = allowed.best(ranking, 0, len(ranking.snapshot))
         order = _pinned_first(reader, ranking.snapshot, order)
         # A context is filled from the front, so a statement must come before what it replaced.
@@ -282,12 +314,12 @@ class Searcher:
         reader: SpaceReader,
         ranking: RankedRows,
         queries: Sequence[str],
-        plan: Plan,
         allowed: RowFilter,
     ) -> RankedRows:
         """A ranking with the relations that are told of its best hits."""
         if not isinstance(ranking, Ranking):
             return ranking
+        plan = ranking.plan
         ranking = with_leading(reader, ranking, plan, queries, allowed)
         ranking = with_feedback(reader, self._corpus, ranking, plan, queries, allowed.best)
         return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
@@ -316,6 +348,10 @@ class Searcher:
                 f"memory was opened with {ours!r}; open it with {model.name!r}, or call "
                 f"reembed({ours!r}) to change to that"
             )
+
+
+def _without_names(queries: Sequence[str], names: SpeakerNames | None) -> list[str]:
+    return list(queries) if names is None else [names.removed(query) for query in queries]
 
 
 def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:

@@ -20,11 +20,11 @@ from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Progress
 from treering.search.own import fuse, raw_scores
-from treering.search.related import beside_messages, pieces_a_message
+from treering.search.related import among_people, beside_messages, pieces_a_message
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.defaults import Weighted
+from treering.search.relations.defaults import LEXICAL_AMONG_PEOPLE, Weighted
 from treering.search.relations.group import Session, Speaker
 from treering.search.relations.registry import Plan
 from treering.search.relations.semantic import Semantic
@@ -73,10 +73,15 @@ def fit(
     Raises InputError if no kind has enough.
     """
     reports = []
+    people = among_people(snapshot, defaults)
+    defaults = people or defaults
+    lexical = None if people is None else LEXICAL_AMONG_PEOPLE
     for kind in KINDS:
         queries = _pseudo_queries(reader, snapshot, embedder, kind)
         if len(queries) >= MIN_QUERIES:
-            reports.append(_fit_kind(snapshot, kind, queries, defaults.get(kind, ()), progress))
+            reports.append(
+                _fit_kind(snapshot, kind, queries, defaults.get(kind, ()), lexical, progress)
+            )
     if not reports:
         raise InputError(
             f"too little text to fit: fewer than {MIN_QUERIES} fragments of {MIN_WORDS} words of "
@@ -90,6 +95,7 @@ def _fit_kind(
     kind: Kind,
     queries: _PseudoQueries,
     default: Sequence[Weighted],
+    lexical: np.float32 | None,
     progress: Progress | None,
 ) -> FitReport:
     families: list[list[Relation]] = [
@@ -101,7 +107,7 @@ def _fit_kind(
     tried = {choice.relation for choice in default}.union(*families)
     bound = Relations()
     cut = pieces_a_message(snapshot, bound, {"chat": default}) if kind == "chat" else 1.0
-    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), bound, cut, progress)
+    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), bound, cut, lexical, progress)
     tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
     # One family of relations at a time: trying all combinations would take their product in trials.
     chosen = tuple(default)
@@ -123,8 +129,11 @@ def _variants(
 ) -> list[tuple[Weighted, ...]]:
     """The current choice, and variants of it without a family or with another of its members."""
     others = tuple(choice for choice in current if choice.relation.name != family[0].name)
+    of_people = any(choice.among_people is not None for choice in current)
     return [current, others] + [
-        (*others, Weighted(relation, alpha)) for relation in family for alpha in ALPHAS
+        (*others, Weighted(relation, alpha, alpha if of_people else None))
+        for relation in family
+        for alpha in ALPHAS
     ]
 
 
@@ -145,6 +154,7 @@ class _Trial:
         relations: Sequence[Relation],
         bound: Relations,
         cut: float,
+        lexical: np.float32 | None,
         progress: Progress | None,
     ) -> _Trial:
         rng = np.random.default_rng(SEED)
@@ -156,7 +166,7 @@ class _Trial:
         env = {relation: np.empty(shape, dtype=np.float32) for relation in relations}
         for start in range(0, len(queries), BATCH):
             batch = slice(start, start + BATCH)
-            scores = _masked_own(snapshot, queries, batch)
+            scores = _masked_own(snapshot, queries, batch, lexical)
             own[:, batch] = scores[sample]
             for relation in relations:
                 env_scores = bound.environment(relation, snapshot.items, snapshot.version, scores)
@@ -176,7 +186,9 @@ class _Trial:
         return reciprocal
 
 
-def _masked_own(snapshot: Snapshot, queries: _PseudoQueries, batch: slice) -> Floats:
+def _masked_own(
+    snapshot: Snapshot, queries: _PseudoQueries, batch: slice, lexical: np.float32 | None
+) -> Floats:
     """Own scores, shape (N, B). The answer to each query is scored by what is left of its text."""
     raw = raw_scores(snapshot, queries.asked[batch], queries.asked_vectors[batch], "hybrid")
     rows = queries.rows[batch]
@@ -189,7 +201,7 @@ def _masked_own(snapshot: Snapshot, queries: _PseudoQueries, batch: slice) -> Fl
     if raw.cosine is not None:
         asked, left = queries.asked_vectors[batch], queries.left_vectors[batch]
         raw.cosine[rows, columns] = np.einsum("qd,qd->q", asked, left)
-    return fuse(snapshot, raw, queries.asked[batch]).total()
+    return fuse(snapshot, raw, queries.asked[batch], lexical=lexical).total()
 
 
 def _pseudo_queries(

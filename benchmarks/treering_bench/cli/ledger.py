@@ -1,7 +1,8 @@
-"""``treering-bench quality``: no data set may get worse without a reason."""
+"""``treering-bench quality`` and ``learn``: evidence found, and weights learned from it."""
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from treering.embed.registry import open_embedder
 from treering.errors import InputError
 from treering_bench.cli.options import EmbedderName, chosen_among, progress_bar
 from treering_bench.embedding import FileCache
+from treering_bench.learn import questions, report
 from treering_bench.quality import (
     FOLDERS,
     compared,
@@ -69,3 +71,22 @@ def quality(
         write_ranks(against, before | now)
     elif any(row.fails for row in sets):
         raise typer.Exit(1)
+
+
+@app.command()
+def learn(
+    data: Folder,
+    chosen: Chosen = ["locomo", "lihua-world"],  # noqa: B006 - typer copies it
+    cache: CacheFolder = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the report there, as JSON.")] = None,
+    embedder: EmbedderName = EMBEDDER,
+) -> None:
+    """Learn the weights of chats between people, and test them on tasks that were left out."""
+    names = chosen_among(chosen, FOLDERS)
+    file = (cache or user_cache_path("treering-quality")) / CACHE_FILE
+    with closing(FileCache(open_embedder(embedder), file)) as model, progress_bar("learn") as bar:
+        sets = {name: questions(name, data, model, bar) for name in names}
+    text = json.dumps(report(data, sets), indent=1)
+    typer.echo(text)
+    if out:
+        out.write_text(f"{text}\n", encoding="utf-8")

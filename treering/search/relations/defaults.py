@@ -25,10 +25,14 @@ from treering.search.relations.mention import Mention
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """A relation and the weight α of its environment score (FragRel eq. 10)."""
+    """A relation and the weight α of its environment score (FragRel eq. 10).
+
+    ``among_people`` is the weight in chats without an assistant; None for ``alpha`` there, too.
+    """
 
     relation: Relation
     alpha: float
+    among_people: float | None = None
 
     def __str__(self) -> str:
         """Such as ``context(w=0.3, within=document) @ 0.5``; a relation of others by its name."""
@@ -50,19 +54,23 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
         Weighted(NamedSource(), alpha=4.0),
     ),
     "chat": (
-        Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0),
-        Weighted(WholeMessage(), alpha=3.0),
-        Weighted(Feedback(), alpha=1.0),
-        Weighted(When(), alpha=4.0),
-        Weighted(Parts(), alpha=0.4),
+        Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0, among_people=2.3),
+        Weighted(WholeMessage(), alpha=3.0, among_people=2.3),
+        Weighted(Feedback(), alpha=1.0, among_people=0.0),
+        Weighted(When(), alpha=4.0, among_people=13.0),
+        Weighted(Parts(), alpha=0.4, among_people=0.0),
         Weighted(Role(), alpha=3.0),
         Weighted(Wish(), alpha=1.5),
-        Weighted(NamedSource(), alpha=4.0),
-        Weighted(ReplyTo(), alpha=1.0),
+        Weighted(NamedSource(), alpha=4.0, among_people=0.0),
+        Weighted(ReplyTo(), alpha=1.0, among_people=0.75),
     ),
     "code": (Weighted(ContextRelation(w=0.5), alpha=0.5),),
 }
-"""Chat: LoCoMo recall@10 rises from 70 to 77, within a point for w from 0.5 to 0.8 and α from 2 to
+"""Among people: learned by ``treering-bench learn`` on LoCoMo and LiHua-World, as multiples of the
+weight of cosines; ``benchmarks/results/learn.json`` has what they find. A whole message counts as
+its context does there, which was not measured: no message of these sets is cut.
+
+Chat: LoCoMo recall@10 rises from 70 to 77, within a point for w from 0.5 to 0.8 and α from 2 to
 5; crossing session borders costs 0.8. Chosen on MT-Bench+ and LiHua-World instead α is 3 as well.
 Whole messages, where replies run to pages: BEAM recall@10 rises from 45 to 55 and recall@3 from 20
 to 34; α of context is divided by the pieces of a message there (see ``beside_messages``). Text: the
@@ -82,6 +90,13 @@ to 95.3, half as much for α of 2. Reply: LoCoMo recall@10 rises from 82.1 to 83
 five chats, within half a point for α from 0.5 to 1.25; on LiHua-World, whose units are whole talks,
 it changes one question for the better and four for the worse."""
 
+LEXICAL_AMONG_PEOPLE = np.float32(0.65)
+"""What BM25 counts beside the cosine in chats between people. Its best scores lie eight deviations
+above the mean, those of cosines four: added as they are, the words alone decide."""
+
 NAMED_SPEAKER = np.float32(2.0)
 """Added to what was said by somebody whom the query names, in standard deviations of one scorer:
 "What did Ana say about …" asks for Ana's turns. LoCoMo + 1.3; 1 to 3 do the same."""
+
+NAMED_AMONG_PEOPLE = np.float32(3.3)
+"""As ``NAMED_SPEAKER``, in chats between people."""

@@ -142,6 +142,8 @@ def _reweighted(
     if not isinstance(alpha, Mapping):
         return [Weighted(weighted.relation, float(alpha)) for weighted in relations]
     return [
-        Weighted(weighted.relation, float(alpha.get(weighted.relation.name, weighted.alpha)))
+        Weighted(weighted.relation, float(alpha[weighted.relation.name]))
+        if weighted.relation.name in alpha
+        else weighted
         for weighted in relations
     ]

@@ -54,7 +54,11 @@ def updated(settings: Mapping[str, Any], reports: Sequence[FitReport]) -> dict[s
 def as_json(relations: Iterable[Weighted]) -> list[dict[str, Any]]:
     """Weighted relations as the settings of a space hold them."""
     return [
-        {**asdict(weighted.relation), "alpha": weighted.alpha}  # type: ignore[call-overload]
+        {
+            **asdict(weighted.relation),  # type: ignore[call-overload]
+            "alpha": weighted.alpha,
+            **({} if weighted.among_people is None else {"among_people": weighted.among_people}),
+        }
         for weighted in relations
     ]
 
@@ -79,5 +83,11 @@ def load(settings: Mapping[str, Any]) -> Plan:
 
 
 def _weighted(fields: Mapping[str, Any]) -> Weighted:
-    parameters = {key: value for key, value in fields.items() if key != "alpha"}
-    return Weighted(BUILT_IN[fields["name"]](**parameters), float(fields["alpha"]))
+    weights = ("alpha", "among_people")
+    parameters = {key: value for key, value in fields.items() if key not in weights}
+    people = fields.get("among_people")
+    return Weighted(
+        BUILT_IN[fields["name"]](**parameters),
+        float(fields["alpha"]),
+        None if people is None else float(people),
+    )
