@@ -62,10 +62,10 @@ def test_a_statement_supersedes_what_it_contradicts(older: str, newer: str) -> N
         ("I live in Berlin.", "I'm moving to Porto."),
         ("I moved to Porto.", "I live in Porto, Portugal."),
         ("I work at Google.", "I work for Bosch."),  # a person may have two jobs
-        ("My favourite book is Emma.", "My favourite book is Dune."),
         ("My phone number is 555-1234.", "My number is (555) 1234."),
         ("I drink tea every morning.", "I no longer drink."),
         ("I am 30.", "I am 5."),
+        ("I love the ocean.", "I love new cities."),
     ],
 )
 def test_statements_that_can_both_hold_supersede_nothing(older: str, newer: str) -> None:

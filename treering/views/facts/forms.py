@@ -52,7 +52,6 @@ _PIECES: Final = {
     "{thing}": r"(?:my |the |an? )?(?!(?:it|that|this|them|you|to|on|in|at|for|of|now|no|not)\b)"
     rf"(?P<value>{_WORDS}{{0,4}}?)",
     "{some}": rf"(?!(?:it|that|this|them|you|to|how|when|your)\b)(?P<value>{_WORDS}{{0,2}}?)",
-    # A name, something with a digit, or an address of e-mail: a value that says what a thing is.
     "{exact}": rf"(?:an? |the |with )?(?P<value>{_NAME}|[^\s@]+@[^\s@]+\w|[£$€#+(]?\d[^\s,;]*"
     r"(?: (?!now\b|any\b)[\w.:/%£$€-]+){0,3}?)",
     "{things}": rf"{_WORDS}{{0,7}}?",
@@ -238,9 +237,10 @@ def _match(clause: str, start: int, speaker: str) -> Statement | None:
             continue
         groups = match.groupdict()
         attribute = attribute_key(form.attribute or groups["attribute"])
-        replaces = form.sense == "holds" and _CHANGE.search(clause) is not None
-        subject = _subject(groups.get("who") or "I", speaker)
-        value, single = groups["value"].rstrip("."), replaces or is_single(attribute)
+        is_change = form.sense == "holds" and _CHANGE.search(clause) is not None
+        replaces = is_change and form.attribute not in ("allergy", "habit", "likes")
+        subject, value = _subject(groups.get("who") or "I", speaker), groups["value"].rstrip(".")
+        single = replaces or is_single(attribute)
         stop = start + len(clause)
         return Statement(subject, attribute, value, form.sense, start, stop, single, speaker)
     return None
