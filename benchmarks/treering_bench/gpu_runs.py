@@ -39,7 +39,7 @@ Scale = Mapping[str, Any]
 def tuning(scale: Scale) -> Iterator[str]:
     """G1: an adapter of some 7,000 rows, and its effect. Rows that are tested are left out."""
     yield (
-        f"tune rows {MEMOS}/dialogsum.dev.jsonl {MEMOS}/topiocqa_raw.jsonl {MEMOS}/train_1k.json "
+        f"tune-rows {MEMOS}/dialogsum.dev.jsonl {MEMOS}/topiocqa_raw.jsonl {MEMOS}/train_1k.json "
         f"--apart {TEST_ROWS} --count {scale['rows']} --out {{out}}/rows.jsonl"
     )
     yield (

@@ -1,200 +1,42 @@
-"""Instruction rows from dialogues whose topics are known (MemoChat, section 4.1).
-
-Two tasks of the paper's three, those that memos ask for. *Writing*: conversations joined end to
-end, to be cut into their topics again. *Retrieval*: sentences of one to three topics as the query,
-the topics of a longer conversation as options, "None of the others" at a random place and the
-answer in every tenth row.
-
-The prompts are those that treering asks with, so that what is learned is what is asked.
-"""
+"""Instruction rows: JSON lines with the prompt as ``text`` and the reply as ``answer``."""
 
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from collections.abc import Iterator
+from pathlib import Path
 
+from treering import files
 from treering.errors import InputError
-from treering.tune.dialogues import Dialogue, DialogueTopic
-from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
-from treering.views.memos.write import Wording, write_prompt
+from treering.tune.train import PromptAndReply
 
-Task = Literal["writing", "retrieval"]
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
-
-NONE_SHARE: Final = 0.1
-"""Of the retrieval rows, whose query is about none of the options."""
-
-JOINED: Final[Mapping[int, float]] = {1: 0.15, 2: 0.6, 3: 0.25}
-"""Topics of a conversation that is to be cut, with the share of the rows that have so many.
-
-MemoChat's own rows from DialogSum: 16, 67 and 31 of 114. Without conversations on one topic, a
-model learns to cut every one."""
-
-OPTIONS: Final = (2, 5)
-"""Topics to choose from, beside "None of the others"."""
-
-FEWEST_TOPICS: Final = OPTIONS[1] + 2
-"""That rows are made of: the most options, one that is none of them, and one to spare."""
-
-QUERIED: Final = (1, 3)
-"""Topics that a query is about."""
-
-QUERY_LINES: Final = 2
-"""Successive lines of each topic in a query."""
-
-MOST_LINES: Final = 30
-"""Of a conversation that is to be cut, unless one topic alone has more."""
+FORM = 'a row is {"text": PROMPT, "answer": REPLY}'
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionRow:
-    """What a model is asked, and the reply that it is to learn."""
+def read_rows(path: Path) -> Iterator[PromptAndReply]:
+    """Yield the prompt and the reply of each row; other fields are ignored.
 
-    task: Task
-    origin: str
-    text: str
-    answer: str
-
-    def as_json(self) -> str:
-        """The row as one line, in the form of MemoChat's own test file."""
-        fields = {"type": f"{self.task}_{self.origin}", "text": self.text, "answer": self.answer}
-        return json.dumps(fields, ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class RowOptions:
-    """How many rows of each task, in whose wording, drawn by which seed.
-
-    ``most_lines`` bounds the conversations that are to be cut.
+    Raise InputError for a row of another form, and for a file without rows.
     """
-
-    count: int = 300
-    tasks: tuple[Task, ...] = TASKS
-    wording: Wording = "plain"
-    seed: int = 0
-    most_lines: int = MOST_LINES
-
-    def __post_init__(self) -> None:
-        if self.count < 1:
-            raise InputError(f"count is {self.count}; at least 1 row of each task is made")
-        if self.most_lines < 2:
-            raise InputError(f"most_lines is {self.most_lines}; two topics have 2 lines at least")
-
-
-def instruction_rows(
-    dialogues: Sequence[Dialogue], options: RowOptions = RowOptions()
-) -> Iterator[InstructionRow]:
-    """Rows of every task in turn, so that any first part of them is balanced.
-
-    The same dialogues and options give the same rows. Raises InputError where there are too few
-    topics to make a task of.
-    """
-    if sum(map(len, dialogues)) < FEWEST_TOPICS:
-        raise _too_few(dialogues)
-    rng = random.Random(options.seed)
-    for _ in range(options.count):
-        for task in options.tasks:
-            yield _MAKERS[task](dialogues, options, rng)
+    try:
+        lines = files.read_bytes(path).decode("utf-8").split("\n")
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r} ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is not UTF-8: {error}") from error
+    if not any(map(str.strip, lines)):
+        raise InputError(f"{path} has no rows; {FORM}")
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield _prompt_and_reply(line, f"{path}, line {number}")
 
 
-def _too_few(dialogues: Sequence[Dialogue]) -> InputError:
-    """The error for dialogues that no task, or no choice, can be made of."""
-    names = [topic.name.casefold() for dialogue in dialogues for topic in dialogue]
-    return InputError(
-        f"too few topics (dialogues: {len(dialogues)}, topics: {len(names)}, different names: "
-        f"{len(set(names))}); rows are made of {FEWEST_TOPICS} topics or more, and choices of "
-        f"{OPTIONS[1] + 1} dialogues or more whose topics have different names: give more "
-        "dialogues, or take those on several topics apart with --rejoin"
-    )
-
-
-def _writing(
-    dialogues: Sequence[Dialogue], options: RowOptions, rng: random.Random
-) -> InstructionRow:
-    count = rng.choices(list(JOINED), list(JOINED.values()))[0]
-    topics = _joined(dialogues, count, options.most_lines, rng)
-    lines = [line for topic in topics for line in topic.lines]
-    if options.wording != "printed":
-        # Memos are asked for with summaries whatever the dialogue is like: the same is learned.
-        topics = [replace(topic, summary=topic.summary or topic.lines[0]) for topic in topics]
-    with_summaries = all(topic.summary for topic in topics)
-    text = write_prompt(lines, options.wording, summaries=with_summaries)
-    return InstructionRow("writing", "joined", text, _borders(topics, with_summaries))
-
-
-def _borders(topics: Sequence[DialogueTopic], with_summaries: bool) -> str:
-    entries: list[dict[str, object]] = []
-    end = 0
-    for topic in topics:
-        start, end = end + 1, end + len(topic.lines)
-        summary = {"summary": topic.summary} if with_summaries else {}
-        entries.append({"topic": topic.name, **summary, "start": start, "end": end})
-    return json.dumps(entries, ensure_ascii=False)
-
-
-def _joined(
-    dialogues: Sequence[Dialogue], count: int, most_lines: int, rng: random.Random
-) -> list[DialogueTopic]:
-    """Topics end to end: those of a conversation on several, or of conversations on one each."""
-    topics: list[DialogueTopic] = []
-    for dialogue in rng.sample(dialogues, len(dialogues)):
-        if len(dialogue) > 1 and not topics:
-            return list(dialogue)
-        whole = len(dialogue) == 1
-        lines = sum(len(topic.lines) for topic in (*topics, *dialogue))
-        if whole and (not topics or lines <= most_lines):
-            topics += dialogue
-        if len(topics) == count:
-            break
-    return topics
-
-
-def _retrieval(
-    dialogues: Sequence[Dialogue], _options: RowOptions, rng: random.Random
-) -> InstructionRow:
-    count = rng.randint(*OPTIONS)
-    drawn = _distinct(dialogues, count + 1, rng)
-    stranger, shown = drawn[0], drawn[1:]
-    about = (
-        [] if rng.random() < NONE_SHARE else rng.sample(shown, min(count, rng.randint(*QUERIED)))
-    )
-    query = " ".join(_sentences(topic, rng) for topic in about or [stranger])
-    noto_at = rng.randint(0, len(shown))
-    listed = [_option(topic) for topic in shown]
-    listed.insert(noto_at, NONE_OF_THE_OTHERS)
-    right = {_option(topic) for topic in about} or {NONE_OF_THE_OTHERS}
-    numbers = [str(n) for n, option in enumerate(listed, 1) if option in right]
-    return InstructionRow("retrieval", "joined", choose_prompt(query, listed), "#".join(numbers))
-
-
-def _option(topic: DialogueTopic) -> str:
-    return f"{topic.name}. {topic.summary}" if topic.summary else topic.name
-
-
-def _distinct(dialogues: Sequence[Dialogue], count: int, rng: random.Random) -> list[DialogueTopic]:
-    """Topics of different names, each of a dialogue drawn anew."""
-    by_name: dict[str, DialogueTopic] = {}
-    for dialogue in rng.sample(dialogues, len(dialogues)):
-        topic = rng.choice(dialogue)
-        by_name.setdefault(topic.name.casefold(), topic)
-        if len(by_name) == count:
-            return list(by_name.values())
-    raise _too_few(dialogues)
-
-
-def _sentences(topic: DialogueTopic, rng: random.Random) -> str:
-    """A few successive lines of a topic, without who said them."""
-    begin = rng.randint(0, max(len(topic.lines) - QUERY_LINES, 0))
-    return " ".join(_text(line) for line in topic.lines[begin : begin + QUERY_LINES])
-
-
-def _text(line: str) -> str:
-    return line.partition(": ")[2] or line
-
-
-_MAKERS: Final[
-    Mapping[Task, Callable[[Sequence[Dialogue], RowOptions, random.Random], InstructionRow]]
-] = {"writing": _writing, "retrieval": _retrieval}
+def _prompt_and_reply(line: str, place: str) -> PromptAndReply:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not JSON ({error}); {FORM}") from error
+    pair = (row.get("text"), row.get("answer")) if isinstance(row, dict) else (None, None)
+    if not isinstance(pair[0], str) or not isinstance(pair[1], str):
+        raise InputError(f"{place}: no text with its answer; {FORM}")
+    return pair[0], pair[1]

@@ -26,6 +26,7 @@ COMMANDS: dict[str, SubApp] = {
     "code": SubApp("treering_bench.cli.code", "Code that a model writes."),
     "tree": SubApp("treering_bench.cli.tree", "Shape and quality of trees of real texts."),
     "instructions": SubApp(_MEMOS, "Memos by MemoChat's own prompts.", "instructions"),
+    "tune-rows": SubApp(_MEMOS, "Make rows for tuning from dialogues.", "tune-rows"),
     "tuned": SubApp(_MEMOS, "A model before and after tuning for memos.", "tuned"),
     "facts": SubApp("treering_bench.cli.facts", "How well changes of facts are noticed."),
     "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
