@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -49,8 +50,15 @@ def test_a_set_fails_if_it_is_surely_worse_and_no_reason_is_given() -> None:
 def test_ranks_survive_a_file(tmp_path: Path) -> None:
     sets = {"beam": {("1", "a"): [1, 3], ("2", "a"): [0]}, "xquad": {("de", "q"): [2]}}
     assert read_ranks(tmp_path) == {}
-    write_ranks(tmp_path, sets)
+    write_ranks(tmp_path, sets, "one")
     assert read_ranks(tmp_path) == sets
+    write_ranks(tmp_path, {"xquad": {("de", "q"): [1]}}, "two")
+    assert read_ranks(tmp_path) == sets | {"xquad": {("de", "q"): [1]}}
+    rows = map(json.loads, (tmp_path / "ranks.jsonl").read_text().splitlines())
+    assert [(row["set"], row["commit"]) for row in rows] == [
+        *[("beam", "one")] * 2,
+        ("xquad", "two"),
+    ]
 
 
 def test_a_reason_for_an_unknown_set_is_an_error(tmp_path: Path) -> None:

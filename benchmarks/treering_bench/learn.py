@@ -6,7 +6,6 @@ is fitted so that the evidence of a question gets most of the probability.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +28,7 @@ from treering.search.relations.decay import ContextRelation
 from treering.search.relations.defaults import LEXICAL_AMONG_PEOPLE, NAMED_AMONG_PEOPLE, Weighted
 from treering.search.relations.registry import Plan
 from treering_bench.quality import FOLDERS, METRICS
-from treering_bench.read import read_as
+from treering_bench.read import read_as, sha256_of
 from treering_bench.registry import Benchmark, benchmark
 from treering_bench.space import UNIT, TaskSpace
 from treering_bench.task import Task, TaskQuestion
@@ -177,21 +176,13 @@ def _means(ranks: Sequence[Sequence[int]]) -> dict[str, float]:
     return {name: round(value, 1) for name, value in means.items()} | {"questions": len(ranks)}
 
 
-def checksum(folder: Path) -> str:
-    """The SHA-256 of the files of a data set, by name."""
-    digest = hashlib.sha256()
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
-
-
 def report(data: Path, sets: Mapping[str, Sequence[RankedQuestion]]) -> dict[str, Any]:
     """Weights, what they find, and what they find where they were not learned."""
     weights = fit(list(sets.values()))
     several = {name: rows for name, rows in sets.items() if len({row.task for row in rows}) > 1}
     return {
         "weights": {name: round(float(w), 3) for name, w in zip(FEATURES, weights, strict=True)},
-        "learned_on": {name: checksum(data / FOLDERS[name]) for name in sets},
+        "learned_on": {name: sha256_of(data / FOLDERS[name]) for name in sets},
         "found": {name: found(rows, weights) for name, rows in sets.items()},
         "left_out": {
             name: left_out(rows, [other for key, other in sets.items() if key != name])

@@ -186,17 +186,20 @@ def read_ranks(folder: Path) -> dict[str, dict[QuestionKey, Ranks]]:
     return sets
 
 
-def write_ranks(folder: Path, sets: Mapping[str, SetRanks]) -> None:
-    """Write ranks as JSON lines, one a task."""
+def write_ranks(folder: Path, sets: Mapping[str, SetRanks], commit: str) -> None:
+    """Replace the ranks of data sets in the file by those of ``commit``; JSON lines, one a task."""
+    path = folder / RANKS_FILE
     rows: list[dict[str, Any]] = []
+    if path.exists():
+        rows = [row for row in json_lines(path) if row["set"] not in sets]
     for name, ranks in sets.items():
         by_task: dict[str, dict[str, Ranks]] = {}
         for (task, question), found in ranks.items():
             by_task.setdefault(task, {})[question] = found
-        rows += ({"set": name, "task": task, "ranks": found} for task, found in by_task.items())
-    folder.mkdir(parents=True, exist_ok=True)
+        for task, found_in_task in by_task.items():
+            rows.append({"set": name, "task": task, "commit": commit, "ranks": found_in_task})
     lines = (json.dumps(row, separators=(",", ":")) for row in rows)
-    (folder / RANKS_FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def read_reasons(folder: Path) -> dict[str, str]:

@@ -79,7 +79,7 @@ def this_run(benchmark: str, data_sha256: str, seed: int, settings: Mapping[str,
         data_sha256=data_sha256,
         seed=seed,
         settings=dict(settings),
-        commit=_commit(),
+        commit=this_commit(),
         versions=_versions(),
         machine=this_machine(),
         started=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -227,7 +227,7 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def _commit() -> str:
+def this_commit() -> str:
     """The checkout's commit, ``-dirty`` if it has changes; ``unknown`` outside a checkout."""
     command = ("git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
     folder = Path(treering.__file__).parent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +9,11 @@ from typing import Annotated
 import typer
 from platformdirs import user_cache_path
 
+from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering_bench.cli.options import EmbedderName, chosen_among, progress_bar
+from treering_bench.cli.options import EmbedderName, FigureOptions, chosen_among, progress_bar
 from treering_bench.embedding import FileCache
 from treering_bench.learn import questions, report
 from treering_bench.quality import (
@@ -25,6 +25,7 @@ from treering_bench.quality import (
     table,
     write_ranks,
 )
+from treering_bench.results import this_commit
 
 app = typer.Typer(add_completion=False)
 
@@ -68,17 +69,17 @@ def quality(
     ]
     typer.echo(table(sets))
     if save:
-        write_ranks(against, before | now)
+        write_ranks(against, now, this_commit())
     elif any(row.fails for row in sets):
         raise typer.Exit(1)
 
 
-@app.command()
+@command(app)
 def learn(
     data: Folder,
+    figures: FigureOptions,
     chosen: Chosen = ["locomo", "lihua-world"],  # noqa: B006 - typer copies it
     cache: CacheFolder = None,
-    out: Annotated[Path | None, typer.Option(help="Also write the report there, as JSON.")] = None,
     embedder: EmbedderName = EMBEDDER,
 ) -> None:
     """Learn the weights of chats between people, and test them on tasks that were left out."""
@@ -86,7 +87,4 @@ def learn(
     file = (cache or user_cache_path("treering-quality")) / CACHE_FILE
     with closing(FileCache(open_embedder(embedder), file)) as model, progress_bar("learn") as bar:
         sets = {name: questions(name, data, model, bar) for name in names}
-    text = json.dumps(report(data, sets), indent=1)
-    typer.echo(text)
-    if out:
-        out.write_text(f"{text}\n", encoding="utf-8")
+    figures.show("learn", report(data, sets), settings={"embedder": embedder})
