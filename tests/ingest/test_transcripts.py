@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Open
+from tests.docs.pages import entry_points, examples
 from tests.ingest.clients import (
     CHATGPT,
     CLAUDE,
@@ -30,12 +31,13 @@ from tests.ingest.clients import (
     write_slack,
     zipped,
 )
+from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError, UnknownName
 from treering.ingest.transcripts.contract import ORIGINS
 from treering.ingest.transcripts.follow import new_lines
 from treering.ingest.transcripts.importing import ImportOptions
-from treering.ingest.transcripts.registry import FORMATS, format_of
+from treering.ingest.transcripts.registry import format_of, formats
 from treering.ingest.transcripts.watch import changes_below, watched
 from treering.records import Receipt
 
@@ -104,14 +106,14 @@ def texts(memory: Memory) -> list[str]:
 
 def test_every_format_has_an_example_here() -> None:
     assert set(WRITERS) == set(ORIGINS)
-    assert tuple(entry.name for entry in FORMATS) == ORIGINS
+    assert tuple(entry.name for entry in formats()) == ORIGINS
 
 
 @pytest.mark.parametrize("name", ORIGINS)
 def test_a_file_is_recognised_by_one_format_alone(name: str, tmp_path: Path) -> None:
     path = WRITERS[name](tmp_path)
     head = "" if path.is_dir() else path.read_text("utf-8")
-    assert [entry.name for entry in FORMATS if entry.recognises(path, head)] == [name]
+    assert [entry.name for entry in formats() if entry.recognises(path, head)] == [name]
 
 
 @pytest.mark.parametrize("name", ORIGINS)
@@ -417,6 +419,19 @@ def test_what_was_imported_survives_export_and_import(
         (one.id, one.text) for one in memory.entries()
     ]
     assert other.import_(path).added == 0
+
+
+def test_the_format_of_another_package_is_read_as_treerings_own(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "how-to/import.md"
+    [reader] = examples(page, "python")
+    install(monkeypatch, tmp_path / "package", "ircmemory", reader, entry_points(page))
+    (tmp_path / "boat.log").write_text("<ana> The mast is 9.5 m.\n<ben> \n", "utf-8")
+    receipt = memory.import_(tmp_path / "boat.log", origin="irc")
+    [entry] = memory.entries()
+    assert (entry.text, entry.speaker, entry.source) == ("The mast is 9.5 m.", "ana", "irc/boat")
+    assert reasons(receipt) == {"messages without text": 1}
 
 
 # ------------------------------------------------------------------ as it grows

@@ -1,7 +1,7 @@
 """ChatGPT's data export: ``conversations.json``, a list of conversations, each a tree of messages.
 
-A message that was edited or answered anew has several children. What was read last is the path
-from ``current_node`` up to the root; the other branches are counted.
+A message that was edited or answered again has several children. The path from ``current_node``
+up to the root was read last; the messages of other branches are counted.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import below, objects, read_json
-from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
+from treering.ingest.transcripts.documents import begins_list, read_json
+from treering.ingest.transcripts.values import below, joined, name_of, objects, text_of, time_of
 
 SPOKEN = frozenset({"text", "multimodal_text", "code"})
 """The types of content that a person or the model says; others are thoughts, results, quotes."""
@@ -25,67 +25,56 @@ class ChatGPTFormat:
 
     def recognises(self, path: TranscriptPath, head: str) -> bool:
         """A list of objects with a ``mapping``."""
-        return path.suffix == ".json" and head.lstrip()[:1] == "[" and '"mapping"' in head
+        return begins_list(path, head, "mapping")
 
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all conversations."""
         for conversation in objects(read_json(path)):
-            yield from _conversation(conversation)
+            identity = conversation.get("conversation_id") or conversation.get("id")
+            nodes = conversation.get("mapping")
+            if not isinstance(nodes, Mapping) or not name_of(identity):
+                yield Omission("conversations of unknown form")
+                continue
+            path_read = _path(nodes, conversation.get("current_node"))
+            for node in path_read:
+                if message := below(nodes, node, "message"):
+                    yield _item(message, str(identity), name_of(conversation.get("title")))
+            for node in nodes.keys() - set(path_read):
+                if below(nodes, node, "message"):
+                    yield Omission("messages of branches that were left")
 
 
-def _conversation(conversation: Mapping[str, Any]) -> Iterator[TranscriptItem]:
-    mapping = conversation.get("mapping")
-    identity = name_of(conversation.get("conversation_id")) or name_of(conversation.get("id"))
-    if not isinstance(mapping, Mapping) or identity is None:
-        yield Omission("conversations of unknown form")
-        return
-    path = _path(mapping, conversation.get("current_node"))
-    for node in path:
-        message = below(mapping, node, "message")
-        if isinstance(message, Mapping):
-            yield _item(message, identity, name_of(conversation.get("title")) or identity)
-    elsewhere = (below(mapping, node, "message") for node in mapping.keys() - set(path))
-    yield from (Omission("messages of branches that were left") for other in elsewhere if other)
-
-
-def _path(mapping: Mapping[str, Any], leaf: object) -> list[str]:
-    """The nodes from the root to a leaf; of an export that names no leaf, all in their order."""
-    if not isinstance(leaf, str) or leaf not in mapping:
-        return list(mapping)
+def _path(nodes: Mapping[str, Any], leaf: object) -> list[str]:
+    """The nodes from the root to a leaf; if the export names no leaf, all in their order."""
     path: dict[str, None] = {}
-    node: object = leaf
-    while isinstance(node, str) and node in mapping and node not in path:
-        path[node] = None
-        node = below(mapping, node, "parent")
-    return list(path)[::-1]
+    while isinstance(leaf, str) and leaf in nodes and leaf not in path:
+        path[leaf] = None
+        leaf = below(nodes, leaf, "parent")
+    return list(path)[::-1] or list(nodes)
 
 
-def _item(message: Mapping[str, Any], conversation: str, title: str) -> TranscriptItem:
+def _item(message: object, conversation: str, title: str | None) -> TranscriptItem:
     role = text_of(below(message, "author", "role"))
     kind = text_of(below(message, "content", "content_type"))
     if role not in ("user", "assistant") or kind not in SPOKEN:
         return Omission(f"messages of role {role or None!r:.40} and type {kind or None!r:.60}")
     if below(message, "metadata", "is_visually_hidden_from_conversation"):
         return Omission("messages that the client does not show")
-    parts = below(message, "content", "parts")
-    texts = [_part(part) for part in parts] if isinstance(parts, list) else []
-    text = "\n".join(filter(None, [*texts, text_of(below(message, "content", "text"))]))
-    identity = name_of(message.get("id"))
-    if not text.strip() or identity is None:
-        return Omission("messages without text")
+    identity, parts = name_of(below(message, "id")), below(message, "content", "parts")
+    if identity is None:
+        return Omission("messages without an id")
+    texts = map(_part, parts if isinstance(parts, list) else ())
     return TranscriptMessage(
         id=identity,
         source=f"chatgpt/{conversation}",
-        text=text,
+        text=joined(*texts, text_of(below(message, "content", "text"))),
         role=role,
-        at=time_of(message.get("create_time")),
+        at=time_of(below(message, "create_time")),
         session=conversation,
-        metadata={"title": title},
+        metadata={"title": title or conversation},
     )
 
 
 def _part(part: object) -> str:
-    if isinstance(part, str):
-        return part
     kind = text_of(below(part, "content_type"))
-    return text_of(below(part, "text")) or (f"[{kind}]" if kind else "")
+    return text_of(part) or text_of(below(part, "text")) or (f"[{kind}]" if kind else "")

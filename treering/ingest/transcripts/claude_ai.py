@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from treering.ingest.transcripts.archive import TranscriptPath
-from treering.ingest.transcripts.contract import (
-    Omission,
-    TranscriptItem,
-    TranscriptMessage,
+from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
+from treering.ingest.transcripts.documents import begins_list, read_json
+from treering.ingest.transcripts.values import (
+    Fields,
+    block_part,
+    file_lines,
+    joined,
+    name_of,
+    objects,
+    text_and_omissions,
+    text_of,
+    time_of,
 )
-from treering.ingest.transcripts.documents import objects, read_json
-from treering.ingest.transcripts.jsonl import call_line, name_of, text_of, time_of
 
 ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
@@ -24,7 +29,7 @@ class ClaudeAIFormat:
 
     def recognises(self, path: TranscriptPath, head: str) -> bool:
         """A list of objects with ``chat_messages``."""
-        return path.suffix == ".json" and head.lstrip()[:1] == "[" and '"chat_messages"' in head
+        return begins_list(path, head, "chat_messages")
 
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all conversations."""
@@ -33,69 +38,26 @@ class ClaudeAIFormat:
                 yield from _items(conversation, message)
 
 
-def _items(conversation: Mapping[str, Any], message: Mapping[str, Any]) -> Iterator[TranscriptItem]:
+def _items(conversation: Fields, message: Fields) -> Iterator[TranscriptItem]:
     role = ROLES.get(text_of(message.get("sender")))
     identity = name_of(message.get("uuid"))
     if role is None or identity is None:
         yield Omission(f"messages of sender {message.get('sender')!r:.60}")
         return
-    parts: list[str] = []
-    for block in objects(message.get("content")):
-        part = _part(block)
-        if isinstance(part, Omission):
-            yield part
-        elif part:
-            parts.append(part)
-    texts = parts or [text_of(message.get("text"))]
-    texts += [f"[file: {name}]" for name in _files(message)]
+    text, omitted = text_and_omissions(map(block_part, objects(message.get("content"))))
+    yield from omitted
+    attached = objects(message.get("attachments"))
     yield from (
-        Omission("texts of attached files")
-        for attachment in objects(message.get("attachments"))
-        if attachment.get("extracted_content")
+        Omission("texts of attached files") for one in attached if one.get("extracted_content")
     )
-    text = "\n".join(filter(None, texts))
-    if not text.strip():
-        yield Omission("messages without text")
-        return
-    yield _message(conversation, message, identity, role, text)
-
-
-def _part(block: Mapping[str, Any]) -> str | Omission:
-    match block.get("type"):
-        case "text":
-            return text_of(block.get("text"))
-        case "tool_use":
-            return call_line(block.get("name"), block.get("input"))
-        case "tool_result":
-            return Omission("results of tools")
-        case "thinking":
-            return Omission("thoughts of the model")
-        case other:
-            return Omission(f"blocks of unknown type {other!r:.60}")
-
-
-def _files(message: Mapping[str, Any]) -> Iterator[str]:
-    for field in ("attachments", "files"):
-        for item in objects(message.get(field)):
-            if name := name_of(item.get("file_name")):
-                yield name
-
-
-def _message(
-    conversation: Mapping[str, Any],
-    message: Mapping[str, Any],
-    identity: str,
-    role: str,
-    text: str,
-) -> TranscriptMessage:
+    files = file_lines(attached, message.get("files"), key="file_name")
     session = name_of(conversation.get("uuid")) or "conversation"
-    title = name_of(conversation.get("name"))
-    return TranscriptMessage(
+    yield TranscriptMessage(
         id=identity,
         source=f"claude-ai/{session}",
-        text=text,
+        text=joined(text or text_of(message.get("text")), *files),
         role=role,
         at=time_of(message.get("created_at")),
         session=session,
-        metadata={"title": title} if title else {},
+        metadata={"title": name_of(conversation.get("name"))},
     )

@@ -16,9 +16,6 @@ ORIGINS = (
 )
 """The names of the formats, in the order in which a file is asked whether it is one."""
 
-SHORT_CHARS = 200
-"""Of a tool's call or failure: what was done and how it ended, not what it printed."""
-
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
@@ -68,9 +65,3 @@ class TranscriptFormat(Protocol):
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages in order, and what is left out. Raises InputError for a broken file."""
         ...
-
-
-def shortened(text: str, limit: int = SHORT_CHARS) -> str:
-    """The beginning of a text on one line."""
-    line = " ".join(text[: 4 * limit].split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"

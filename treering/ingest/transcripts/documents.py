@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from treering import files
@@ -41,13 +40,6 @@ def read_json(path: TranscriptPath) -> Any:
         raise InputError(f"{path} is not JSON ({error}); is the export whole?") from error
 
 
-def objects(value: object) -> list[Mapping[str, Any]]:
-    """The objects of a list; nothing if it is no list."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def below(value: object, *keys: str) -> Any:
-    """What is at a path of keys; None if a step is missing."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+def begins_list(path: TranscriptPath, head: str, key: str) -> bool:
+    """Whether a file is a JSON list of objects with a key."""
+    return path.suffix == ".json" and head.lstrip()[:1] == "[" and f'"{key}"' in head

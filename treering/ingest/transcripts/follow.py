@@ -11,7 +11,7 @@ from treering.errors import InputError
 from treering.ingest import exchange
 from treering.ingest.transcripts.contract import TranscriptItem
 from treering.ingest.transcripts.importing import ImportOptions, TranscriptLines
-from treering.ingest.transcripts.jsonl import LineReader, complete_lines
+from treering.ingest.transcripts.jsonl import LineReader, lines_from
 from treering.ingest.transcripts.registry import line_format_of
 
 
@@ -66,6 +66,8 @@ class _Tail:
         self.offset = offset if offset <= path.stat().st_size else 0
 
     def __iter__(self) -> Iterator[TranscriptItem]:
-        for start, line in complete_lines(self._path, self.offset):
+        for start, line in lines_from(self._path, self.offset):
+            if not line.endswith(b"\n"):
+                return  # it is still being written
             yield from self._reader(start, line)
             self.offset = start + len(line)

@@ -30,7 +30,7 @@ from treering.ingest.transcripts.contract import (
     TranscriptItem,
     TranscriptMessage,
 )
-from treering.ingest.transcripts.registry import FORMATS, format_named, format_of, head_of
+from treering.ingest.transcripts.registry import format_named, format_of, formats, head_of
 from treering.journal import sqlite_connection
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
@@ -114,6 +114,8 @@ class TranscriptLines:
                 self.omitted[item.reason] += 1
             elif reason := self.options.refuses(item):
                 self.omitted[reason] += 1
+            elif not item.text.strip():
+                self.omitted["messages without text"] += 1
             elif not (text := self._clean(item.text)).strip():
                 self.omitted["messages that are private as a whole"] += 1
             else:
@@ -220,6 +222,7 @@ class Transcript:
 
 def _units(top: TranscriptPath, options: ImportOptions) -> Iterator[Transcript | Skipped]:
     named = format_named(options.origin) if options.origin else None
+    wanted = [named] if named else formats()
     ahead = [top]
     while ahead:
         path = ahead.pop()
@@ -227,7 +230,7 @@ def _units(top: TranscriptPath, options: ImportOptions) -> Iterator[Transcript |
             reason = files.REASON if files.is_memory(path) else "a symbolic link"
             yield Skipped(str(path), reason)
             continue
-        recognised = format_of(path, [named] if named else FORMATS)
+        recognised = format_of(path, wanted)
         if recognised is not None:
             yield Transcript(path, recognised)
         elif path.is_dir():

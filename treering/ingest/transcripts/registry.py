@@ -1,64 +1,76 @@
-"""The formats of past conversations, and which of them a file has."""
+"""The formats of past conversations, treering's own and those of other packages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
+from typing import Final
 
 from treering import files
 from treering.errors import UnknownName
 from treering.ingest.transcripts.archive import TranscriptPath
-from treering.ingest.transcripts.chatgpt import ChatGPTFormat
-from treering.ingest.transcripts.claude_ai import ClaudeAIFormat
-from treering.ingest.transcripts.claude_code import ClaudeCodeFormat
-from treering.ingest.transcripts.codex import CodexFormat
-from treering.ingest.transcripts.contract import ORIGINS, TranscriptFormat
+from treering.ingest.transcripts.contract import TranscriptFormat
 from treering.ingest.transcripts.jsonl import LineFormat
-from treering.ingest.transcripts.mail import MailFormat
-from treering.ingest.transcripts.slack import SlackFormat
-from treering.ingest.transcripts.telegram import TelegramFormat
-from treering.ingest.transcripts.whatsapp import WhatsAppFormat
+from treering.plugins import plugins
 
-HEAD_BYTES = 1 << 16
+GROUP: Final = "treering.transcripts"
+"""The entry point group. An entry point is called without arguments and gives a format."""
+
+OWN: Final = EntryPoints(
+    EntryPoint(name, f"treering.ingest.transcripts.{reader}", GROUP)
+    for name, reader in {
+        "claude-code": "claude_code:ClaudeCodeFormat",
+        "codex": "codex:CodexFormat",
+        "chatgpt": "chatgpt:ChatGPTFormat",
+        "claude-ai": "claude_ai:ClaudeAIFormat",
+        "slack": "slack:SlackFormat",
+        "telegram": "telegram:TelegramFormat",
+        "whatsapp": "whatsapp:WhatsAppFormat",
+        "mail": "mail:MailFormat",
+    }.items()
+)
+"""Written here, so that they are found in a source tree that was never installed."""
+
+HEAD_BYTES: Final = 1 << 16
 """Of a file, to recognise it by. A conversation's first message may be long."""
 
-MAX_LINE_BYTES = 1 << 24
+MAX_LINE_BYTES: Final = 1 << 24
 """Of a first line: a transcript may begin with a picture or all of its instructions."""
 
-LINE_FORMATS: tuple[LineFormat, ...] = (ClaudeCodeFormat(), CodexFormat())
-"""Those whose files grow while they are read."""
 
-FORMATS: tuple[TranscriptFormat, ...] = (
-    *LINE_FORMATS,
-    ChatGPTFormat(),
-    ClaudeAIFormat(),
-    SlackFormat(),
-    TelegramFormat(),
-    WhatsAppFormat(),
-    MailFormat(),
-)
+def formats() -> tuple[TranscriptFormat, ...]:
+    """All formats, in the order in which a file is compared with them: treering's own first."""
+    return _load((*OWN, *plugins(GROUP)))
+
+
+@lru_cache(maxsize=2)
+def _load(points: tuple[EntryPoint, ...]) -> tuple[TranscriptFormat, ...]:
+    return tuple(point.load()() for point in points)
 
 
 def format_named(name: str) -> TranscriptFormat:
     """A format by its name. Raises UnknownName."""
-    for entry in FORMATS:
-        if entry.name == name:
-            return entry
-    raise UnknownName(f"no format {name!r}; there are {', '.join(ORIGINS)}")
+    known = {entry.name: entry for entry in formats()}
+    if name not in known:
+        raise UnknownName(f"no format {name!r}; there are {', '.join(known)}")
+    return known[name]
 
 
 def format_of(
-    path: TranscriptPath, formats: Iterable[TranscriptFormat] = FORMATS
+    path: TranscriptPath, among: Iterable[TranscriptFormat] | None = None
 ) -> TranscriptFormat | None:
     """The format of a file or folder, by its name and beginning; None if it has none of these."""
     head = "" if path.is_dir() else head_of(path)
-    return next((entry for entry in formats if entry.recognises(path, head)), None)
+    among = formats() if among is None else among
+    return next((entry for entry in among if entry.recognises(path, head)), None)
 
 
 def line_format_of(path: Path) -> LineFormat | None:
     """The format of a file that grows line by line; None if it is no such file."""
-    head = head_of(path)
-    return next((entry for entry in LINE_FORMATS if entry.recognises(path, head)), None)
+    found = format_of(path, [entry for entry in formats() if isinstance(entry, LineFormat)])
+    return found if isinstance(found, LineFormat) else None
 
 
 def head_of(path: TranscriptPath) -> str:

@@ -8,13 +8,12 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any
 
+from treering.ingest.transcripts import values
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import below, objects, read_json
-from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
+from treering.ingest.transcripts.documents import read_json
+from treering.ingest.transcripts.values import Fields, below, name_of, objects, text_of
 
 LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 SPOKEN = frozenset({"", "bot_message", "me_message", "thread_broadcast", "file_share"})
@@ -35,49 +34,32 @@ class SlackFormat:
 
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all channels, channel by channel and day by day."""
-        names = {
-            text_of(user.get("id")): _user_name(user)
-            for user in objects(read_json(path / "users.json"))
-        }
+        users = objects(read_json(path / "users.json"))
+        names = {text_of(user.get("id")): _user_name(user) for user in users}
         for folder in sorted(child for child in path.iterdir() if child.is_dir()):
             for day in sorted(child for child in folder.iterdir() if child.suffix == ".json"):
                 for message in objects(read_json(day)):
                     yield _item(message, folder.name, names)
 
 
-def _user_name(user: Mapping[str, Any]) -> str:
-    profile = user.get("profile")
-    candidates = (
-        below(profile, "display_name"),
-        below(profile, "real_name"),
-        user.get("real_name"),
-        user.get("name"),
-    )
-    return next(filter(None, map(name_of, candidates)), text_of(user.get("id")))
+def _user_name(user: Fields) -> str:
+    shown = (below(user, "profile", key) for key in ("display_name", "real_name"))
+    given = (user.get(key) for key in ("real_name", "name", "id"))
+    return next(filter(None, map(name_of, (*shown, *given))), "")
 
 
-def _item(message: Mapping[str, Any], channel: str, names: Mapping[str, str]) -> TranscriptItem:
-    subtype = text_of(message.get("subtype"))
-    if message.get("type") != "message" or subtype not in SPOKEN:
+def _item(message: Fields, channel: str, names: Mapping[str, str]) -> TranscriptItem:
+    subtype, stamp = text_of(message.get("subtype")), text_of(message.get("ts"))
+    if message.get("type") != "message" or subtype not in SPOKEN or not stamp:
         return Omission(f"notices of the messenger: {subtype or 'event'!r:.60}")
-    files = [name_of(file.get("name")) for file in objects(message.get("files"))]
-    parts = [_plain(text_of(message.get("text")), names)]
-    text = "\n".join(filter(None, [*parts, *(f"[file: {name}]" for name in files if name)]))
-    stamp = text_of(message.get("ts"))
-    if not text.strip() or not stamp:
-        return Omission("messages without text")
-    user = text_of(message.get("user"))
-    speaker = names.get(user) or name_of(message.get("username")) or name_of(user)
-    at = None
-    with suppress(ValueError):
-        at = time_of(float(stamp))
-    thread = text_of(message.get("thread_ts"))
+    text = _plain(text_of(message.get("text")), names)
+    user, thread = text_of(message.get("user")), text_of(message.get("thread_ts"))
     return TranscriptMessage(
         id=json.dumps([channel, stamp, user]),
         source=f"slack/{channel}",
-        text=text,
-        speaker=speaker,
-        at=at,
+        text=values.joined(text, *values.file_lines(message.get("files"))),
+        speaker=names.get(user) or name_of(message.get("username")) or name_of(user),
+        at=values.unix_time(stamp),
         session=f"{channel}:{thread}" if thread else None,
     )
 
@@ -87,10 +69,8 @@ def _plain(text: str, names: Mapping[str, str]) -> str:
 
     def shown(link: re.Match[str]) -> str:
         target, label = link[1], link[2]
-        if target.startswith("@"):
-            return f"@{names.get(target[1:]) or label or target[1:]}"
-        if target.startswith(("#", "!")):
-            return f"{target[0].replace('!', '@')}{label or target[1:]}"
+        if target[0] in "@#!":
+            return target[0].replace("!", "@") + (names.get(target[1:]) or label or target[1:])
         return f"{label} ({target})" if label and label != target else target
 
     return html.unescape(_LINK.sub(shown, text))

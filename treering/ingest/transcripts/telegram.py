@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterator
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import below, objects, read_json
-from treering.ingest.transcripts.jsonl import name_of, text_of, time_of
+from treering.ingest.transcripts.documents import read_json
+from treering.ingest.transcripts.values import (
+    Fields,
+    below,
+    name_of,
+    objects,
+    text_of,
+    time_of,
+    unix_time,
+)
 
 
 class TelegramFormat:
@@ -19,47 +25,34 @@ class TelegramFormat:
 
     def recognises(self, path: TranscriptPath, head: str) -> bool:
         """An object with the client's keys: a chat with messages, or a list of chats."""
-        if path.suffix != ".json" or head.lstrip()[:1] != "{":
-            return False
-        return ('"messages"' in head and '"type"' in head and '"date_unixtime"' in head) or (
-            '"chats"' in head and '"list"' in head
-        )
+        kinds = (('"messages"', '"type"', '"date_unixtime"'), ('"chats"', '"list"'))
+        known = any(all(key in head for key in keys) for keys in kinds)
+        return known and path.suffix == ".json" and head.lstrip()[:1] == "{"
 
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of all chats."""
         export = read_json(path)
         chats = objects(below(export, "chats", "list")) or objects([export])
-        chats += objects(below(export, "left_chats", "list"))
-        for chat in chats:
+        for chat in chats + objects(below(export, "left_chats", "list")):
             for message in objects(chat.get("messages")):
                 yield _item(chat, message)
 
 
-def _item(chat: Mapping[str, Any], message: Mapping[str, Any]) -> TranscriptItem:
+def _item(chat: Fields, message: Fields) -> TranscriptItem:
     if message.get("type") != "message":
         return Omission("notices of the messenger")
-    text = _text(message.get("text")).strip()
-    if not text:
-        return Omission("pictures, sounds and files without a text")
-    identity = f"{chat.get('id')}:{message.get('id')}"
     name = name_of(chat.get("name")) or text_of(chat.get("type")) or str(chat.get("id"))
     return TranscriptMessage(
-        id=identity,
+        id=f"{chat.get('id')}:{message.get('id')}",
         source=f"telegram/{name}",
-        text=text,
+        text=_text(message.get("text")).strip(),
         speaker=name_of(message.get("from")) or name_of(message.get("from_id")),
-        at=_time(message),
+        at=unix_time(message.get("date_unixtime")) or time_of(message.get("date")),
     )
 
 
 def _text(text: object) -> str:
     """A text, or a list of texts and of objects with a text: links, bold words, mentions."""
     if isinstance(text, list):
-        return "".join(_text(part) for part in text)
+        return "".join(map(_text, text))
     return text_of(text if isinstance(text, str) else below(text, "text"))
-
-
-def _time(message: Mapping[str, Any]) -> datetime | None:
-    stamp = text_of(message.get("date_unixtime"))
-    # As a float, of which no number of digits is too many.
-    return time_of(float(stamp) if stamp.isdecimal() else message.get("date"))

@@ -1,0 +1,149 @@
+"""Fields of parsed transcripts, whatever type they have, and how parts of a message are shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from html.parser import HTMLParser
+from typing import Any
+
+from treering.errors import InputError
+from treering.ingest.transcripts.contract import Omission
+from treering.journal.fields import parse_time
+
+Fields = Mapping[str, Any]
+"""A parsed object of JSON."""
+
+SHORT_CHARS = 200
+"""Of a tool's call or failure: what was done and how it ended, not what it printed."""
+
+_UNSEEN = frozenset({"script", "style", "head", "title"})
+_BREAKS = frozenset({"br", "p", "div", "tr", "li", "h1", "h2", "h3", "blockquote"})
+
+
+def text_of(value: object) -> str:
+    """A field that should be a text; the empty text if it is something else."""
+    return value if isinstance(value, str) else ""
+
+
+def name_of(value: object) -> str | None:
+    """A field that should be a name; None if it is something else or empty."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def time_of(value: object) -> datetime | None:
+    """A field that should be a time; None if it is something else."""
+    with suppress(InputError):
+        return parse_time(value, "time")
+    return None
+
+
+def unix_time(value: object) -> datetime | None:
+    """A field that should be seconds since 1970, as a text; None if it is something else."""
+    with suppress(ValueError):
+        return time_of(float(text_of(value)))
+    return None
+
+
+def objects(value: object) -> list[Fields]:
+    """The objects of a list; nothing if it is no list."""
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def below(value: object, *keys: str) -> Any:
+    """What is at a path of keys; None if a step is missing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def joined(*parts: str | None) -> str:
+    """The parts that have a text, a line each."""
+    return "\n".join(filter(None, parts))
+
+
+def file_lines(*lists: object, key: str = "name") -> list[str]:
+    """A line for each named file of some lists of files."""
+    names = (name_of(file.get(key)) for files in lists for file in objects(files))
+    return [f"[file: {name}]" for name in names if name]
+
+
+def error_line(output: str) -> str:
+    """A tool's failure on one short line."""
+    return f"[error] {_shortened(output)}"
+
+
+def call_line(name: object, arguments: object) -> str:
+    """A tool's call on one short line: its name and the texts among its arguments."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
+    if isinstance(arguments, Mapping):
+        shown = " ".join(f"{key}={value}" for key, value in arguments.items())
+    else:
+        shown = "" if arguments is None else str(arguments)
+    return _shortened(f"[{name_of(name) or 'tool'} {shown}".rstrip()) + "]"
+
+
+def block_part(block: Fields) -> str | Omission:
+    """The text of a block as Claude writes it, or why it is left out."""
+    match block.get("type"):
+        case "text":
+            return text_of(block.get("text"))
+        case "tool_use" | "server_tool_use":
+            return call_line(block.get("name"), block.get("input"))
+        case "tool_result" if block.get("is_error"):
+            content = block.get("content")
+            lines = (text_of(part.get("text")) for part in objects(content))
+            return error_line(text_of(content) or " ".join(lines))
+        case "tool_result":
+            return Omission("results of tools")
+        case "thinking" | "redacted_thinking":
+            return Omission("thoughts of the model")
+        case "image" | "document" as kind:
+            return f"[{kind}]"
+        case other:
+            return Omission(f"blocks of unknown type {other!r:.60}")
+
+
+def text_and_omissions(parts: Iterable[str | Omission]) -> tuple[str, list[Omission]]:
+    """The text of a message's parts, and what is left out of it."""
+    taken = [*parts]
+    text = joined(*(part for part in taken if isinstance(part, str)))
+    return text, [part for part in taken if isinstance(part, Omission)]
+
+
+def _shortened(text: str, limit: int = SHORT_CHARS) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text[: 4 * limit].split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def page_text(page: str) -> str:
+    """The text of a page of HTML, a line for each block, at most one empty line at a time."""
+    parser = _PageText()
+    parser.feed(page)
+    parser.close()
+    lines = (" ".join(line.split()) for line in "".join(parser.parts).splitlines())
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+class _PageText(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        self._hidden += tag in _UNSEEN
+        self.parts.append("\n" if tag in _BREAKS else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden = max(0, self._hidden - (tag in _UNSEEN))
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append("" if self._hidden else data)
