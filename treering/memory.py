@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -291,6 +291,7 @@ class Memory:
 
         Raises UnknownName, EmptyText, TextEncodingError.
         """
+        self._drop_waiting([self.get(entry_id).id])
         self._intake.rewrite(entry_id, text)
         self._views.build()
         return self.get(entry_id)
@@ -657,9 +658,22 @@ class Memory:
                 raise UnknownName(
                     f"nothing to forget in space {self._space.name!r}: no entry matches"
                 )
-            return quoting.erase(writer, self._eraser, doomed, replies=replies)
+            forgotten = quoting.erase(writer, self._eraser, doomed, replies=replies)
+            self._drop_waiting(forgotten.entries)
+            return forgotten
 
         return self._eraser.forget(erase)
+
+    def _drop_waiting(self, ids: Collection[str]) -> None:
+        """Remove messages that hooks have left once more, before their entries are erased."""
+        if "://" in self._database.url:  # agents use memories in files
+            return
+        with forks.importing():
+            from treering.agents import inbox
+        if any(inbox.waiting(self._database.url)):
+            from treering.agents.capture import drop_waiting
+
+            drop_waiting(self._database.url, self._space.name, ids)
 
     def _all_matching(self, condition: Filter) -> list[int]:
         """All entries that meet a filter. Raises JournalCorrupt, UnknownName."""

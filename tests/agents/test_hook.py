@@ -24,6 +24,7 @@ from treering.agents.capture import Offsets
 from treering.agents.handler import HookHandler
 from treering.agents.home import agents_home
 from treering.agents.server import serve, stop
+from treering.errors import UnknownName
 
 DAY_S = 86_400
 MAST = "The mast of the boat is nine metres long."
@@ -393,6 +394,61 @@ def test_a_removed_space_leaves_nothing_beside_the_memory(
     transcript(tmp_path / "of-f.jsonl", MAST, "The keel is of lead.")
     assert list(Offsets(path).behind()) == []
     assert Offsets(path).of(tmp_path / "of-f.jsonl") > 0  # only new messages come
+
+
+def test_a_removed_space_takes_what_was_said_until_then_with_it(
+    memory_path: Path, tmp_path: Path
+) -> None:
+    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    said = transcript(tmp_path / "s.jsonl", MAST)
+    job = replies.job("claude-code", "turn", {"transcript_path": str(said)}) | {"space": "default"}
+    inbox.leave(path, job)
+    [(waiting, content)] = inbox.waiting(path)
+    handler.take_in_waiting()
+    waiting.write_text(json.dumps(content))  # as if its server had been killed just before the end
+    (inbox.folder_of(path) / "offsets").unlink()
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.forget_space("default")
+    transcript(said, MAST, "The keel is of lead.")
+    inbox.leave(path, job)
+    handler.take_in_waiting()
+    handler.close()
+    assert entries(memory_path) == ["The keel is of lead."]
+
+
+def test_what_hooks_keep_of_a_space_that_the_memory_does_not_have_goes_too(
+    memory_path: Path,
+) -> None:
+    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    remember(memory_path, MAST)
+    job = replies.job("gemini", "turn", {"prompt": "The keel is of lead."})
+    inbox.leave(path, job | {"space": "fleet-7"})
+    handler.answer({"event": "prompt", "asks": True, "prompt": "mast", "space": "fleet-7"})
+    handler.close()
+    (agents_home() / ".hooks.log.1").write_text("fleet-7")  # of a process that was killed
+    with Memory.open(path, embedder="hashing") as memory, pytest.raises(UnknownName):
+        memory.forget_space("fleet-7")
+    left = [file for file in memory_path.parent.rglob("*") if file.is_file()]
+    assert not [file for file in left if b"fleet-7" in file.read_bytes()]
+
+
+@pytest.mark.parametrize("act", ["forget", "replace"])
+def test_an_erased_message_does_not_wait_in_the_inbox(memory_path: Path, act: str) -> None:
+    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    said = {"session_id": "s", "timestamp": "1", "prompt": MAST, "prompt_response": "Noted."}
+    job = replies.job("gemini", "turn", said) | {"space": "default"}
+    inbox.leave(path, job)
+    handler.take_in_waiting()
+    handler.close()
+    for space in ("default", "other"):
+        inbox.leave(path, job | {"space": space})  # the client sent it again
+    with Memory.open(path, embedder="hashing") as memory:
+        entry = next(entry for entry in memory.entries() if entry.text == MAST)
+        _ = memory.forget(entry.id) if act == "forget" else memory.replace(entry.id, "It broke.")
+    texts = {job["space"]: str(job["messages"]) for _, job in inbox.waiting(path)}
+    assert MAST not in texts["default"]
+    assert "Noted." in texts["default"]
+    assert MAST in texts["other"]
 
 
 def test_a_space_that_is_removed_while_its_messages_are_saved_stays_away(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from treering.agents.files import read_record
 from treering.agents.home import make_private
 from treering.agents.replies import without_frames
 from treering.agents.switches import off_periods
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.files import replace_file
 from treering.ingest import exchange
 from treering.ingest.transcripts.contract import TranscriptMessage
@@ -98,10 +98,40 @@ def removing_space(memory: str, space: str) -> Iterator[None]:
     """
     path = str(Path(memory).resolve())
     with inbox.alone(path):
-        yield
-        inbox.discard(path, space)
-        hook_log.discard(path, space)
-        Offsets(path).discard(space)
+        try:
+            yield
+        except UnknownName:  # hooks alone may know the space: an earlier removal was killed
+            _discard(path, space)
+            raise
+        _discard(path, space)
+
+
+def _discard(memory: str, space: str) -> None:
+    offsets = Offsets(memory)
+    for _, job in inbox.waiting(memory):
+        if job.get("space") == space and job.get("transcript"):
+            offsets.pass_over(Path(job["transcript"]))
+    offsets.discard(space)
+    inbox.discard(memory, space)
+    hook_log.discard(memory, space)
+
+
+def drop_waiting(memory: str, space: str, entries: Collection[str]) -> None:
+    """Remove messages from the inbox whose entries are being erased.
+
+    They are there again if an event was sent twice, or if the server was killed.
+    """
+    for path, job in inbox.waiting(memory):
+        if job.get("space") == space and job.get("messages"):
+            said = zip(job["messages"], _messages(job), strict=True)
+            kept = [message for message, parsed in said if _ids(parsed).isdisjoint(entries)]
+            if len(kept) < len(job["messages"]):
+                content = json.dumps(job | {"messages": kept}).encode() if kept else None
+                replace_file(path, content, private=True)
+
+
+def _ids(message: TranscriptMessage) -> set[str]:
+    return {json.loads(line)["id"] for line in TranscriptLines([message])}
 
 
 class Offsets:
@@ -131,10 +161,14 @@ class Offsets:
         replace_file(self._path, json.dumps(self._positions).encode(), private=True)
 
     def discard(self, space: str) -> None:
-        """Remove the name of a space, and not the offsets: a session of it may go on."""
+        """Remove the name of a space. Its sessions may go on: only later messages are new."""
         for transcript, entry in self._positions.items():
             if entry["space"] == space:
-                self.set(Path(transcript), entry["offset"], {})
+                self.pass_over(Path(transcript))
+
+    def pass_over(self, transcript: Path) -> None:
+        """Note a transcript as read to its end, and for no space."""
+        self.set(transcript, transcript.stat().st_size if transcript.exists() else 0, {})
 
     def behind(self) -> Iterator[dict[str, Any]]:
         """Jobs for the transcripts that are longer than was read of them."""

@@ -81,10 +81,10 @@ def age_s(path: Path) -> float:
 
 def sweep(memory: str) -> None:
     """Remove the unfinished files of processes that were killed."""
-    for pattern in ("*.part", ".*"):  # the latter are those of `replace_file`
-        for path in _files(memory, pattern):
+    for path in _unfinished(memory):
+        with suppress(FileNotFoundError):  # it was finished meanwhile
             if age_s(path) > UNFINISHED_S:
-                path.unlink(missing_ok=True)
+                path.unlink()
 
 
 def discard(memory: str, space: str) -> None:
@@ -92,8 +92,13 @@ def discard(memory: str, space: str) -> None:
     for path, job in waiting(memory):
         if job.get("space") in (space, None):
             path.unlink(missing_ok=True)
-    for path in _files(memory, "*.part"):
+    for path in _unfinished(memory):
         path.unlink(missing_ok=True)
+
+
+def _unfinished(memory: str) -> list[Path]:
+    """Return the files of ``_write`` and of ``replace_file``."""
+    return [*_files(memory, "*.part"), *_files(memory, ".*"), *agents_home().glob(".*")]
 
 
 def _files(memory: str, pattern: str) -> list[Path]:
