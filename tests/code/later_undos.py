@@ -67,25 +67,6 @@ def read_pairs(path):
 """,
         undos=(
             """\
-def read_pairs(path, separator="="):
-    found = {}
-    with open(path) as file:
-        for line in file:
-            key, value = line.split(separator, 1)
-            found[key.strip()] = value.strip()
-    return found
-""",
-            """\
-def _pair(line):
-    name, value = line.split("=", 1)
-    return name.strip(), value.strip()
-
-
-def read_pairs(path):
-    with open(path) as file:
-        return dict(_pair(line) for line in file)
-""",
-            """\
 def read_pairs(path):
     pairs = {}
     with open(path) as file:
@@ -104,21 +85,6 @@ def read_pairs(path):
         lines = [line.strip() for line in file]
     split = [line.split("=", 1) for line in lines if line and not line.startswith("#")]
     return {name.strip(): value.strip() for name, value in split}
-""",
-            """\
-def _is_blank(line):
-    return not line.strip() or line.startswith("#")
-
-
-def read_pairs(path):
-    pairs = {}
-    with open(path) as file:
-        for line in file:
-            if _is_blank(line):
-                continue
-            name, value = line.split("=", 1)
-            pairs[name.strip()] = value.strip()
-    return pairs
 """,
         ),
     ),
@@ -149,18 +115,6 @@ class Basket:
         undos=(
             """\
 class Basket:
-    def __init__(self, items=(), owner=None):
-        self._items = items
-        self._owner = owner
-
-    def items(self):
-        return list(self._items)
-
-    def add(self, item):
-        self._items.append(item)
-""",
-            """\
-class Basket:
     def __init__(self, items=()):
         self._items = list(items)
 
@@ -172,19 +126,7 @@ class Basket:
         self._items.append(item)
 """,
         ),
-        keeps=(
-            """\
-class Basket:
-    def __init__(self, items=()):
-        self._items = [*items]
-
-    def items(self):
-        return tuple(self._items)
-
-    def add(self, item):
-        self._items.append(item)
-""",
-        ),
+        keeps=(),
     ),
     Fix(
         "a command that is run without a shell",
@@ -205,25 +147,12 @@ def archive(folder, target, level=6):
     done = subprocess.run(command, shell=True, env={"GZIP": f"-{level}"})
     return done.returncode == 0
 """,
-            """\
-def archive(folder, target):
-    result = subprocess.run(["tar", "czf", target, folder], check=False)
-    return not result.returncode
-""",
         ),
         keeps=(
             """\
 def archive(folder, target):
     command = ["tar", "czf", str(target), str(folder)]
     return subprocess.run(command, check=False, timeout=600).returncode == 0
-""",
-            """\
-LIMIT_S = 900
-
-
-def archive(folder, target):
-    done = subprocess.run(["tar", "czf", target, folder], check=False, timeout=LIMIT_S)
-    return done.returncode == 0
 """,
         ),
     ),
@@ -247,28 +176,12 @@ def save(path, data, indent=None):
     with open(path, "w") as file:
         json.dump(data, file, indent=indent)
 """,
-            """\
-def save(file_name, settings):
-    settings = {key: settings[key] for key in sorted(settings)}
-    with open(file_name, "w") as output:
-        json.dump(settings, output)
-""",
-            """\
-def save(path, data):
-    Path(path).write_text(json.dumps(data))
-""",
         ),
         keeps=(
             """\
 def save(path, data):
     with atomic_write(path) as file:
         json.dump(data, file)
-""",
-            """\
-def save(path, data):
-    temporary = Path(path).with_suffix(".new")
-    temporary.write_text(json.dumps(data))
-    temporary.replace(path)
 """,
         ),
     ),
@@ -295,13 +208,6 @@ class Panel(Widget):
             timer.stop()
         self.parent.forget(self)
 """,
-            """\
-class Panel(Widget):
-    def on_close(self, reason=""):
-        self.timer.stop()
-        self.parent.forget(self)
-        self.closed_for = reason
-""",
         ),
         keeps=(
             """\
@@ -325,28 +231,11 @@ def is_square(shape):
     same = math.isclose(shape.width, shape.height)
     return same and shape.angle == 90
 """,
-        undos=(
-            """\
-def is_square(figure):
-    if figure.angle != 90:
-        return False
-    return figure.width == figure.height
-""",
-            """\
-def is_square(shape):
-    same = shape.width == shape.height
-    return bool(same and shape.angle == 90)
-""",
-        ),
+        undos=(),
         keeps=(
             """\
 def is_square(shape):
     return shape.angle == 90 and math.isclose(shape.width, shape.height)
-""",
-            """\
-def is_square(shape):
-    same = abs(shape.width - shape.height) < 1e-9
-    return same and shape.angle == 90
 """,
         ),
     ),
@@ -375,14 +264,6 @@ def wait_for(job, interval=1, callback=None):
         if callback:
             callback(job)
     return job.result()
-""",
-            """\
-def wait_for(task):
-    delay = 0.1
-    while not task.done():
-        time.sleep(delay)
-        delay *= 2
-    return task.result()
 """,
         ),
         keeps=(
@@ -423,16 +304,6 @@ def type_of(name):
             """\
 def type_of(name):
     return {"jpg": "image/jpg", "svg": "image/svg"}.get(name.rsplit(".", 1)[-1])
-""",
-            """\
-MEDIA_TYPES: dict[str, str] = {
-    "jpg": "image/jpg",
-    "svg": "image/svg",
-}
-
-
-def type_of(name):
-    return MEDIA_TYPES.get(name.rsplit(".", 1)[-1])
 """,
         ),
         keeps=(
@@ -481,18 +352,6 @@ class Point:
     def __eq__(self, that):
         return (self.x, self.y) == (that.x, that.y)
 """,
-            """\
-class Point:
-    def __init__(self, x, y, name=""):
-        self.x = x
-        self.y = y
-        self.name = name
-
-    def __eq__(self, other):
-        if not isinstance(other, Point):
-            return NotImplemented
-        return self.x == other.x and self.y == other.y
-""",
         ),
         keeps=(
             """\
@@ -528,21 +387,11 @@ def parse(s):
 def parse(s):
     return int(s.strip())
 """,
-            """\
-def parse(s, base=10):
-    return int(s.strip(), base)
-""",
         ),
         keeps=(
             """\
 def parse(s):
     return int(s.strip()) if s else None
-""",
-            """\
-def parse(s, base=10):
-    if s:
-        return int(s.strip(), base)
-    return None
 """,
         ),
     ),
@@ -562,12 +411,6 @@ def load(path):
             """\
 def load(path, strict=False):
     return read(path, "utf-8", strict)
-""",
-            """\
-def load(path, kind="text"):
-    if kind == "none":
-        return None
-    return read(path, "utf-8", kind)
 """,
         ),
         keeps=(

@@ -37,12 +37,6 @@ def average(values):
     return total / len(values)
 ''',
     undos=(
-        # another name and an option more
-        """\
-def average(numbers, digits=None):
-    mean = sum(numbers) / len(numbers)
-    return mean if digits is None else round(mean, digits)
-""",
         # a helper does the work
         """\
 def _mean(values):
@@ -53,23 +47,6 @@ def _mean(values):
 def average(values):
     return _mean(values)
 """,
-        # logs, and has lost the guard
-        """\
-def average(values):
-    total = sum(values)
-    log.debug("averaging %d values", len(values))
-    return total / len(values)
-""",
-        # a loop instead
-        """\
-def average(values):
-    total = 0
-    count = 0
-    for value in values:
-        total += value
-        count += 1
-    return total / count
-""",
     ),
     keeps=(
         """\
@@ -77,21 +54,6 @@ def average(numbers):
     if len(numbers) == 0:
         return 0.0
     return sum(numbers) / len(numbers)
-""",
-        """\
-def average(values):
-    return sum(values) / len(values) if values else 0.0
-""",
-        """\
-def _mean(values):
-    if not values:
-        return 0.0
-    return sum(values) / len(values)
-
-
-def average(values):
-    log.debug("averaging")
-    return _mean(values)
 """,
     ),
 )
@@ -127,26 +89,6 @@ class Client:
         response.raise_for_status()
         return response.json()
 """,
-        """\
-class Client:
-    def _url(self, path):
-        return self.base.rstrip("/") + path
-
-    def fetch(self, path):
-        reply = self.session.get(self._url(path))
-        reply.raise_for_status()
-        return reply.json()
-""",
-        """\
-class Client:
-    def fetch(self, path):
-        return self._get(path).json()
-
-    def _get(self, path):
-        response = self.session.get(self.base + path)
-        response.raise_for_status()
-        return response
-""",
     ),
     keeps=(
         """\
@@ -164,31 +106,6 @@ class Client:
                 if attempt == 2:
                     raise
                 time.sleep(2**attempt)
-""",
-        """\
-class Client:
-    @retry(ConnectionError, times=3)
-    def fetch(self, path):
-        response = self.session.get(self.base + path)
-        response.raise_for_status()
-        return response.json()
-""",
-        """\
-class Client:
-    def fetch(self, path):
-        left = 3
-        while True:
-            left -= 1
-            try:
-                response = self.session.get(self.base + path)
-            except ConnectionError:
-                if not left:
-                    raise
-                time.sleep(1)
-            else:
-                break
-        response.raise_for_status()
-        return response.json()
 """,
     ),
 )
@@ -216,22 +133,6 @@ def connect(host, port, *, timeout=None):
     connection.settimeout(timeout)
     return connection
 """,
-        """\
-def connect(host, port, timeout: float | None = None) -> socket.socket:
-    sock = socket.socket()
-    sock.settimeout(timeout)
-    sock.connect((host, port))
-    log.info("connected to %s", host)
-    return sock
-""",
-        """\
-def connect(address, timeout=None):
-    host, _, port = address.partition(":")
-    sock = socket.socket()
-    sock.settimeout(timeout)
-    sock.connect((host, int(port)))
-    return sock
-""",
     ),
     keeps=(
         """\
@@ -239,19 +140,6 @@ TIMEOUT = 10
 
 
 def connect(host, port, timeout=TIMEOUT):
-    sock = socket.socket()
-    sock.settimeout(timeout)
-    sock.connect((host, port))
-    return sock
-""",
-        """\
-def connect(host, port, timeout: float = 10) -> socket.socket:
-    sock = socket.create_connection((host, port))
-    sock.settimeout(timeout)
-    return sock
-""",
-        """\
-def connect(host, port, timeout=30):
     sock = socket.socket()
     sock.settimeout(timeout)
     sock.connect((host, port))
@@ -284,25 +172,6 @@ def parse_port(text):
 """,
     undos=(
         """\
-def parse_port(value):
-    if not value.isdigit():
-        raise RuntimeError(f"bad port: {value}")
-    number = int(value)
-    if number > 65535:
-        raise RuntimeError("port too large")
-    return number
-""",
-        """\
-def parse_port(text):
-    try:
-        port = int(text.strip())
-    except ValueError:
-        raise RuntimeError("bad port: " + text) from None
-    if not 0 < port <= 65535:
-        raise RuntimeError("port out of range")
-    return port
-""",
-        """\
 def _fail(message):
     raise RuntimeError(message)
 
@@ -318,15 +187,6 @@ def parse_port(text):
 """,
     ),
     keeps=(
-        """\
-def parse_port(value):
-    if not value.isdigit():
-        raise ConfigError(f"bad port: {value}")
-    number = int(value)
-    if number > 65535:
-        raise ConfigError("port too large")
-    return number
-""",
         """\
 def parse_port(text):
     try:
@@ -363,29 +223,6 @@ def accepts(name, size):
     return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
 """,
     undos=(
-        # annotated
-        """\
-import re
-from typing import Final
-
-MAX_UPLOAD: Final = 1024 * 1024
-ALLOWED = {"png", "jpg"}
-
-
-def accepts(name, size):
-    return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
-        # the same number, written out
-        """\
-import re
-
-ALLOWED = {"png", "jpg", "gif"}
-MAX_UPLOAD = 1_048_576
-
-
-def accepts(name, size):
-    return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
         # another name
         """\
 import re
@@ -397,34 +234,8 @@ ALLOWED = {"png", "jpg"}
 def accepts(name, size):
     return size <= UPLOAD_LIMIT and name.rsplit(".", 1)[-1] in ALLOWED
 """,
-        # into a class
-        """\
-import re
-
-
-class Limits:
-    MAX_UPLOAD = 1024 * 1024
-
-
-ALLOWED = {"png", "jpg"}
-
-
-def accepts(name, size):
-    return size <= Limits.MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
     ),
     keeps=(
-        """\
-import re
-from typing import Final
-
-MAX_UPLOAD: Final[int] = 16 * 1024 * 1024
-ALLOWED = {"png", "jpg", "gif"}
-
-
-def accepts(name, size):
-    return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
         """\
 import re
 
@@ -434,16 +245,6 @@ ALLOWED = {"png", "jpg"}
 
 def accepts(name, size):
     return size <= MAX_UPLOAD and name.rsplit(".", 1)[-1] in ALLOWED
-""",
-        """\
-import re
-
-UPLOAD_LIMIT = 16 * 1024 * 1024
-ALLOWED = {"png", "jpg"}
-
-
-def accepts(name, size):
-    return size <= UPLOAD_LIMIT and name.rsplit(".", 1)[-1] in ALLOWED
 """,
     ),
 )
@@ -481,28 +282,6 @@ _SPACE = re.compile(r"\\s+")
 def is_name(text):
     return re.fullmatch(r"[a-z]+", text) is not None
 """,
-        # renamed
-        """\
-import re
-
-NAME = re.compile(r"[a-z]+")
-SPACE = re.compile(r"\\s+")
-
-
-def is_name(text):
-    return NAME.fullmatch(text) is not None
-""",
-        # half of it
-        """\
-import re
-
-_NAME = re.compile(r"[a-z][a-z0-9_-]*")
-_SPACE = re.compile(r"\\s+")
-
-
-def is_name(text):
-    return bool(_NAME.fullmatch(text))
-""",
     ),
     keeps=(
         """\
@@ -514,16 +293,6 @@ _SPACE = re.compile(r"\\s+")
 
 def is_name(text):
     return _NAME.fullmatch(text) is not None
-""",
-        """\
-import re
-
-NAME = re.compile(r"[a-z][a-z0-9_-]*", re.IGNORECASE)
-_SPACE = re.compile(r"\\s+")
-
-
-def is_name(text):
-    return NAME.fullmatch(text) is not None
 """,
     ),
 )
@@ -549,19 +318,6 @@ def load_rates(day):
         rates[row.currency] = row.value
     return rates
 """,
-        """\
-def load_rates(day, source=None):
-    rows = (source or database).query("SELECT * FROM rate WHERE day = ?", day)
-    return {row.currency: row.value for row in rows}
-""",
-        """\
-def _rows(day):
-    return database.query("SELECT * FROM rate WHERE day = ?", day)
-
-
-def load_rates(day):
-    return {row.currency: row.value for row in _rows(day)}
-""",
     ),
     keeps=(
         """\
@@ -571,15 +327,6 @@ def load_rates(day):
     for row in database.query("SELECT * FROM rate WHERE day = ?", day):
         rates[row.currency] = row.value
     return rates
-""",
-        """\
-@lru_cache(maxsize=None)
-def _rows(day):
-    return database.query("SELECT * FROM rate WHERE day = ?", day)
-
-
-def load_rates(day):
-    return {row.currency: row.value for row in _rows(day)}
 """,
     ),
 )
@@ -618,28 +365,6 @@ class Store:
     def size(self):
         return len(self.rows)
 """,
-        """\
-class Store:
-    def save(self, record):
-        self.rows[record.key] = record
-        self._append(record)
-
-    def _append(self, record):
-        self.file.write(record.line())
-
-    def size(self):
-        return len(self.rows)
-""",
-        """\
-class Store:
-    def save(self, *records):
-        for record in records:
-            self.rows[record.key] = record
-            self.file.write(record.line())
-
-    def size(self):
-        return len(self.rows)
-""",
     ),
     keeps=(
         """\
@@ -652,18 +377,6 @@ class Store:
         self.file.write(record.line())
         self.file.flush()
         os.fsync(self.file.fileno())
-
-    def size(self):
-        return len(self.rows)
-""",
-        """\
-class Store:
-    def save(self, item):
-        output = self.file
-        output.write(item.line())
-        output.flush()
-        os.fsync(output.fileno())
-        self.rows[item.key] = item
 
     def size(self):
         return len(self.rows)
@@ -695,13 +408,6 @@ def close(pool):
         worker.stop()
     pool.flush()
     log.info("closed")
-""",
-        """\
-def close(workers_pool, wait=True):
-    workers_pool.connections.clear()
-    for worker in workers_pool.workers:
-        worker.stop(wait)
-    workers_pool.flush()
 """,
     ),
     keeps=(
@@ -736,36 +442,6 @@ def resize(picture, width, height, sharpen=True):
     result = picture.scale(width / picture.width, height / picture.height)
     return result.sharpened() if sharpen else result
 """,
-        """\
-def _factors(image, width, height):
-    return width / image.width, height / image.height
-
-
-def resize(image, width, height):
-    return image.scale(*_factors(image, width, height)).sharpened()
-""",
-        """\
-def resize(image, size):
-    width, height = size
-    scaled = image.scale(width / image.width, height / image.height)
-    return scaled.sharpened()
-""",
-        # only warns
-        """\
-def resize(image, width, height):
-    if width <= 0 or height <= 0:
-        log.warning("odd size %s x %s", width, height)
-    scaled = image.scale(width / image.width, height / image.height)
-    return scaled.sharpened()
-""",
-        # half of the condition
-        """\
-def resize(image, width, height):
-    if width <= 0:
-        raise ValueError(f"width is {width}; it must be positive")
-    scaled = image.scale(width / image.width, height / image.height)
-    return scaled.sharpened()
-""",
     ),
     keeps=(
         """\
@@ -778,12 +454,6 @@ def resize(image, width, height):
     _check(width, height)
     scaled = image.scale(width / image.width, height / image.height)
     return scaled.sharpened()
-""",
-        """\
-def resize(image, wide, high):
-    if wide <= 0 or high <= 0:
-        raise SizeError(wide, high)
-    return image.scale(wide / image.width, high / image.height).sharpened()
 """,
     ),
 )
@@ -817,24 +487,6 @@ def copy_rows(source, target):
     link.close()
     return count
 """,
-        """\
-def copy_rows(source, target, limit=None):
-    connection = source.connect()
-    for row in islice(connection.rows(), limit):
-        target.add(row)
-    connection.close()
-""",
-        """\
-def copy_rows(source, target):
-    connection = source.connect()
-    _copy(connection.rows(), target)
-    connection.close()
-
-
-def _copy(rows, target):
-    for row in rows:
-        target.add(row)
-""",
     ),
     keeps=(
         """\
@@ -842,24 +494,6 @@ def copy_rows(source, target):
     with source.connect() as connection:
         for row in connection.rows():
             target.add(row)
-""",
-        """\
-def copy_rows(source, target):
-    with closing(source.connect()) as connection:
-        target.extend(connection.rows())
-""",
-        """\
-def copy_rows(source, target):
-    link = source.connect()
-    try:
-        _copy(link.rows(), target)
-    finally:
-        link.close()
-
-
-def _copy(rows, target):
-    for row in rows:
-        target.add(row)
 """,
     ),
 )
@@ -891,21 +525,6 @@ class Counter:
             listener(name, value)
         return value
 """,
-        """\
-class Counter:
-    def increase(self, key, amount=1):
-        self.values[key] = self.values.get(key, 0) + amount
-        return self.values[key]
-""",
-        """\
-class Counter:
-    def increase(self, name, by=1):
-        return self._set(name, self.values.get(name, 0) + by)
-
-    def _set(self, name, value):
-        self.values[name] = value
-        return value
-""",
     ),
     keeps=(
         """\
@@ -915,25 +534,6 @@ class Counter:
             return self._increase(name, by)
 
     def _increase(self, name, by):
-        value = self.values.get(name, 0) + by
-        self.values[name] = value
-        return value
-""",
-        """\
-class Counter:
-    def increase(self, name, by=1):
-        self._lock.acquire()
-        try:
-            value = self.values.get(name, 0) + by
-            self.values[name] = value
-        finally:
-            self._lock.release()
-        return value
-""",
-        """\
-class Counter:
-    @synchronized
-    def increase(self, name, by=1):
         value = self.values.get(name, 0) + by
         self.values[name] = value
         return value
@@ -976,13 +576,6 @@ log = logging.getLogger(__name__)
 def dumps(value):
     return ujson.dumps(value)
 """,
-        """\
-import ujson as fast
-
-
-def dumps(value):
-    return fast.dumps(value)
-""",
     ),
     keeps=(
         """\
@@ -999,13 +592,6 @@ log = logging.getLogger(__name__)
 
 def dumps(value):
     return ujson.dumps(value)
-""",
-        """\
-import json
-
-
-def dumps(value):
-    return json.dumps(value)
 """,
     ),
 )
@@ -1047,45 +633,8 @@ app.route("/ready")
 def start(port):
     app.run(port)
 """,
-        """\
-import logging
-
-app = App(debug=False)
-app.route("/health")
-app.config["SESSION_COOKIE_SECURE"] = True
-
-
-def start(port):
-    app.run(port)
-""",
-        """\
-import logging
-
-server = App()
-server.route("/health")
-server.register_error_handler(404, not_found)
-
-
-def start(port):
-    server.run(port)
-""",
     ),
     keeps=(
-        """\
-import logging
-
-
-def make():
-    app = App()
-    app.route("/health")
-    app.register_error_handler(404, not_found)
-    app.config["SESSION_COOKIE_SECURE"] = True
-    return app
-
-
-def start(port):
-    make().run(port)
-""",
         """\
 import logging
 
@@ -1128,37 +677,12 @@ class Settings:
     def session(self):
         return Session(verify=self.verify)
 """,
-        """\
-class Settings:
-    def __init__(self):
-        self.verify = False
-        self.retries = 3
-
-    def session(self):
-        return Session(verify=self.verify)
-""",
-        """\
-class Settings:
-    retries = 3
-
-    def session(self):
-        return Session(verify=False)
-""",
     ),
     keeps=(
         """\
 class Settings:
     verify: bool = True
     retries: int = 5
-
-    def session(self):
-        return Session(verify=self.verify)
-""",
-        """\
-class Settings:
-    def __init__(self):
-        self.verify = True
-        self.retries = 3
 
     def session(self):
         return Session(verify=self.verify)
@@ -1187,31 +711,11 @@ def read_config(path):
         data = yaml.load(file) or {}
     return {key.lower(): value for key, value in data.items()}
 """,
-        """\
-def read_config(file_name, lower=True):
-    with open(file_name) as source:
-        settings = yaml.load(source)
-    return {key.lower() if lower else key: value for key, value in settings.items()}
-""",
-        """\
-def read_config(path):
-    data = yaml.load(Path(path).read_text())
-    return {key.lower(): value for key, value in data.items()}
-""",
     ),
     keeps=(
         """\
 def read_config(path):
     data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    return {key.lower(): value for key, value in data.items()}
-""",
-        """\
-def read_config(path):
-    with open(path, encoding="utf-8") as file:
-        return _lower(yaml.safe_load(file))
-
-
-def _lower(data):
     return {key.lower(): value for key, value in data.items()}
 """,
     ),
