@@ -91,6 +91,7 @@ RUN_ELSEWHERE = {
     "how-to/tree.md": "tests/tree/test_docs.py",
     "how-to/views.md": "tests/views/test_docs.py",
     "how-to/relations.md": "tests/relate/test_docs.py",
+    "how-to/import.md": "tests/ingest/test_transcripts.py",
 }
 
 
