@@ -690,11 +690,12 @@ class Memory:
         named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
         """
         checked = checked_name(name, "space") or ""
-        if "://" in self._database.url:
+        file = self._database.file
+        if file is None:
             return self._eraser.forget_space(checked)
         with forks.importing():
             from treering.agents.capture import removing_space
-        with removing_space(self._database.url, checked):  # agents use memories in files
+        with removing_space(str(file), checked):  # agents use memories in files
             return self._eraser.forget_space(checked)
 
     # ------------------------------------------------------------------ looking after it

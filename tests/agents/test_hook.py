@@ -342,6 +342,20 @@ def test_messages_that_never_could_be_saved_are_removed_and_reported(
     assert any("were removed" in str(one.get("error")) for one in hook_log.records(50))
 
 
+def test_messages_whose_space_is_removed_while_they_cannot_be_saved_break_nothing(
+    memory_path: Path,
+) -> None:
+    path = str(memory_path)
+    handler = HookHandler(path, "hashing")
+    memory_path.parent.mkdir(parents=True)
+    memory_path.write_bytes(b"no database" * 1000)
+    inbox.leave(path, replies.job("gemini", "turn", {"prompt": MAST}) | {"space": "fleet-7"})
+    [(waiting, job)] = inbox.waiting(path)
+    inbox.discard(path, "fleet-7")
+    assert handler._is_done(waiting, job)
+    handler.close()
+
+
 def test_messages_wait_masked(memory_path: Path, hook: Hook) -> None:
     secret = "password: Sommer2024xY <private>my diagnosis</private> and the keel"
     inbox.leave(str(memory_path), replies.job("gemini", "turn", {"prompt": secret}))
@@ -468,6 +482,19 @@ def test_a_space_that_is_removed_while_its_messages_are_saved_stays_away(
         removing.join(60)
         assert memory.spaces() == []
     assert not list(inbox.waiting(path))
+
+
+def test_the_messages_of_a_removed_space_go_from_whatever_folder_it_is_removed(
+    memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(memory_path, MAST, "fleet-7")
+    job = replies.job("gemini", "turn", {"prompt": "The keel is of lead."})
+    inbox.leave(str(memory_path), job | {"space": "fleet-7"})
+    monkeypatch.chdir(memory_path.parent)
+    with Memory.open(memory_path.name, embedder="hashing") as memory:
+        monkeypatch.chdir(tmp_path)
+        memory.forget_space("fleet-7")
+    assert not list(inbox.waiting(str(memory_path)))
 
 
 def test_removing_a_space_makes_no_folder_of_hooks(memory_path: Path) -> None:

@@ -75,8 +75,11 @@ def alone(memory: str) -> Iterator[None]:
 
 
 def age_s(path: Path) -> float:
-    """Return the seconds since a file was written."""
-    return time.time() - path.stat().st_mtime
+    """Return the seconds since a file was written; 0 if it was removed meanwhile."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0
 
 
 def sweep(memory: str) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 from treering.journal.dialect import Dialect
@@ -168,6 +169,11 @@ class Database(Protocol):
     """A database file or server. Safe to use from many threads at once."""
 
     url: str
+
+    @property
+    def file(self) -> Path | None:
+        """The file, by the path that it had when it was opened; None in a server."""
+        ...
 
     @property
     def limit(self) -> int | None:

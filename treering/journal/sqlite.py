@@ -47,7 +47,7 @@ class SqliteDatabase:
         self._path = path
         # Threads connect later, from whatever folder is the current one then.
         self._given = path.absolute()
-        self._file = Path(os.path.realpath(self._given))
+        self.file = Path(os.path.realpath(self._given))
         self._pool = ConnectionPool(self._connect, f"{path} has been closed; open it again")
         self._inode: opened.Inode | None = None
         _databases.add(self)
@@ -203,7 +203,7 @@ class SqliteDatabase:
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""
-        files = (self._file, Path(f"{self._file}-wal"))
+        files = (self.file, Path(f"{self.file}-wal"))
         return sum(file.stat().st_size for file in files if file.is_file())
 
     def check(self) -> list[str]:
@@ -250,7 +250,7 @@ class SqliteDatabase:
         if opened.inode_of(self._given) != self._inode:
             raise JournalError(
                 f"{self._path} was moved, replaced or removed; open it again (what a moved file "
-                f"has not taken in yet is in {self._file}-wal, which belongs beside it)"
+                f"has not taken in yet is in {self.file}-wal, which belongs beside it)"
             )
 
     def _ensure_locked(self, outcome: str) -> None:
@@ -298,12 +298,12 @@ class SqliteDatabase:
         """A new connection to the file that is in place."""
         self._ensure_in_place()
         with translated(self._path):
-            return connect(self._file)
+            return connect(self.file)
 
     def _prepare(self) -> None:
         try:
             self._refuse_other_places()
-            self._inode = opened.enter(self._file)
+            self._inode = opened.enter(self.file)
         except PermissionError as error:  # of the file, or of a folder that may not be looked into
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
@@ -311,8 +311,8 @@ class SqliteDatabase:
         self._queues = queues_of(self._inode)
         with self._lockable() as inode:
             opened.ensure_lockable(inode)
-        if self._file.stat().st_size > 0:
-            sqlite_connection.refuse_other_files(self._file, self._path)
+        if self.file.stat().st_size > 0:
+            sqlite_connection.refuse_other_files(self.file, self._path)
         with self.read() as reader:
             version = schema.version(reader)
             is_new = schema.is_empty(reader)
@@ -333,7 +333,7 @@ class SqliteDatabase:
             raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        sqlite_connection.refuse_a_log_without_its_file(self._file)
+        sqlite_connection.refuse_a_log_without_its_file(self.file)
 
     def _rewrite(self, wait_s: float) -> dict[str, int]:
         """Write what is live to new pages, without the blanked rows. Raises JournalBusy.

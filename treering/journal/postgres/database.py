@@ -80,6 +80,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         self._location = Location.of(url)
+        self.file = None
         self.url = self._location.shown
         self._local = threading.local()
         self._queues = WriterQueues(self._location.pool)
