@@ -32,7 +32,7 @@ from tests.postgres_server import CAN_COPY
 from tests.programs import Program
 
 WORD = re.compile("[a-z]{20}")
-STEPS = 14
+STEPS = 10
 KILLED = 0.25
 """The share of steps that are killed, after one of these times."""
 DELAYS_S = (0.0, 0.002, 0.005, 0.01, 0.02, 0.05)

@@ -507,3 +507,16 @@ def test_an_old_version_of_a_file_that_was_cut_short_does_not_come_back_after_th
     memory.add(file)
     memory.settle()  # which finishes what was cut short
     assert [entry.text for entry in memory.entries()] == ["All that is left."]
+
+
+def test_forgotten_texts_that_were_staged_leave_the_bytes_when_settled(
+    path: Path, open_memory: Open
+) -> None:
+    memory = open_memory(path)
+    memory.import_(lines())
+    memory.forget(f"{COUNT - 1:016x}")
+    memory.import_(lines())
+    memory.settle()
+    stored = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+    assert text_of(COUNT - 1).encode() not in stored
+    assert text_of(COUNT - 2).encode() in stored

@@ -186,6 +186,8 @@ class Staging:
                     items = slices.from_json(content)
                 receipt = slices.store(writer, items, replace(plan, keeps=True), same)
                 staged.blank(writer, mine.space, [last])
+                if receipt.omitted:  # texts that were forgotten, and are in the bytes of the slice
+                    removal.queue_scrub(writer)
             _give_way(began)
             yield receipt
         self._sweep()
