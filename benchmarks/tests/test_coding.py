@@ -18,10 +18,11 @@ from treering_bench.coding.run import run_code
 from treering_bench.coding.sources import Projects
 from treering_bench.coding.task import (
     CodeTask,
-    Definitions,
     Dependencies,
-    Identifiers,
     OmittedTask,
+    Words,
+    definitions,
+    identifiers,
 )
 from treering_bench.registry import CodeBenchmark, benchmark
 from treering_bench.report import Scores, summary
@@ -106,7 +107,7 @@ def test_repoeval_searches_for_the_lines_before_and_wants_the_identifiers(
     assert isinstance(task, CodeTask)
     assert task.query.endswith("def total(self):")
     assert "vat(total)" not in task.text
-    assert task.target == Identifiers(frozenset({"total", "item", "items", "price", "vat"}))
+    assert task.target == Words(frozenset({"total", "item", "items", "price", "vat"}), identifiers)
 
 
 def test_coder_eval_wants_what_the_project_defines_of_the_oracle_context(
@@ -125,7 +126,7 @@ def test_coder_eval_wants_what_the_project_defines_of_the_oracle_context(
     [task] = load("coder-eval", path, sources)
     assert isinstance(task, CodeTask)
     assert task.query == "    def total(self):\nThe price of all items."
-    assert task.target == Definitions(frozenset({"vat", "RATES"}))
+    assert task.target == Words(frozenset({"vat", "RATES"}), definitions)
     assert task.category == "project_runnable"
 
 
@@ -199,5 +200,5 @@ def test_precision_is_the_share_of_fragments_that_were_wanted() -> None:
     vat, other = hit("shop/prices.py", "def vat(amount):"), hit("shop/log.py", "def note(text):")
     assert wanted.precision([vat, other]) == 0.5
     assert wanted.precision([]) == 0.0
-    assert Identifiers(frozenset({"vat"})).precision([vat, other]) == 0.5
-    assert Definitions(frozenset({"vat"})).precision([other]) == 0.0
+    assert Words(frozenset({"vat"}), identifiers).precision([vat, other]) == 0.5
+    assert Words(frozenset({"vat"}), definitions).precision([other]) == 0.0

@@ -19,16 +19,11 @@ WAIT_S: Final = 600
 """Seconds to wait for another process that writes to the file."""
 
 
-class _VectorCache:
-    """An embedder that caches the vectors of its queries, or of its texts, and passes on the rest.
+class _SameModel:
+    """An embedder whose vectors are those of another one."""
 
-    Its name is the model's own: its vectors are the model's.
-    """
-
-    def __init__(self, embedder: Embedder, *, queries: bool) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._queries = queries
-        self._known: dict[str, Floats] = {}
 
     @property
     def name(self) -> str:
@@ -39,6 +34,15 @@ class _VectorCache:
     def dimension(self) -> int:
         """The length of every vector."""
         return self._embedder.dimension
+
+
+class _VectorCache(_SameModel):
+    """An embedder that caches the vectors of its queries, or of its texts."""
+
+    def __init__(self, embedder: Embedder, *, queries: bool) -> None:
+        super().__init__(embedder)
+        self._queries = queries
+        self._known: dict[str, Floats] = {}
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
         """One vector a text, shape (len(texts), dimension)."""
@@ -68,11 +72,11 @@ class TextCache(_VectorCache):
         super().__init__(embedder, queries=False)
 
 
-class FileCache:
+class FileCache(_SameModel):
     """An embedder whose vectors stay in a file, by the model's checksum and the text."""
 
     def __init__(self, embedder: Embedder, file: Path) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._lock = threading.Lock()  # protects the connection
         file.parent.mkdir(parents=True, exist_ok=True)
         # Another process may be storing what it embedded.
@@ -84,16 +88,6 @@ class FileCache:
         )
         checksum = SHA256 if embedder.name == "minilm" else embedder.name
         self._model = hashlib.sha256(checksum.encode()).digest()
-
-    @property
-    def name(self) -> str:
-        """The model's own name."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """The length of every vector."""
-        return self._embedder.dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
         """One vector per text, shape (len(texts), dimension), of half precision."""

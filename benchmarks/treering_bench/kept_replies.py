@@ -41,6 +41,17 @@ def kept_model(
         yield KeptReplies(EstimatingModel(limited) if estimating else limited, replies)
 
 
+class WholeReplies:
+    """A model that streams a reply as one piece."""
+
+    complete: Any
+    """The method that replies."""
+
+    def stream(self, messages: Sequence[Message], **sampling: Any) -> ReplyStream:
+        """The whole reply as one piece."""
+        return ReplyStream.in_one_piece(lambda: self.complete(messages, **sampling))
+
+
 class _ModelWrapper:
     """A model that passes everything on to another one."""
 
@@ -87,7 +98,7 @@ class TimeLimitedModel(_ModelWrapper):
         return reply
 
 
-class KeptReplies(_ModelWrapper):
+class KeptReplies(_ModelWrapper, WholeReplies):
     """``llm``, asked once for each request; after that its reply is read from ``path``.
 
     Replies are kept, errors are not. Model, messages and sampling tell one request from another.
@@ -101,41 +112,14 @@ class KeptReplies(_ModelWrapper):
         self._lock = threading.Lock()
         self._kept = _read(path)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Message], **sampling: Any) -> Reply:
         """The kept reply to this request; else the model's reply, which is then kept."""
-        how = {"max_tokens": max_tokens, "temperature": temperature, "stop": stop, "seed": seed}
+        how = {"stop": None, "seed": None} | sampling
         asked = [self.model, [asdict(message) for message in messages], how]
         key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
         if key not in self._kept:
-            reply = self._llm.complete(
-                messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
-            )
-            self._keep(key, reply)
+            self._keep(key, self._llm.complete(messages, **how))
         return self._kept[key]
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> ReplyStream:
-        """The whole reply as one piece."""
-        return ReplyStream.in_one_piece(
-            lambda: self.complete(
-                messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
-            )
-        )
 
     def _keep(self, key: str, reply: Reply) -> None:
         line = json.dumps({"key": key, "reply": asdict(reply)}, ensure_ascii=False)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from urllib.parse import urldefrag
 
 from treering.errors import InputError, LLMReplyError, LLMUnavailable, MissingExtra
-from treering.llm.contract import Message, Reply, ReplyStream, Usage
+from treering.llm.contract import Message, Reply, Usage
 from treering.llm.openai_compatible import without_credentials
 from treering.llm.tokens import estimate_tokens
+from treering_bench.kept_replies import WholeReplies
 
 try:
     import httpx2
@@ -20,7 +21,7 @@ WINDOW = 4096
 """The paper's; how much a server really reads is its own setting."""
 
 
-class ContinuingModel:
+class ContinuingModel(WholeReplies):
     """The model behind ``http://HOST:PORT`` or ``http://HOST:PORT#NAME``.
 
     The texts of the messages are what it continues, one after another.
@@ -69,22 +70,6 @@ class ContinuingModel:
         finish = "length" if answer.get("stop_type") == "limit" else "stop"
         usage = Usage(1, estimate_tokens(prompt), estimate_tokens(text))
         return Reply(text, usage, self.model, finish)
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> ReplyStream:
-        """The continuation as one piece."""
-        return ReplyStream.in_one_piece(
-            lambda: self.complete(
-                messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
-            )
-        )
 
     def count_tokens(self, text: str) -> int:
         """An estimate."""

@@ -17,7 +17,7 @@ from treering.errors import InputError
 from treering.views.code.parse.cuts import WINDOW_LINES
 from treering_bench.coding.completion import query_of
 from treering_bench.coding.sources import defined_names, project_files
-from treering_bench.coding.task import CodeTask, Identifiers, identifiers
+from treering_bench.coding.task import CodeTask, Words, identifiers
 
 TaskLevel = Literal["body", "line", "api"]
 
@@ -66,7 +66,7 @@ def _lines_of(sources: Path, project: str, level: TaskLevel) -> Iterator[DrawnTa
                     text=prefix + "".join(lines[number:]),
                     line=number,
                     query=query_of(prefix),
-                    target=Identifiers(identifiers(line)),
+                    target=Words(identifiers(line), identifiers),
                     category=level,
                 ),
                 prefix,

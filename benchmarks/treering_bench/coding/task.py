@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Protocol
@@ -83,43 +83,24 @@ class Dependencies:
 
 
 @dataclass(frozen=True, slots=True)
-class Identifiers:
-    """The identifiers of the true body, wherever they occur."""
+class Words:
+    """Words that ``read`` finds in code: identifiers of the true body, or names to be defined."""
 
     words: frozenset[str]
+    read: Callable[[str], frozenset[str]]
 
     def found(self, hits: Sequence[CodeHit]) -> float:
-        """The share that occurs in fragments."""
+        """The share that fragments hold."""
         return self.named("\n".join(hit.text for hit in hits))
 
     def precision(self, hits: Sequence[CodeHit]) -> float:
-        """The share of fragments in which any occurs."""
-        used = [not self.words.isdisjoint(identifiers(hit.text)) for hit in hits]
+        """The share of fragments that hold any."""
+        used = [not self.words.isdisjoint(self.read(hit.text)) for hit in hits]
         return fmean(used) if used else 0.0
 
     def named(self, repository_map: str) -> float:
-        """The share that occurs in a text."""
-        return len(self.words & identifiers(repository_map)) / max(len(self.words), 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Definitions:
-    """Plain names that should be defined or assigned to."""
-
-    names: frozenset[str]
-
-    def found(self, hits: Sequence[CodeHit]) -> float:
-        """The share that fragments define."""
-        return self.named("\n".join(hit.text for hit in hits))
-
-    def precision(self, hits: Sequence[CodeHit]) -> float:
-        """The share of fragments that define any."""
-        used = [not self.names.isdisjoint(definitions(hit.text)) for hit in hits]
-        return fmean(used) if used else 0.0
-
-    def named(self, repository_map: str) -> float:
-        """The share that a text defines."""
-        return len(self.names & definitions(repository_map)) / max(len(self.names), 1)
+        """The share that a text holds."""
+        return len(self.words & self.read(repository_map)) / max(len(self.words), 1)
 
 
 def definitions(code: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering_bench.coding.sources import defined_names, project_folder, source_text
-from treering_bench.coding.task import CodeTask, Definitions, OmittedTask
+from treering_bench.coding.task import CodeTask, OmittedTask, Words, definitions
 from treering_bench.read import Row, json_items, only_file
 from treering_bench.registry import CodeBenchmark, DataSource, register
 
@@ -46,7 +46,7 @@ def _task(row: Row, sources: Path) -> CodeTask | OmittedTask:
         text=text.replace(code, f"{signature}\n{indent}..."),
         line=text[: text.index(code)].count("\n") + 1,
         query=f"{signature}\n{row['human_label']}",
-        target=Definitions(names),
+        target=Words(names, definitions),
         category=row["level"],
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from treering_bench.coding.completion import query_of
 from treering_bench.coding.sources import project_folder, source_text
-from treering_bench.coding.task import CodeTask, Identifiers, OmittedTask, identifiers
+from treering_bench.coding.task import CodeTask, OmittedTask, Words, identifiers
 from treering_bench.read import Row, json_lines, only_file
 from treering_bench.registry import CodeBenchmark, DataSource, register
 
@@ -40,7 +40,7 @@ def _task(name: str, meta: Row, sources: Path) -> CodeTask | OmittedTask:
         text=f"{before}    ...{after}",
         line=before.count("\n") + 1,
         query=query_of(before),
-        target=Identifiers(words),
+        target=Words(words, identifiers),
     )
 
 
