@@ -68,10 +68,6 @@ def test_what_cannot_be_copied_makes_nothing(treering: Treering, spaces: None) -
         assert refused.exit_code == 2
         assert why in " ".join(refused.stderr.split())
         assert not Path("some.db").exists()
-    treering("add", "Ben likes trains.", "-m", "other.db")
-    refused = treering("copy", "life.db", "other.db", "--space", "default")
-    assert refused.exit_code == 2
-    assert "in space 'default' (1)" in " ".join(refused.stderr.split())
 
 
 def test_all_spaces_that_clash_are_named_before_any_is_copied(

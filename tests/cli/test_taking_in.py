@@ -149,19 +149,6 @@ def test_a_message_that_is_refused_names_its_file(
     assert "chat.jsonl: message 2: time 'soon'" in result.stderr.replace("\n", "")
 
 
-def test_messages_with_a_broken_line_are_refused_as_a_whole(treering: Treering) -> None:
-    result = treering("add", stdin=json.dumps(MESSAGES[0]) + "\n{broken\n")
-    assert result.exit_code == 2
-    assert "line 2 is not JSON" in result.stderr
-    assert treering("list").stdout == ""
-
-
-def test_bytes_that_are_no_text_are_refused(treering: Treering) -> None:
-    result = treering("add", "-", stdin=b"caf\xe9")
-    assert result.exit_code == 2
-    assert "not UTF-8" in result.stderr
-
-
 @pytest.mark.parametrize("argument", ["nowhere.txt", "no/where", "./nowhere"])
 def test_a_path_that_leads_nowhere_is_not_remembered_as_a_text(
     treering: Treering, argument: str
@@ -170,10 +157,6 @@ def test_a_path_that_leads_nowhere_is_not_remembered_as_a_text(
     assert result.exit_code == 2
     assert "--text" in result.stderr
     assert treering("add", argument, "--text").exit_code == 0
-
-
-def test_a_text_too_long_for_a_file_name_is_a_text(treering: Treering) -> None:
-    assert treering("add", "word " * 2000).exit_code == 0
 
 
 def test_a_failure_says_how_many_arguments_were_added_before_it(

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 
 from tests.conftest import Open
 from tests.memory.test_exchange import additions
-from tests.serve.live import serving
 from treering import Memory, copy_space
 from treering.copying import BATCH_ENTRIES
 from treering.errors import CopyMismatch, InputError, JournalFull
@@ -180,10 +179,3 @@ def test_the_number_of_equal_entries_before_a_line_is_checked(memory: Memory) ->
     memory.import_([header, json.dumps(entry | {"repeat": 10**9})])
     assert memory.get("a").text == "ok"
     assert memory.check() == []
-
-
-def test_a_space_goes_to_a_server_and_back(open_memory: Open, source: Memory) -> None:
-    with serving(url=Path("served.db").absolute()) as url, Memory.open(url, space="x") as there:
-        done = copy_space(source, there)
-        assert copy_space(there, opened(open_memory, Path.cwd())).digest == done.digest
-        assert copy_space(source, there).added == 0

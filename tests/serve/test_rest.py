@@ -8,7 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.code.working import repository
-from tests.conftest import Open
 from tests.serve.conftest import MakeKey, Serve, bearer
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.scripted import ScriptedLLM
@@ -42,18 +41,6 @@ def detail(found: Any, status: int, kind: str) -> str:
     return str(body["detail"])
 
 
-def test_a_search_answers_as_the_memory_does(
-    talk: TestClient, open_memory: Open, path: Path
-) -> None:
-    wanted: dict[str, Any] = {"query": "Who keeps bees?", "k": 2, "relations": ["context"]}
-    hits = talk.post("/v1/search", json=wanted).json()
-    expected = open_memory(path).search("Who keeps bees?", k=2, relations=["context"])
-    assert [hit["text"] for hit in hits] == [hit.text for hit in expected]
-    for hit, one in zip(hits, expected, strict=True):
-        assert hit["score"] == pytest.approx(one.score, abs=1e-4)
-        assert sum(hit["why"]["terms"].values()) == pytest.approx(hit["score"], abs=1e-4)
-
-
 def test_filters_narrow_a_search_and_a_list(talk: TestClient) -> None:
     hits = talk.post("/v1/search", json={"query": "night", "speaker": "Ana"}).json()
     assert {hit["speaker"] for hit in hits} == {"Ana"}
@@ -66,17 +53,6 @@ def test_many_queries_are_answered_in_their_order(talk: TestClient) -> None:
     queries = ["bees on the roof", "moved to Porto"]
     found = talk.post("/v1/search-many", json={"queries": queries, "k": 1}).json()
     assert [hits[0]["text"] for hits in found] == ["I keep bees on the roof.", "I moved to Porto."]
-
-
-def test_entries_are_listed_with_what_superseded_them(client: TestClient) -> None:
-    for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
-        body = {"text": text, "speaker": "Ana", "kind": "chat", "at": at}
-        assert client.post("/v1/entries", json=body).status_code == 201
-    older, newer = client.get("/v1/entries").json()["entries"]
-    assert older["superseded_by"]["entry_id"] == newer["id"]
-    assert older["superseded_by"]["text"] == "I moved to Porto."
-    assert newer["superseded_by"] is None
-    assert client.get(f"/v1/entries/{older['id']}").json() == older
 
 
 def test_entries_come_in_pages_in_the_order_they_were_added(talk: TestClient) -> None:
@@ -111,13 +87,6 @@ def test_forgetting_by_filter_needs_a_condition(talk: TestClient) -> None:
     detail(talk.post("/v1/forget", json={}), 422, "InputError")
     assert len(talk.post("/v1/forget", json={"speaker": "Ana"}).json()["entries"]) == 2
     assert len(ids(talk)) == 1
-
-
-def test_a_context_fits_its_budget_and_cites(talk: TestClient) -> None:
-    found = talk.post("/v1/context", json={"query": "Porto", "budget": 40}).json()
-    assert found["tokens"] <= 40
-    assert found["passages"][0]["source"] == "talk"
-    assert "Porto" in found["text"]
 
 
 @pytest.mark.parametrize(
@@ -253,17 +222,6 @@ def test_the_export_of_a_space_that_is_not_there_is_refused_before_it_begins(
     assert "there is no space 'nobody'" in answer.json()["detail"]
 
 
-def test_an_export_is_taken_in_by_another_space(talk: TestClient) -> None:
-    other = {"X-Treering-Space": "other"}
-    lines = talk.get("/v1/export").text
-    receipt = talk.post("/v1/import", content=lines, headers=other).json()
-    assert len(receipt["ids"]) == len(SAID)
-    assert talk.get("/v1/export", headers=other).text == lines
-    again = talk.post("/v1/import", content=lines, headers=other).json()
-    assert (again["ids"], again["unchanged"]) == ([], len(SAID))
-    assert talk.get("/v1/spaces").json() == ["default", "other"]
-
-
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"format": "treering"}\nno json'])
 def test_what_is_no_export_changes_nothing(client: TestClient, content: bytes) -> None:
     assert client.post("/v1/import", content=content).status_code == 422
@@ -345,25 +303,6 @@ def test_figures_and_pending_work_are_told(talk: TestClient) -> None:
     assert settled["pending"] == {}
 
 
-def test_the_tree_is_walked_and_searched(talk: TestClient) -> None:
-    talk.post("/v1/settle")
-    [*roots] = talk.get("/v1/tree").json()
-    leaves = [
-        leaf
-        for root in roots
-        for leaf in (
-            [root] if root["leaf"] else talk.get(f"/v1/tree/nodes/{root['number']}/leaves").json()
-        )
-    ]
-    assert {leaf["text"] for leaf in leaves} == {f"{one['name']}: {one['content']}" for one in SAID}
-    [bees] = talk.post("/v1/tree/search", json={"query": "bees on the roof", "k": 1}).json()
-    assert bees["text"] == "Ben: I keep bees on the roof."
-    assert talk.get(f"/v1/tree/nodes/{bees['number']}").json()["source"] == "talk"
-    assert talk.get(f"/v1/tree/entries/{bees['entry_id']}").json()[0]["number"] == bees["number"]
-    assert talk.get("/v1/tree/stats").json()["shape"]["leaves"] == 3
-    detail(talk.get("/v1/tree/nodes/999"), 404, "UnknownName")
-
-
 @pytest.mark.parametrize(
     ("route", "sent"),
     [
@@ -413,14 +352,6 @@ def test_only_code_below_the_served_folders_is_read(serve: Serve, tmp_path: Path
     assert gone.json() == 1
 
 
-def test_a_question_is_answered_with_its_citations(serve: Serve) -> None:
-    client = serve(llm=ScriptedLLM(["In Porto [1]."]))
-    client.post("/v1/entries", json={"messages": SAID})
-    answer = client.post("/v1/ask", json={"question": "Where does Ana live?"}).json()
-    assert answer["text"] == "In Porto [1]."
-    assert answer["citations"][0]["number"] == 1
-
-
 @pytest.mark.parametrize(
     ("error", "status"),
     [(LLMUnavailable("down"), 503), (LLMReplyError("nonsense"), 502)],
@@ -449,14 +380,6 @@ def events(text: str) -> list[tuple[str, Any]]:
         lines = dict(line.split(": ", 1) for line in block.splitlines() if line[0] != ":")
         found.append((lines.get("event", "message"), json.loads(lines["data"])))
     return found
-
-
-def test_a_chat_is_remembered_on_both_sides(serve: Serve) -> None:
-    client = serve(llm=ScriptedLLM(["Nice to meet you, Ana."]))
-    answer = client.post("/v1/chat", json={"message": "I am Ana.", "source": "phone"}).json()
-    assert answer["text"] == "Nice to meet you, Ana."
-    entries = client.get("/v1/entries", params={"source": "phone"}).json()["entries"]
-    assert [one["text"] for one in entries] == ["I am Ana.", "Nice to meet you, Ana."]
 
 
 def test_a_chat_is_streamed_and_then_remembered(serve: Serve) -> None:
