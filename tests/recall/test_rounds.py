@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,11 +166,13 @@ def test_a_text_is_found_by_its_fragments_also_in_the_midst_of_a_chat(memory: Me
     assert len(memory.search("b", k=1, relations=())) == 1
 
 
-def test_what_is_forgotten_is_in_no_round_any_more(memory: Memory, open_memory: Open) -> None:
+def test_what_is_forgotten_is_in_no_round_any_more(
+    memory: Memory, open_memory: Open, tmp_path: Path
+) -> None:
     ids = talk(memory)
     memory.forget(ids[3])  # a reply
     memory.forget(ids[4])  # a question: its reply joins the round before it, as if it had replied
-    other = open_memory("other.db", embedder=Letters())
+    other = open_memory(tmp_path / "other.db", embedder=Letters())
     other.configure("fragrel-chat")
     sides = [0, 1, 0, 1, 0, 1]
     rest = [text for n, text in enumerate(TALK) if n not in (3, 4)]
