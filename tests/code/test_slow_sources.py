@@ -90,29 +90,33 @@ def test_a_source_that_repeats_itself_is_indexed_in_a_time_like_its_length(
     assert is_like_its_length(indexed, count // 16)
 
 
+MANY = 2_000
+
+
 def functions(body: Callable[[int], str]) -> str:
-    return "".join(f"def f{n}(): {body(n)}\n" for n in range(4_000))
+    return "".join(f"def f{n}(): {body(n)}\n" for n in range(MANY))
 
 
 def nested(depth: int) -> str:
     heads = ["  " * level + f"def f{level}():\n" for level in range(depth)]
-    return "".join([*heads, "  " * depth + "f0()\n"]) * (4_000 // depth)
+    return "".join([*heads, "  " * depth + "f0()\n"]) * (MANY // depth)
 
 
 WIDE: dict[str, str] = {
     "each calls the one before": functions(lambda n: f"f{n - 1}()"),
-    "each calls any other": functions(lambda n: f"f{7 * n % 3_989}()"),
+    "each calls any other": functions(lambda n: f"f{7 * n % 1_993}()"),
     "each calls one helper": functions(lambda n: "f0()"),
     "each is of its own class": "".join(
-        f"class C{n}:\n  def m(self): return C{7 * n % 3_989}().m()\n" for n in range(4_000)
+        f"class C{n}:\n  def m(self): return C{7 * n % 1_993}().m()\n" for n in range(MANY)
     ),
     "they nest": nested(40),
 }
-"""Files of 4,000 functions: the first two took 41 seconds of processor time and 4.6 GB."""
+"""Files of 2,000 functions: by the square, the first two took 10 seconds of processor time and
+1.1 GB."""
 
-WIDE_S = 8.0
-"""Each takes up to a second of processor time; another machine may be slower."""
-WIDE_BYTES = 200_000_000
+WIDE_S = 4.0
+"""Each takes up to half a second of processor time; another machine may be slower."""
+WIDE_BYTES = 100_000_000
 
 
 @pytest.mark.parametrize("text", WIDE.values(), ids=WIDE)
@@ -183,7 +187,7 @@ def test_a_source_that_repeats_itself_is_checked_in_a_time_like_its_length(
         took = seconds(lambda: memory.code.record("Again.", root=root))
         return took + seconds(lambda: memory.code.check(root=root))
 
-    assert is_like_its_length(checked, count // 8)
+    assert is_like_its_length(checked, count // 16)
 
 
 def test_a_file_whose_definitions_nest_too_deeply_is_left_out_and_the_others_are_not(
