@@ -96,10 +96,9 @@ def _ranked(memory: Memory, space: TaskSpace, task: Task, question: TaskQuestion
     views = memory._views
     views.catch_up()
     searcher, queries = views.searcher, [question.text]
-    embedded = searcher._embedded(queries, "hybrid", PLAN)
+    _, vectors = searcher._embedded(queries, "hybrid", PLAN)
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None
-        vectors = searcher._embedded_for(snapshot, embedded, queries, "hybrid", PLAN)
         allowed = RowFilter.of(reader, snapshot, Filter())
         ranking = searcher._rank(
             *(reader, snapshot, queries, vectors, "hybrid", PLAN, "messages", allowed),

@@ -66,9 +66,13 @@ def test_a_speaker_who_comes_later_is_taken_out_as_in_a_memory_opened_then(tmp_p
         assert memory.search(QUESTION, k=1) == [hit]
 
 
-@pytest.mark.parametrize("assistant", ["assistant", "user"])
-def test_chats_with_an_assistant_keep_their_weights(tmp_path: Path, assistant: str) -> None:
+def test_chats_with_an_assistant_keep_their_weights(tmp_path: Path) -> None:
     embedder = HashingEmbedder()
     with Memory.open(tmp_path / "a.db", embedder=embedder) as memory:
-        talk(memory, "Ana", assistant)
+        talk(memory, "Ana", "user")
+        assert asked(embedder, memory) == QUESTION
+    with Memory.open(tmp_path / "b.db", embedder=embedder) as memory:
+        talk(memory, "Ana", "Ben")
+        assert asked(embedder, memory) != QUESTION
+        memory.add([{"role": "assistant", "name": "Claude", "content": "Hello"}], source="other")
         assert asked(embedder, memory) == QUESTION

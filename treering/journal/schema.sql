@@ -13,7 +13,8 @@ CREATE TABLE space (
     next     INTEGER REFERENCES model (id),   -- the model that is being built beside it, if any
     revision INTEGER NOT NULL DEFAULT 0,      -- grows whenever a view of the space changes
     settings TEXT    NOT NULL DEFAULT '{}',   -- the values that fit() found, as JSON
-    edition  INTEGER NOT NULL DEFAULT 0       -- grows when rows are made again: caches drop theirs
+    edition  INTEGER NOT NULL DEFAULT 0,      -- grows when rows are made again: caches drop theirs
+    assistant INTEGER NOT NULL DEFAULT 0      -- 1 once a message of an assistant was added
 );
 
 -- The progress of each view.

@@ -61,7 +61,7 @@ class SpaceState:
 
     ``revision`` grows whenever fragments or models change, ``edition`` when fragments that were
     there already do. ``model`` answers searches; ``next`` is the one that is being built beside
-    it, if any.
+    it, if any. ``has_assistant`` says whether a message of an assistant was ever added.
     """
 
     id: int
@@ -69,6 +69,7 @@ class SpaceState:
     edition: int = 0
     model: EmbeddingModel | None = None
     next: EmbeddingModel | None = None
+    has_assistant: bool = False
 
     @property
     def models(self) -> tuple[EmbeddingModel, ...]:
@@ -363,15 +364,17 @@ def names(reader: Reader) -> list[str]:
 def read_state(reader: Reader, name: str) -> SpaceState:
     """The state of the space of that name; that of an empty one if it has no row."""
     row = reader.row(
-        "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension"
-        " FROM space s LEFT JOIN model m ON m.id = s.model LEFT JOIN model n ON n.id = s.next"
+        "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension,"
+        " s.assistant FROM space s LEFT JOIN model m ON m.id = s.model"
+        " LEFT JOIN model n ON n.id = s.next"
         " WHERE s.name = ?",
         (name,),
     )
     if row is None:
         return _UNWRITTEN
     identity, revision, edition = (int(number) for number in row[:3])
-    return SpaceState(identity, revision, edition, _model(row[3:6]), _model(row[6:9]))
+    models = (_model(row[3:6]), _model(row[6:9]))
+    return SpaceState(identity, revision, edition, *models, has_assistant=bool(row[9]))
 
 
 def _model(columns: Row) -> EmbeddingModel | None:

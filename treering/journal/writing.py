@@ -138,6 +138,8 @@ def append(
             there.add(draft, digest)
             position = max(position, place + 1)
     seqs = _insert(writer, space, source, new)
+    if any(entry.draft.role == "assistant" for entry in new):
+        writer.execute("UPDATE space SET assistant = 1 WHERE id = ? AND assistant = 0", (space,))
     if queue is not None:
         writer.many(
             "INSERT INTO work (space, view, target) VALUES (?, ?, ?)",

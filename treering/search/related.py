@@ -138,10 +138,10 @@ def names_among_people(
 def among_people(snapshot: Snapshot, plan: Plan) -> Plan | None:
     """The plan for chats between people; None for other chats, or if the plan has no such weights.
 
-    A chat is between people if no speaker is called ``user`` or ``assistant``. The plan keeps its
-    mark: it may be asked for again.
+    A chat is between people if the space has no message of an assistant, and none of a speaker
+    called ``user``. The result has ``among_people``, so a second call returns the same plan.
     """
-    with_assistant = snapshot.names.speakers.keys() & {USER, ASSISTANT}
+    with_assistant = snapshot.state.has_assistant or USER in snapshot.names.speakers
     if "chat" not in snapshot.kinds or with_assistant or not has_weights_of_people(plan):
         return None
     people = [

@@ -105,10 +105,12 @@ class Searcher:
         with self._searching(queries, chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return [[] for _ in queries]
-            vectors = self._embedded_for(snapshot, embedded, queries, mode, plan)
-            reader.as_of = known_until(condition)
-            asked = (queries, vectors, k, condition, mode, plan, chat_unit)
-            return past_damage(partial(self._best, reader, snapshot, *asked))
+            if self._is_current(snapshot, embedded, queries, plan):
+                reader.as_of = known_until(condition)
+                asked = (queries, embedded[1], k, condition, mode, plan, chat_unit)
+                return past_damage(partial(self._best, reader, snapshot, *asked))
+        # A speaker has come whom a query names: embed it again, outside of the transaction.
+        return self.search(queries, k, condition, mode, plan, chat_unit)
 
     def candidates(
         self,
@@ -124,18 +126,26 @@ class Searcher:
         with self._searching([query], chat_unit) as (reader, snapshot):
             if snapshot is None or not len(snapshot):
                 return
-            vectors = self._embedded_for(snapshot, embedded, [query], mode, plan)
-            reader.as_of = known_until(condition)
-            asked = (query, vectors, condition, mode, plan, chat_unit)
-            ranking, order = past_damage(partial(self._ordered, reader, snapshot, *asked))
-            items = ranking.snapshot.items
-            for start in range(0, len(order), CANDIDATES_PAGE):
-                page = order[start : start + CANDIDATES_PAGE]
-                rows, read = past_damage(partial(self._readable, reader, ranking, page))
-                vectors_read: Floats = items.vectors[rows]
-                for row, hit, vector in zip(rows.tolist(), read, vectors_read, strict=True):
-                    place, session = int(items.position[row]), int(items.session[row])
-                    yield Candidate(hit, place, session, vector)
+            if self._is_current(snapshot, embedded, [query], plan):
+                reader.as_of = known_until(condition)
+                asked = (query, embedded[1], condition, mode, plan, chat_unit)
+                ranking, order = past_damage(partial(self._ordered, reader, snapshot, *asked))
+                yield from self._read(reader, ranking, order)
+                return
+        yield from self.candidates(query, condition, mode, plan, chat_unit)  # as in ``search``
+
+    def _read(
+        self, reader: SpaceReader, ranking: RankedRows, order: NDArray[np.int64]
+    ) -> Generator[Candidate, None, None]:
+        """The fragments at some rows, read a page at a time."""
+        items = ranking.snapshot.items
+        for start in range(0, len(order), CANDIDATES_PAGE):
+            page = order[start : start + CANDIDATES_PAGE]
+            rows, read = past_damage(partial(self._readable, reader, ranking, page))
+            vectors: Floats = items.vectors[rows]
+            for row, hit, vector in zip(rows.tolist(), read, vectors, strict=True):
+                place, session = int(items.position[row]), int(items.session[row])
+                yield Candidate(hit, place, session, vector)
 
     def context(
         self,
@@ -201,21 +211,15 @@ class Searcher:
         asked = _without_names(queries, self._names if has_weights_of_people(plan) else None)
         return asked, self.embedded(asked, mode)
 
-    def _embedded_for(
-        self,
-        snapshot: Snapshot,
-        embedded: Embedded,
-        queries: Sequence[str],
-        mode: Mode,
-        plan: Plan,
-    ) -> Floats | None:
-        """Those vectors; made again where another speaker has come since."""
-        before, vectors = embedded
-        names = names_among_people(snapshot, plan, self._names)
+    def _is_current(
+        self, snapshot: Snapshot, embedded: Embedded, queries: Sequence[str], plan: Plan
+    ) -> bool:
+        """Whether queries were embedded by the speakers of this snapshot, which are noted."""
         if has_weights_of_people(plan):
-            self._names = names
-        asked = _without_names(queries, names)
-        return vectors if asked == before else self.embedded(asked, mode)
+            self._names = names_among_people(snapshot, plan, self._names)
+        before, vectors = embedded
+        names = self._names if has_weights_of_people(plan) else None
+        return vectors is None or before == _without_names(queries, names)
 
     def _searching(
         self, queries: Sequence[str], chat_unit: ChatUnit

@@ -76,7 +76,8 @@ CREATE TABLE space (
     next     BIGINT REFERENCES model (id) DEFERRABLE,
     revision BIGINT NOT NULL DEFAULT 0,
     settings TEXT COLLATE "C" NOT NULL DEFAULT '{}',
-    edition  BIGINT NOT NULL DEFAULT 0
+    edition  BIGINT NOT NULL DEFAULT 0,
+    assistant BIGINT NOT NULL DEFAULT 0
 );
 
 CREATE TABLE view (
