@@ -18,7 +18,7 @@ from treering.errors import EmptyText, InputError, TextEncodingError
 from treering.files import AnyFile
 from treering.ingest.dates import written_at
 from treering.ingest.documents import table
-from treering.ingest.documents.formats import READABLE, DocumentPart
+from treering.ingest.documents.formats import HTML, READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
 from treering.journal.writing import Draft
@@ -202,7 +202,7 @@ def _is_table(path: AnyFile, envelope: Envelope) -> bool:
 def _is_document(path: AnyFile, envelope: Envelope) -> bool:
     """Whether a library reads the file; HTML that is added as code stays as it is written."""
     name = format_of(path)
-    return name is not None and (name, envelope.kind) != ("markup", "code")
+    return name is not None and (name, envelope.kind) != (HTML, "code")
 
 
 def _messages(path: AnyFile, *, is_chat: bool) -> Iterator[Mapping[str, Any]] | None:

@@ -1,4 +1,4 @@
-"""Documents that are zip archives inside: what they may unpack to."""
+"""Documents that are zip archives, and the limits on their content."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _OLE_MAGIC = b"\xd0\xcf\x11\xe0"  # the container of encrypted documents, and of
 
 
 def check(content: bytes, limits: Limits) -> zipfile.ZipFile:
-    """The archive. Raises Unreadable if it is broken, encrypted, or unpacks to too much.
+    """Return the archive. Raise Unreadable if it is broken, encrypted, or unpacks to too much.
 
-    A member that says less than it holds is caught when it is read: the library stops at the size
-    that was said, and the process may use no more than its memory.
+    A member may hold more than it says: the library stops at the size that it says, and the
+    process has a limit on memory.
     """
     if content.startswith(_OLE_MAGIC):
         raise Unreadable(
@@ -38,7 +38,7 @@ def check(content: bytes, limits: Limits) -> zipfile.ZipFile:
 
 
 def member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A member's bytes. Raises Unreadable if it is not there or broken."""
+    """Return the bytes of a member. Raise Unreadable if it is missing or broken."""
     try:
         return archive.read(name)
     except (KeyError, zipfile.BadZipFile, EOFError, OSError, ValueError) as error:

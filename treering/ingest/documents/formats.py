@@ -1,4 +1,4 @@
-"""Which files are documents, and what reads them. This module imports no library that does."""
+"""The formats of documents, their readers and limits. This module imports no reader."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from typing import Any
 EXTRA = "documents"
 PDF_MAGIC = b"%PDF-"
 
-FORMAT_BY_SUFFIX = {  # a format is called as the module is that reads it
-    ".pdf": "pdf",
-    ".docx": "word",
-    ".html": "markup",
-    ".htm": "markup",
-    ".xhtml": "markup",
-    ".epub": "epub",
-    ".xlsx": "workbook",
-    ".xlsm": "workbook",
-    ".xls": "workbook",
-    ".ods": "workbook",
+# A format is the name of the function that reads it, in its module.
+PDF = "pdf:pages"
+HTML = "markup:page"
+FORMAT_BY_SUFFIX = {
+    ".pdf": PDF,
+    ".docx": "markup:word",
+    ".epub": "markup:chapters",
+    **dict.fromkeys((".html", ".htm", ".xhtml"), HTML),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xls", ".ods"), "workbook:sheets"),
 }
-MODULES_BY_FORMAT = {  # by the name that is imported
-    "pdf": ("pypdfium2",),
-    "word": ("mammoth", "bs4", "lxml", "markdownify"),
-    "markup": ("bs4", "lxml", "markdownify"),
-    "epub": ("bs4", "lxml", "markdownify"),
-    "workbook": ("python_calamine",),
+_HTML_LIBRARIES = ("bs4", "lxml", "markdownify")
+LIBRARIES_BY_FORMAT = {  # by the name that is imported
+    PDF: ("pypdfium2",),
+    HTML: _HTML_LIBRARIES,
+    "markup:word": ("mammoth", *_HTML_LIBRARIES),
+    "markup:chapters": _HTML_LIBRARIES,
+    "workbook:sheets": ("python_calamine",),
 }
 READABLE = "text, code, chats as JSON, CSV, PDF, Word (.docx), HTML, EPUB and spreadsheets"
 
@@ -52,7 +51,7 @@ class Limits:
         """The reason for a document that needs too much memory, or makes its reader crash."""
         return (
             f"needs more than {self.memory >> 20:,} MiB of memory, or makes its reader crash: "
-            "split it, or save it anew with another program"
+            "split it, or save it with another program"
         )
 
 

@@ -13,24 +13,27 @@ from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits,
 _HYPHEN_AT_LINE_END = re.compile("[\ufffe\x02]\r?\n?")
 
 
-def parts(content: bytes, _limits: Limits) -> Iterator[DocumentPart | DocumentGap]:
-    """A part for each page with text, and a gap for each that is a picture.
+def pages(content: bytes, _limits: Limits) -> Iterator[DocumentPart | DocumentGap]:
+    """Yield a part for each page with text, and a gap for each that is a picture.
 
-    Raises Unreadable for a document that is broken or encrypted, or has no text at all.
+    Raise Unreadable if the document is broken or encrypted, or has no text at all.
     """
     document = _open(content)
-    pages = len(document)
     pictures = []
-    readable = 0
-    for index in range(pages):
+    readable = False
+    for index in range(len(document)):
         text, is_picture = _page(document, index)
         if text.strip():
-            readable += 1
+            readable = True
             yield DocumentPart(text, str(index + 1), {"page": index + 1})
         elif is_picture:
             pictures.append(index + 1)
     if not readable:
-        raise Unreadable(_no_text(pages, len(pictures)))
+        scan = (
+            f"; pages that are pictures (a scan): {len(pictures)} of {len(document)}. "
+            "Recognise the text first, for example with ocrmypdf, and add the result"
+        )
+        raise Unreadable(f"has no text on any page{scan if pictures else ''}")
     for number in pictures:
         yield DocumentGap(str(number), "the page is a picture without text")
 
@@ -50,7 +53,7 @@ def _open(content: bytes) -> pypdfium2.PdfDocument:
 
 
 def _page(document: pypdfium2.PdfDocument, index: int) -> tuple[str, bool]:
-    """The text of a page, and whether it shows a picture. A page that is broken has neither."""
+    """Return the text of a page, and whether it shows a picture. A broken page has neither."""
     try:
         page = document[index]
     except pypdfium2.PdfiumError:
@@ -65,14 +68,3 @@ def _page(document: pypdfium2.PdfDocument, index: int) -> tuple[str, bool]:
     finally:
         page.close()
     return _HYPHEN_AT_LINE_END.sub("", text).replace("\r\n", "\n"), is_picture
-
-
-def _no_text(pages: int, pictures: int) -> str:
-    if not pictures:
-        return "has no text on its only page" if pages == 1 else f"has no text on its {pages} pages"
-    which = "its only page" if pages == 1 else f"{pictures} of its {pages} pages"
-    are = "is a picture" if pictures == 1 else "are pictures"
-    return (
-        f"has no text: {which} {are} (a scan). Recognise the text first, for example "
-        "with ocrmypdf, and add the result"
-    )

@@ -1,4 +1,4 @@
-"""Reading documents from files, by a process that is started when the first one is read."""
+"""Read documents from files, in a process that starts with the first one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import Self
 
 from treering import files
 from treering.errors import InputError, MissingExtra
 from treering.ingest.documents.formats import (
     EXTRA,
     FORMAT_BY_SUFFIX,
-    MODULES_BY_FORMAT,
+    LIBRARIES_BY_FORMAT,
+    PDF,
     PDF_MAGIC,
     DocumentGap,
     DocumentPart,
@@ -32,21 +31,21 @@ _COMMAND = (sys.executable, "-B", "-P", "-m", "treering.ingest.documents.worker"
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """What was read of a document: its parts in order, and the places that could not be read."""
+    """The parts of a document in order, and the places that could not be read."""
 
     parts: tuple[DocumentPart, ...]
     gaps: tuple[DocumentGap, ...]
 
 
 def format_of(path: files.AnyFile) -> str | None:
-    """The format of a document, by its suffix or its first bytes; None for other files.
+    """Return the format of a document, by its suffix or its first bytes; None for other files.
 
-    Raises OSError, and InputError for the memory itself.
+    Raise OSError, and InputError for the memory itself.
     """
     if (by_suffix := FORMAT_BY_SUFFIX.get(path.suffix.lower())) is not None:
         return by_suffix
     with files.open_file(path) as stream:
-        return "pdf" if stream.read(len(PDF_MAGIC)) == PDF_MAGIC else None
+        return PDF if stream.read(len(PDF_MAGIC)) == PDF_MAGIC else None
 
 
 class DocumentReader:
@@ -60,23 +59,18 @@ class DocumentReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._end()
 
     def read(self, path: files.AnyFile) -> DocumentText:
-        """The text of a document.
+        """Return the text of a document.
 
-        Raises InputError saying why it cannot be read, MissingExtra, OSError.
+        Raise InputError with the reason if it cannot be read, MissingExtra, OSError.
         """
         name = format_of(path)
         if name is None:
             raise InputError(f"{path} is none of {', '.join(sorted(FORMAT_BY_SUFFIX))}")
-        for module in MODULES_BY_FORMAT[name]:
+        for module in LIBRARIES_BY_FORMAT[name]:
             if find_spec(module) is None:
                 raise MissingExtra.of(module, EXTRA)
         try:
@@ -84,7 +78,7 @@ class DocumentReader:
         except Unreadable as error:
             raise InputError(f"{path} {error}") from error
         except BaseException:
-            self._end()  # what it still says would answer the next request
+            self._end()  # its other answers would be taken for those to the next request
             raise
 
     def _read(self, name: str, path: files.AnyFile) -> DocumentText:
@@ -94,26 +88,31 @@ class DocumentReader:
                 f"has {size >> 20:,} MiB, over the limit of {self._limits.file >> 20:,}: split it"
             )
         content = files.read_bytes(path)
-        process = self._started()
+        process = self._running_process()
         timer = threading.Timer(self._limits.seconds, self._time_out, [process])
         timer.start()
         try:
             return self._answer(process, name, content)
         finally:
             timer.cancel()
-            if self._timed_out:  # perhaps after its last word: the next document gets a new one
+            if self._timed_out:  # perhaps after the last answer: the next document needs another
                 self._end()
 
     def _answer(self, process: subprocess.Popen[bytes], name: str, content: bytes) -> DocumentText:
-        requests, answers = _pipes(process)
-        with suppress(BrokenPipeError):  # a reader that died; its answers tell
+        requests, answers = process.stdin, process.stdout
+        assert requests is not None  # ``Popen`` was given both pipes
+        assert answers is not None
+        with suppress(BrokenPipeError):  # the process died: it sends no last answer
             requests.write(json.dumps({"format": name, "bytes": len(content)}).encode() + b"\n")
             requests.write(content)
             requests.flush()
         parts: list[DocumentPart] = []
         gaps: list[DocumentGap] = []
         room = self._limits.text
-        for answer in _lines(answers):
+        for line in answers:
+            if not line.endswith(b"\n"):  # the process died while it wrote
+                break
+            answer = json.loads(line)
             if "part" in answer:
                 parts.append(DocumentPart(**answer["part"]))
                 room -= len(parts[-1].text)
@@ -127,15 +126,11 @@ class DocumentReader:
                 self._end()
                 raise Unreadable(f"has over {self._limits.text:,} characters: split it")
         self._end()
-        raise Unreadable(self._cause())
-
-    def _cause(self) -> str:
-        """Why the process ended before it had answered."""
         if self._timed_out:
-            return f"takes longer than {self._limits.seconds:g} s to read: split it"
-        return self._limits.exhausted
+            raise Unreadable(f"takes longer than {self._limits.seconds:g} s to read: split it")
+        raise Unreadable(self._limits.exhausted)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _running_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:
             self._timed_out = False
             self._process = subprocess.Popen(
@@ -152,23 +147,6 @@ class DocumentReader:
 
     def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        for pipe in _pipes(process):
-            with suppress(OSError):  # what was not sent is lost with who would have read it
-                pipe.close()
-        process.wait()
-
-
-def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    assert process.stdin is not None  # both were asked for
-    assert process.stdout is not None
-    return process.stdin, process.stdout
-
-
-def _lines(answers: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The answers; a line that is cut off was not an answer."""
-    for line in answers:
-        if line.endswith(b"\n"):
-            yield json.loads(line)
+        if process is not None:
+            with suppress(OSError), process:  # waits and closes the pipes, with unsent bytes
+                process.kill()

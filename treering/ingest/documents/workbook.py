@@ -17,8 +17,11 @@ _NOT_IN_PLACES = re.compile(r"[#\s]+")
 Value = int | float | str | bool | time | date | datetime | timedelta
 
 
-def parts(content: bytes, limits: Limits) -> Iterator[DocumentPart | DocumentGap]:
-    """Pieces of each sheet that has text. Raises Unreadable if it is broken, encrypted or empty."""
+def sheets(content: bytes, limits: Limits) -> Iterator[DocumentPart | DocumentGap]:
+    """Yield pieces of each sheet that has text.
+
+    Raise Unreadable if the spreadsheet is broken, encrypted or empty.
+    """
     if content.startswith(_ZIP_MAGIC):
         archive.check(content, limits)
     workbook = _open(content)

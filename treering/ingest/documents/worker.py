@@ -1,16 +1,16 @@
-"""The process that reads documents: what libraries do with foreign bytes is done here, apart.
+"""The process that reads documents, so that libraries handle foreign bytes within limits.
 
-Its only argument is the limits as JSON. Requests come on standard input, each a line of JSON that
-is followed by the bytes of the document; answers go out as lines of JSON: the parts, then how it
-ended. The process may use no network, write no file and start no other program. Whoever asks ends
-it when it takes too long.
+Its only argument is the limits as JSON. Requests come on standard input: a line of JSON, then the
+bytes of the document. Answers go out as lines of JSON: the parts, then the end with its reason.
+The process uses no network, writes no file and starts no other program. Its parent kills it when
+it takes too long.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
 import warnings
@@ -21,25 +21,14 @@ from typing import Any, BinaryIO, TextIO
 from treering.ingest.documents.formats import DocumentGap, DocumentPart, Limits, Unreadable
 
 MAX_DEPTH = 10_000
-"""Calls within calls, for elements within elements: pages that people have nest some hundred."""
+"""Nested calls, for nested elements: pages of people nest some hundred."""
 
-_GRACE_S = 10.0  # for who asks to end this process first, and say why
-_NEVER = 0.0  # of a timer: it is stopped
+_GRACE_S = 10.0  # for the parent to kill this process first, and say why
+_NEVER = 0.0  # stops a timer
 _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR
 _FORBIDDEN_EVENTS = (
-    "socket.",
-    "subprocess.",
-    "os.exec",
-    "os.fork",
-    "os.posix_spawn",
-    "os.startfile",
-    "os.system",
-    "os.remove",
-    "os.rename",
-    "os.rmdir",
-    "os.mkdir",
-    "shutil.",
-    "urllib.",
+    *("socket.", "urllib.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.startfile"),
+    *("os.system", "os.remove", "os.rename", "os.rmdir", "os.mkdir", "shutil."),
 )
 
 
@@ -47,9 +36,9 @@ def main() -> None:
     """Answer requests until standard input ends."""
     limits = Limits(**json.loads(sys.argv[1]))
     requests, answers = sys.stdin.buffer, sys.stdout
-    sys.stdout = sys.stderr  # what a library prints is not an answer
+    sys.stdout = sys.stderr  # a library may print: that is not an answer
     sys.setrecursionlimit(MAX_DEPTH)
-    warnings.simplefilter("ignore")  # libraries warn of forms that documents of people often have
+    warnings.simplefilter("ignore")  # libraries warn of common faults in documents
     _limit_memory(limits.memory)
     sys.addaudithook(_forbid)
     answer_all(requests, answers, limits)
@@ -60,32 +49,27 @@ def answer_all(requests: BinaryIO, answers: TextIO, limits: Limits) -> None:
     while line := requests.readline():
         request = json.loads(line)
         _end_by_itself(limits.seconds + _GRACE_S)
-        content = _content(requests, request["bytes"])
+        content = requests.read(request["bytes"])
+        if len(content) < request["bytes"]:  # the parent has gone
+            sys.exit(1)
         for answer in _answers(request["format"], content, limits):
             answers.write(json.dumps(answer) + "\n")
         answers.flush()
         _end_by_itself(_NEVER)  # the next document may come much later, after a thousand texts
 
 
-def _content(requests: BinaryIO, size: int) -> bytes:
-    content = requests.read(size)
-    if len(content) < size:  # whoever asked has gone
-        sys.exit(1)
-    return content
-
-
 def _answers(name: str, content: bytes, limits: Limits) -> Iterator[dict[str, Any]]:
     try:
-        module = importlib.import_module(f"treering.ingest.documents.{name}")
-        parts: Callable[[bytes, Limits], Iterator[DocumentPart | DocumentGap]] = module.parts
-        for part in parts(content, limits):
+        read: Callable[[bytes, Limits], Iterator[DocumentPart | DocumentGap]]
+        read = pkgutil.resolve_name(f"treering.ingest.documents.{name}")
+        for part in read(content, limits):
             yield {"part" if isinstance(part, DocumentPart) else "gap": asdict(part)}
         yield {"end": None}
     except Unreadable as error:
         yield {"end": str(error)}
     except MemoryError:
         yield {"end": limits.exhausted}
-    except Exception as error:  # a library may raise anything at what it was not made for
+    except Exception as error:  # a library may raise anything at odd bytes
         yield {"end": f"is broken: its reader failed with {type(error).__name__}"}
 
 
@@ -99,7 +83,7 @@ def _limit_memory(memory: int) -> None:
 
 
 def _end_by_itself(seconds: float) -> None:
-    """Have the system end this process later, should whoever asked be gone by then."""
+    """Have the system end this process later, in case the parent has gone by then."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
