@@ -124,24 +124,6 @@ def test_what_is_added_side_by_side_is_found_side_by_side(
     run(test)
 
 
-def test_searches_go_on_while_somebody_adds(run: Callable[[Test], None]) -> None:
-    async def test(memory: AsyncMemory) -> None:
-        await memory.add("The otter sleeps.")
-
-        async def adding() -> None:
-            for number in range(20):
-                await memory.add(f"Sentence {number}.")
-
-        async def searching() -> int:
-            return len([await memory.search("otter", k=1) for _ in range(20)])
-
-        _, searched = await asyncio.gather(adding(), searching())
-        assert searched == 20
-        assert (await memory.stats()).entries == 21
-
-    run(test)
-
-
 def test_iterators_become_asynchronous(run: Callable[[Test], None]) -> None:
     async def test(memory: AsyncMemory) -> None:
         count = PAGE + 3
@@ -149,24 +131,6 @@ def test_iterators_become_asynchronous(run: Callable[[Test], None]) -> None:
         texts = [entry.text async for entry in memory.entries(source="chat")]
         assert texts == [f"Number {at}." for at in range(count)]
         assert len([line async for line in memory.export()]) == count + 1
-
-    run(test)
-
-
-def test_the_event_loop_runs_while_a_call_is_under_way(run: Callable[[Test], None]) -> None:
-    async def test(memory: AsyncMemory) -> None:
-        loop, reached = asyncio.get_running_loop(), asyncio.Event()
-
-        def progress(done: int, total: int) -> None:
-            # Blocks the worker until the loop has run something: a deadlock if it were the loop.
-            ticking = asyncio.run_coroutine_threadsafe(tick(), loop)
-            ticking.result(timeout=30)
-
-        async def tick() -> None:
-            reached.set()
-
-        await memory.add("The otter sleeps.", progress=progress)
-        assert reached.is_set()
 
     run(test)
 

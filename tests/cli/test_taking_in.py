@@ -49,17 +49,6 @@ def test_files_folders_and_texts_can_be_added_at_once(treering: Treering, tmp_pa
     assert kinds["notes"] == "text"
 
 
-def test_adding_the_same_file_again_changes_nothing_and_a_changed_one_replaces(
-    treering: Treering, tmp_path: Path
-) -> None:
-    file = tmp_path / "note.txt"
-    file.write_text("Old words.")
-    assert record(treering("add", file, "--json"))["unchanged"] == 0
-    assert treering("add", file).stdout == "added 0 entries, 1 unchanged\n"
-    file.write_text("New words.")
-    assert treering("add", file).stdout == "added 1 entry, 1 removed\n"
-
-
 @pytest.mark.parametrize("arguments", [("--sync", "notes"), ("--sync", "notes/"), ("notes/",)])
 def test_a_folder_that_is_gone_as_a_whole_is_told_how_to_be_forgotten(
     treering: Treering,

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Process, Treering, records
-from tests.conftest import Open
 from treering.cli import snippets
 from treering.cli.moments import moment, moment_to_come
 from treering.cli.output import long_path, progress_lines, short_path
@@ -222,12 +221,6 @@ def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> Non
         assert [row["text"] for row in records(result)] == ["I live in Porto."], command
     changes = treering("facts", "--changes", "--as-of", "yesterday")
     assert (changes.exit_code, changes.stdout) == (0, "")
-
-
-def test_a_filter_takes_a_date_in_python(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add("An old boat.", at=date(2020, 5, 3))
-    assert [hit.text for hit in memory.search("boat", until=date(2021, 1, 1))] == ["An old boat."]
 
 
 @pytest.mark.parametrize("command", [(), ("search",), ("tree", "export"), ("serve", "key", "add")])
