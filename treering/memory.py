@@ -666,14 +666,15 @@ class Memory:
 
     def _drop_waiting(self, ids: Collection[str]) -> None:
         """Remove messages that hooks have left once more, before their entries are erased."""
-        if "://" in self._database.url:  # agents use memories in files
+        file = self._database.file
+        if file is None:  # agents use memories in files
             return
         with forks.importing():
             from treering.agents import inbox
-        if any(inbox.waiting(self._database.url)):
+        if any(inbox.waiting(str(file))):
             from treering.agents.capture import drop_waiting
 
-            drop_waiting(self._database.url, self._space.name, ids)
+            drop_waiting(str(file), self._space.name, ids)
 
     def _all_matching(self, condition: Filter) -> list[int]:
         """All entries that meet a filter. Raises JournalCorrupt, UnknownName."""
@@ -687,7 +688,8 @@ class Memory:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.
 
         It goes from everything derived and from the file's bytes. The space of this memory may be
-        named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
+        named, too: it is empty then, and ``add`` would begin it anew. Imports and hooks do not
+        bring the entries back into a space of that name. Raises UnknownName.
         """
         checked = checked_name(name, "space") or ""
         file = self._database.file
@@ -813,7 +815,7 @@ class Memory:
             settings = ledger.settings(reader, reader.id)
             files = list(sources.file_sources(reader, reader.id))
             superseded = list(supersession.ids(reader, reader.id))
-            forgotten = list(tombstones.of_space(reader, reader.id))
+            forgotten = list(tombstones.of_space(reader))
         yield exchange.header(settings)
         yield from (exchange.source_line(file) for file in files)
         damaged: list[JournalCorrupt] = []

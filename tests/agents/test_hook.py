@@ -383,6 +383,29 @@ def test_files_of_killed_hooks_are_removed(memory_path: Path, hook: Hook) -> Non
     assert list(folder.iterdir()) == [running]
 
 
+def test_a_removed_space_does_not_come_back_with_a_transcript(
+    memory_path: Path, tmp_path: Path
+) -> None:
+    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+
+    def turn(file: Path) -> None:
+        job = replies.job("claude-code", "turn", {"transcript_path": str(file)})
+        inbox.leave(path, job | {"space": "fleet-7"})
+        handler.take_in_waiting()
+
+    said = transcript(tmp_path / "s.jsonl", MAST, "Noted.")
+    turn(said)
+    with Memory.open(path, embedder="hashing") as memory:
+        memory.forget_space("fleet-7")
+    turn(said)
+    turn(transcript(tmp_path / "fork.jsonl", MAST, "Noted.", "Of lead."))
+    turn(said.rename(tmp_path / "renamed.jsonl"))
+    (inbox.folder_of(path) / "offsets").write_text("{")
+    turn(tmp_path / "renamed.jsonl")
+    handler.close()
+    assert entries(memory_path, "fleet-7") == ["Of lead."]
+
+
 def test_a_removed_space_leaves_nothing_beside_the_memory(
     memory_path: Path, tmp_path: Path
 ) -> None:

@@ -21,9 +21,11 @@ from treering.journal.sqlite import SqliteDatabase
 ROOT: Final = Path(treering.__file__).parent
 
 OF_THE_WHOLE: Final = {
-    *("model", "space", "storage", "serve_closed", "serve_key", "treering_version")
+    *("model", "space", "storage", "serve_closed", "serve_key", "treering_version"),
+    *("secret", "tombstone"),
 }
-"""Tables of the whole memory. A key of a server is looked up before anybody knows its space."""
+"""Tables of the whole memory. A key of a server is looked up before anybody knows its space, and
+tombstones outlive theirs."""
 
 OF_ALL_SPACES: Final = {
     "SELECT count(*) FROM entry",  # a check of the whole memory, which goes on space by space

@@ -24,8 +24,8 @@ from treering.journal.postgres.dialect import PostgresStatement, translated
 from treering.journal.postgres.location import Location
 from treering.serve import keys
 
-SHARED = {"space", "model", "storage", "serve_closed", "treering_version"}
-"""Tables of no space: the names of spaces and models, counters, versions."""
+SHARED = {"space", "model", "storage", "secret", "tombstone", "serve_closed", "treering_version"}
+"""Tables of no space: names of spaces and models, counters, versions, digests that outlive it."""
 
 SPACES = ("ana", "ben's")
 

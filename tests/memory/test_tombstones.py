@@ -127,12 +127,23 @@ def test_a_copy_forgets_too(memory: Memory, open_memory: Open, folder: Path) -> 
         assert sum('"forgotten"' in line for line in other.export()) == 2
 
 
-def test_a_removed_space_forgets_what_it_forgot(memory: Memory, folder: Path) -> None:
-    path = session(folder / "s.jsonl", MAST)
+def test_a_removed_space_does_not_come_back(
+    memory: Memory, open_memory: Open, folder: Path
+) -> None:
+    path = session(folder / "s.jsonl", MAST, KEEL)
     memory.import_(path)
     forget(memory, MAST)
+    export = list(memory.export())
     memory.forget_space(memory.stats().space)
-    assert memory.import_(path).added == 1
+    assert memory.import_(path).omitted[FORGOTTEN] == 2
+    assert memory.import_(export).omitted[FORGOTTEN] == 1
+    fork = session(folder / "fork.jsonl", MAST, KEEL, "And the rudder?", sessionId="fork")
+    memory.import_(fork)
+    assert texts(memory) == ["And the rudder?"]
+    with open_memory(space="another") as another:
+        assert another.import_(path).added == 2
+    assert memory.import_(path, again_forgotten=True).added == 2
+    assert memory.import_(path).omitted.get(FORGOTTEN) is None
 
 
 def test_what_is_kept_of_it_is_neither_its_text_nor_its_id(memory: Memory, folder: Path) -> None:

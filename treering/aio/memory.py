@@ -506,7 +506,8 @@ class AsyncMemory:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.
 
         It goes from everything derived and from the file's bytes. The space of this memory may be
-        named, too: it is empty then, and ``add`` would begin it anew. Raises UnknownName.
+        named, too: it is empty then, and ``add`` would begin it anew. Imports and hooks do not
+        bring the entries back into a space of that name. Raises UnknownName.
         """
         return await asyncio.to_thread(lambda: self._memory.forget_space(name))
 

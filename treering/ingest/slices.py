@@ -125,7 +125,7 @@ def store(
             continue
         erased = [item for item in members if isinstance(item, Tombstone)]
         if erased:
-            tombstones.add(writer, writer.id, erased)
+            tombstones.add(writer, erased)
         for item in members:
             if isinstance(item, FileSource):
                 if item.digest is not None:
@@ -141,7 +141,7 @@ def _say(writer: SpaceWriter, line: SupersededLine, plan: Plan, same: SameText) 
     try:
         supersede(writer, older, newer)
     except (InputError, UnknownName) as error:
-        if not plan.keeps and not tombstones.erased_among(writer, writer.id, [older, newer]):
+        if not plan.keeps and not tombstones.erased_among(writer, [older, newer]):
             raise
         log.warning("left out that %r is superseded by %r: %s", older, newer, error)
 
@@ -188,9 +188,9 @@ def _wanted(writer: SpaceWriter, drafts: Sequence[Draft], plan: Plan) -> Sequenc
     """The drafts but for those that were forgotten; or all of them, on purpose, and for good."""
     ids = [draft.id for draft in drafts if draft.id]
     if plan.again_forgotten:
-        tombstones.drop(writer, writer.id, ids)
+        tombstones.drop(writer, ids)
         return drafts
-    erased = tombstones.erased_among(writer, writer.id, ids) if ids else ()
+    erased = tombstones.erased_among(writer, ids) if ids else ()
     return [draft for draft in drafts if draft.id not in erased] if erased else drafts
 
 

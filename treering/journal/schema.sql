@@ -6,6 +6,12 @@ CREATE TABLE model (
     dimension INTEGER NOT NULL
 );
 
+-- One row of random bytes.
+CREATE TABLE secret (
+    key BLOB NOT NULL
+);
+INSERT INTO secret (key) VALUES (randomblob(16));
+
 CREATE TABLE space (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     name     TEXT    NOT NULL UNIQUE,
@@ -132,12 +138,13 @@ CREATE TABLE supersession (
 );
 CREATE INDEX supersession_by_newer ON supersession (newer);
 
--- The ids of erased entries, as digests: an import does not bring these entries back.
+-- The ids of erased entries, as digests: an import does not bring these entries back, also after the
+-- space was removed.
 CREATE TABLE tombstone (
-    space  INTEGER NOT NULL REFERENCES space (id),
+    owner  INTEGER NOT NULL,                  -- digest of the name of the space, keyed by the secret
     key    BLOB    NOT NULL,                  -- random
     digest BLOB    NOT NULL,                  -- of the id, keyed: BLAKE2b
-    PRIMARY KEY (space, key, digest)
+    PRIMARY KEY (owner, key, digest)
 ) WITHOUT ROWID;
 
 -- The fragments: parts of entries, which searches find. Searches read their columns from blocks, a

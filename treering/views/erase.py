@@ -108,7 +108,7 @@ class Eraser:
         states = progress.states(writer, writer.id)
         rows, erased = self._remove(writer, seqs, states)
         ids = tuple(entry.id for entry in erased)
-        tombstones.put(writer, writer.id, ids)
+        tombstones.put(writer, ids)
         numbers = {entry.source for entry in erased}
         files = sorted({entry.path for entry in erased if entry.path})
         names = sources.drop_empty_sources(writer, writer.id, numbers)
@@ -320,6 +320,7 @@ def _removed(database: Database, name: str) -> Forgotten:
         # scrubbing of its name queued.
         seqs = list(entries.matching(writer, writer.id, Filter()))
         erased = entries.identities(writer, seqs)
+        tombstones.put(writer, erased)
         names = sources.source_names(writer, writer.id)
         rows = removal.remove(writer, writer.id, name)
     counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}

@@ -50,7 +50,7 @@ OWN_TABLES = frozenset(
         *("fact_reading", "statement", "unanswered", "view", "body", "label"),
         *("block", "block_rows", "block_postings", "vector_block", "vector_block_data"),
         *("vector_data", "work_error", "intake", "intake_slice", "serve_closed", "reply_shown"),
-        *("supersession", "treering_version", "nearest"),
+        *("supersession", "treering_version", "nearest", "secret", "tombstone"),
     )
 )
 """Tables that no view of another package has; a file may be anybody's, and names what it likes."""
