@@ -128,9 +128,14 @@ def two_tenants(path: Path, **options: Any) -> Iterator[TenantPair]:
         ids = client.post("/v1/entries", json=text, headers=ana).json()["ids"]
         client.post("/v1/chat", json={"message": f"My {PHRASE}."}, headers=ana)
         client.post("/v1/settle", headers=ana)
-        before = client.get("/v1/export", headers=ana).text
+        before = kept(client.get("/v1/export", headers=ana).text)
         yield TenantPair(client, ids, ana, ben)
-        assert client.get("/v1/export", headers=ana).text == before
+        assert kept(client.get("/v1/export", headers=ana).text) == before
+
+
+def kept(export: str) -> list[str]:
+    """The lines of an export, but for the digests of what its owner forgot."""
+    return [line for line in export.splitlines() if not line.startswith('{"forgotten"')]
 
 
 def assert_nothing_of_ana(answer: Response, asked: object) -> None:

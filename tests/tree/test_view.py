@@ -25,6 +25,13 @@ def no_llm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(autouse=True)
+def no_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the model to the tree: the facts view would ask it about the same entries."""
+    for module in ("extract", "derive"):
+        monkeypatch.setattr(f"treering.views.facts.{module}.states_facts", lambda _: False)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"

@@ -205,9 +205,6 @@ class Searcher:
 
     def _embedded(self, queries: Sequence[str], mode: Mode, plan: Plan) -> Embedded:
         """The queries' vectors by the speakers that are known, before the space is read."""
-        if self._names is None and mode != "lexical" and has_weights_of_people(plan):
-            snapshot = self.snapshot()
-            self._names = names_among_people(snapshot, plan, None) if snapshot else None
         asked = _without_names(queries, self._names if has_weights_of_people(plan) else None)
         return asked, self.embedded(asked, mode)
 

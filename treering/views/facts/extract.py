@@ -123,8 +123,10 @@ class FactExtractor:
         replies = list[Reply]()
         try:
             rows = ask(llm, batch, replies.append)
-        except LLMReplyError as error:
-            log.warning("the facts of %d entries are left to the forms: %s", len(batch), error)
+        except LLMReplyError:  # its text quotes the reply, which quotes the entries
+            log.warning(
+                "no list in the reply: the facts of %d entries are left to the forms", len(batch)
+            )
             self._store(batch, None, replies)
         except LLMError as error:
             self._store(batch, None, replies, str(error))
