@@ -119,7 +119,9 @@ class _Part:
         relation = default.relation
         if isinstance(relation, ContextRelation):
             relation = replace(relation, w=self.parameters.get("w", relation.w))
-        return Weighted(relation, default.alpha if self.alpha is None else self.alpha)
+        if self.alpha is None:
+            return replace(default, relation=relation)
+        return Weighted(relation, self.alpha)
 
 
 def with_relations(text: str, **how: Any) -> RetrievalPolicy:
