@@ -115,7 +115,7 @@ endif
 	touch $(STAMP)
 
 # Speed against the machine's limits: fails where a ratio is over twice the committed ones. With one
-# thread, as two wait for each other wherever other work has a core. See docs/figures/measuring.md.
+# thread, as two wait for each other wherever other work has a core. See docs/figures.md.
 bench: $(STAMP)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(VENV)/bin/treering-bench perf --max-n 10000 \
 		--patience 2 --against benchmarks/results/perf/baseline --tolerance 2

@@ -57,5 +57,5 @@ app = typer.Typer(
 
 @app.callback()
 def bench() -> None:
-    """Measure quality, speed and cost of treering; repeat the figures of docs/figures."""
+    """Measure quality, speed and cost of treering; repeat the figures of docs/figures.md."""
     use_utf8()
