@@ -30,7 +30,7 @@ MOVED = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "CLAUDE_CONFIG_D
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's home folder; the working folder is one in it that is no project."""
+    """The user's home folder, which is the working folder."""
     for name in list(os.environ):
         if name.startswith(("TREERING_", "OPENAI_")) or name in MOVED:
             monkeypatch.delenv(name)
@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / ".local" / "share").mkdir(parents=True)
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
-    monkeypatch.chdir(home / "work")
+    monkeypatch.chdir(home)
     return home
 
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from tests.agents.conftest import Hook, repository, wait_until
 from tests.ingest.clients import claude_line
+from treering.agents.project import project_of
 from treering.cli.main import app
 
 Command = Callable[..., str]
@@ -69,7 +70,7 @@ def test_without_a_name_commands_take_the_users_own_memory_and_say_so_once(
     assert not list(home.glob("**/treering.db"))
     assert treering_command(home, "spaces").split() == ["host/ana/boat"]
     assert "mast" in treering_command(boat, "list")
-    treering_command(home / "work", "add", "I like tea.")
+    treering_command(home, "add", "I like tea.")
     assert sorted(treering_command(home, "spaces").split()) == ["default", "host/ana/boat"]
     assert "tea" not in treering_command(boat, "list")
     assert "tea" in treering_command(boat, "list", "--space", "default")
@@ -103,7 +104,7 @@ def test_status_shows_where_hooks_remember(
     boat = repository(home / "boat", "https://host/ana/boat")
     [shown] = records(treering_command(boat, "hook", "status", "--json"))
     expected = {"memory": str(memory_path), "project": "host/ana/boat", "space": "host/ana/boat"}
-    assert shown == expected | {"space_reason": "the project of this folder", "on": True}
+    assert shown == expected | {"space_reason": "the git repository of this folder", "on": True}
     treering_command(boat, "hook", "off")
     assert "hooks    off" in treering_command(boat, "hook", "status")
     assert "hooks    on" in treering_command(home, "hook", "status")
@@ -112,8 +113,8 @@ def test_status_shows_where_hooks_remember(
 @pytest.mark.parametrize(
     ("options", "environment", "shown"),
     [
-        ((), {"TREERING_MEMORY": "life.db"}, "host/ana/boat (the project of this folder)"),
-        (("-m", "life.db"), {}, "host/ana/boat (the project of this folder)"),
+        ((), {"TREERING_MEMORY": "life.db"}, "host/ana/boat (the git repository of this folder)"),
+        (("-m", "life.db"), {}, "host/ana/boat (the git repository of this folder)"),
         (("--space", "mine"), {"TREERING_SPACE": "x"}, "mine (chosen by --space)"),
         ((), {"TREERING_SPACE": "mine"}, "mine (chosen by TREERING_SPACE)"),
     ],
@@ -130,8 +131,14 @@ def test_status_says_why_a_space_was_chosen(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert f"space    {shown}\n" in treering_command(boat, "hook", "status", *options)
-    outside = treering_command(home, "hook", "status")
-    assert environment.get("TREERING_SPACE") or "default (this folder is in no git" in outside
+    at_home = treering_command(home, "hook", "status", *options)
+    apart = treering_command(home / "work", "hook", "status", *options)
+    if shown.startswith("host"):
+        assert "space    default (this folder belongs to no project)\n" in at_home
+        own = f"{project_of(home / 'work')} (this folder, which is in no git repository)"
+        assert f"space    {own}\n" in apart
+    else:
+        assert all(f"space    {shown}\n" in text for text in (at_home, apart))
 
 
 def test_the_events_are_documented_commands() -> None:

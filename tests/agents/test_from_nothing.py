@@ -18,6 +18,7 @@ from tests.agents.conftest import WAIT_S, put_in, repository, wait_until
 from tests.agents.test_long_session import BEGINNINGS, claude_turn, codex_turn
 from tests.cli.conftest import PLUGINS, ROOT
 from treering.agents import inbox, jsonc, toml_table
+from treering.agents.project import project_of
 from treering.agents.server import stop
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="runs the lines in sh")
@@ -75,12 +76,12 @@ def test_one_command_gives_an_agent_a_memory_and_one_takes_it_away(
         lambda: "Tuesdays only" in put_in(fire("UserPromptSubmit", session_id="t", prompt=question))
     )
     server = settings(home / servers_file)[key]["treering"]
-    assert "Tuesdays only" in call([server["command"], *server["args"]])
+    assert "Tuesdays only" in call([server["command"], *server["args"]], home / "work")
     stop(str(memory_path))
     treering_command(home, "uninstall", client)
     left = [str(found.relative_to(home)) for found in home.iterdir()]
     assert sorted(left) == [".local", "rollout-s.jsonl", "work"]
-    assert shlex.split(treering_command(home / "work", "spaces")) == ["default"]
+    assert shlex.split(treering_command(home, "spaces")) == [project_of(home / "work")]
 
 
 def test_an_agents_server_serves_the_project_it_is_started_in(

@@ -91,8 +91,25 @@ def test_a_pointer_that_is_damaged_breaks_nothing(tmp_path: Path, content: str) 
     assert project_of(tmp_path)
 
 
-def test_no_repository_is_no_project(tmp_path: Path) -> None:
+def test_each_folder_outside_a_repository_is_a_project(tmp_path: Path) -> None:
+    first, second = tmp_path / "a" / "letters", tmp_path / "b" / "letters"
+    for folder in (first, second):
+        folder.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(first)
+    name = project_of(first)
+    assert name is not None
+    assert name.startswith("letters-")
+    assert name != project_of(second)
+    assert name == project_of(tmp_path / "link")
+
+
+def test_the_home_and_the_root_are_no_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert project_of(tmp_path) is None
+    assert project_of(Path(tmp_path.anchor)) is None
+    assert project_of(tmp_path / "letters") is not None
 
 
 @pytest.mark.parametrize("config", [b"\xff\xfe", b"[remote\nurl = x", b"\0" * 100])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import platformdirs
 
-from treering.agents.project import project_of
+from treering.agents.project import project_of, repository_of
 
 HERE = "treering.db"
 """A memory of a working folder, where it can be seen, copied and deleted like any other file."""
@@ -82,9 +82,12 @@ def agent_space(named: str | None, folder: Path) -> SpaceChoice:
         return SpaceChoice(named, "chosen by --space")
     if from_environment:
         return SpaceChoice(from_environment, "chosen by TREERING_SPACE")
-    if project := project_of(folder):
-        return SpaceChoice(project, "the project of this folder")
-    return SpaceChoice(DEFAULT_SPACE, "this folder is in no git repository")
+    project = project_of(folder)
+    if project is None:
+        return SpaceChoice(DEFAULT_SPACE, "this folder belongs to no project")
+    if repository_of(folder):
+        return SpaceChoice(project, "the git repository of this folder")
+    return SpaceChoice(project, "this folder, which is in no git repository")
 
 
 def command_space(memory: str, folder: Path) -> str:

@@ -5,6 +5,8 @@ git's own settings can start programs, and a repository of a stranger must not.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,8 @@ from pathlib import Path
 MAX_CONFIG_BYTES = 1 << 20
 MAX_NAME_CHARS = 300
 """Longer than any address that a person gave a repository."""
+DIGEST_DIGITS = 8
+"""Few enough to read; two folders of one name share them once in four billion."""
 
 # White space is not taken back: somebody else may have written much of it.
 _SECTION = re.compile(r'\s*+\[\s*+([\w.-]++)\s*+(?:"((?:[^"\\]|\\.)*+)")?+\s*+\]')
@@ -26,21 +30,30 @@ _WITH_SCHEME = re.compile(
 
 
 def project_of(folder: Path) -> str | None:
-    """Return the name of the repository around ``folder``; None if there is none.
+    """Return the name of the repository around ``folder``, else one of the folder itself.
 
     ``github.com/OWNER/NAME`` if it has a remote on a host (``origin`` before others): each clone
     has the same. Else the folder that its working trees share (git's common folder).
+
+    None for the user's home and the root outside git: work there belongs to no project.
     """
-    repository = _common_folder(folder)
+    repository = repository_of(folder)
     if repository is None:
-        return None
+        return _name_of_folder(folder.resolve())
     for url in _remotes(repository):
         if name := name_of_remote(url):
             return name
     return _printable(str(repository.parent if repository.name == ".git" else repository))
 
 
-def _common_folder(folder: Path) -> Path | None:
+def _name_of_folder(folder: Path) -> str | None:
+    if folder.parent == folder or folder == Path.home().resolve():
+        return None
+    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()  # other folders have the same name
+    return _printable(f"{folder.name}-{digest[:DIGEST_DIGITS]}")
+
+
+def repository_of(folder: Path) -> Path | None:
     """Return the folder that ``git rev-parse --git-common-dir`` names."""
     here = folder.resolve()
     places = (place / ".git" for place in (here, *here.parents))

@@ -16,7 +16,7 @@ Periods = dict[str, list[list[float]]]
 
 
 def is_off(project: str | None) -> bool:
-    """Whether hooks do nothing in a project; None is every folder that is in no repository."""
+    """Whether hooks do nothing in a project; None is the user's home."""
     periods = _periods().get(project or "", [])
     return bool(periods) and len(periods[-1]) == 1
 

@@ -135,7 +135,7 @@ def _switch(run: Run, *, on: bool) -> None:
     project = project_of(working_folder())
     switches.switch(project, on)
     state = "on" if on else "off"
-    where = project or "folders that are in no repository"
+    where = project or "your home folder"
     run.out.emit({"project": project, "on": on}, f"hooks are {state} in {where}")
 
 
