@@ -23,6 +23,7 @@ from tests.llm.test_extras import run as run_without
 from tests.memo.talk import messages, place
 from tests.programs import Program
 from treering import Memory
+from treering.agents.project import project_of
 from treering.llm.tokens import estimate_tokens
 from treering.serve.mcp import resources, tools
 from treering.serve.mcp.server import build, on
@@ -503,7 +504,7 @@ def test_over_stdio_what_was_remembered_is_there_for_the_next_client(
             assert "on Friday" in await said(client, "recall", query="when is the launch")
 
     anyio.run(conversation)
-    [entry] = open_memory(path).entries()
+    [entry] = open_memory(path, space=project_of(path.parent)).entries()
     assert entry.text == "The launch is on Friday."
 
 
