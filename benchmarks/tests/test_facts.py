@@ -13,7 +13,7 @@ from treering_bench.task import Document, DocumentPiece, Task
 from worlds import Bench
 
 ROWS = [
-    {"text": "I moved to Porto.", "value": "porto"},
+    {"text": "I relocated to Porto.", "value": "porto"},
     {"text": "where i dwell is oslo", "value": "oslo"},
     {"text": "I would love to live in Porto.", "value": None},
     {"text": "I live in Rome.", "value": None},
@@ -82,11 +82,12 @@ def test_the_forms_raise_no_false_alarm_on_the_misleading_texts() -> None:
     texts = facts.by_wording(facts.SETS)
     found = facts.figures(facts.by_forms, texts)
     assert found["misleading"]["false alarms"] == 0
-    assert found["plain"]["recall"] > 0.25
+    assert found["plain"]["recall"] > 0.23
+    assert facts.of_pairs(facts.by_forms)["precision"] > 0.95
 
 
 def test_changes_in_chats_are_listed_to_be_read() -> None:
-    turns = ("I live in Berlin.", "It rains.", "I moved to Porto last week.")
+    turns = ("I live in Berlin.", "It rains.", "I relocated to Porto last week.")
     pieces = tuple(DocumentPiece(str(n), text, "Ana") for n, text in enumerate(turns))
     found = facts.found_in([Task("chat", (Document("s", pieces, chat=True),), ())], facts.by_forms)
     assert found == {"turns": 3, "statements": 2, "pairs": [(turns[0], turns[2])]}

@@ -221,7 +221,7 @@ def test_after_a_reply_that_was_not_kept_the_message_is_said_again_and_kept_once
 def test_a_statement_that_is_quoted_as_newer_counts_as_shown(open_memory: Open, path: Path) -> None:
     other = open_memory(path)
     berlin = {"role": "user", "name": "Ana", "content": "I live in Berlin.", "at": "2025-01-10"}
-    porto = {"role": "user", "name": "Ana", "content": "I moved to Porto.", "at": "2026-05-03"}
+    porto = {"role": "user", "name": "Ana", "content": "I relocated to Porto.", "at": "2026-05-03"}
     other.add(berlin, source="old chat")
     [newer] = other.add(porto, source="new chat").ids
 
@@ -232,7 +232,7 @@ def test_a_statement_that_is_quoted_as_newer_counts_as_shown(open_memory: Open, 
         def materials(self, turn: Turn, sources: Sources) -> Materials:
             found = cited(sources.passages("Berlin", 200, frozenset()))
             [old] = [evidence for evidence in found if "I live in Berlin" in evidence.text]
-            assert "I moved to Porto" in old.text
+            assert "I relocated to Porto" in old.text
             assert newer not in old.entries
             return Materials((old,))
 

@@ -31,5 +31,5 @@ def test_the_examples_run(
     assert "In Porto." in printed
     assert "A light coat." in printed
     [shown] = _SHOWN.findall(page)
-    assert "superseded since 2026-05-03: I moved to Porto." in printed
+    assert "superseded since 2026-05-03: I now live in Porto." in printed
     assert all(line in printed for line in shown.splitlines() if line.startswith("Ana:"))

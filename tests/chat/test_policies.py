@@ -215,7 +215,7 @@ def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:
         return "Noted."
 
     memory = open_memory(llm=ScriptedLLM(reply))
-    memory.chat("I moved to Porto.", policy="memo")
+    memory.chat("I relocated to Porto.", policy="memo")
     for number in range(5):
         memory.chat(f"Number {number}.", policy="memo")
     memory.chat("Where did I move to?", policy="memo")
@@ -223,7 +223,7 @@ def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:
     assert isinstance(llm, ScriptedLLM)
     shown = llm.requests[-1].text
     assert '"Related Topics": "Porto", "Related Summaries": "user moved to Porto."' in shown
-    assert "user: I moved to Porto." in shown
+    assert "user: I relocated to Porto." in shown
     assert {one.operation for one in memory.stats().spent} >= {"chat", "memo"}
 
 
@@ -235,9 +235,11 @@ def test_the_memo_policy_marks_what_does_not_hold_any_more(open_memory: Open) ->
     memory.add({"role": "user", "content": "I live in Berlin by the river.", "at": "2025-01-10"})
     memory.add(messages(11, start=12))
     place(memory, "home Berlin", "user lives in Berlin by the river.", 0, 3)
-    memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
+    memory.add(
+        {"role": "user", "content": "I relocated to Porto.", "at": "2026-05-03"}, source="new"
+    )
     shown = str(memory.chat_prompt("Do I live by the river?", policy="memo", source="other"))
-    since = "since 2026-05-03: I moved to Porto.)"
+    since = "since 2026-05-03: I relocated to Porto.)"
     assert f"by the river. (possibly out of date {since}" in shown
     assert f"by the river. (superseded {since} ### user" in shown
 
@@ -247,21 +249,25 @@ def test_a_summary_of_what_does_not_hold_any_more_is_marked(open_memory: Open) -
     for river in ("Spree", "Havel", "Panke"):
         text = f"I live in Berlin by the river {river}, and the river is long and wide."
         memory.add({"role": "user", "content": text, "at": "2025-01-10"})
-    memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
+    memory.add(
+        {"role": "user", "content": "I relocated to Porto.", "at": "2026-05-03"}, source="new"
+    )
     memory.tree.settle()  # somebody uses the tree
     memory.settle()
     sources = MemorySources(memory._space, memory._views, estimate_tokens, frozenset())
     assert [one.text for one in sources.nodes("river", 60)] == [
         "Summary of 3 texts: user lives by a river."
-        " (possibly out of date since 2026-05-03: I moved to Porto.)"
+        " (possibly out of date since 2026-05-03: I relocated to Porto.)"
     ]
 
 
 def test_auto_marks_what_does_not_hold_any_more(open_memory: Open) -> None:
     memory, llm = echoing(open_memory)
     memory.add({"role": "user", "content": "I live in Berlin.", "at": "2025-01-10"}, source="old")
-    memory.add({"role": "user", "content": "I moved to Porto.", "at": "2026-05-03"}, source="new")
+    memory.add(
+        {"role": "user", "content": "I relocated to Porto.", "at": "2026-05-03"}, source="new"
+    )
     memory.chat("Do I live in Berlin?")
     shown = llm.requests[-1].text
-    assert "user: I live in Berlin. (superseded since 2026-05-03: I moved to Porto.)" in shown
-    assert "new, 2026-05-03 00:00\n user: I moved to Porto." in shown
+    assert "user: I live in Berlin. (superseded since 2026-05-03: I relocated to Porto.)" in shown
+    assert "new, 2026-05-03 00:00\n user: I relocated to Porto." in shown

@@ -6,7 +6,7 @@ from tests.cli.conftest import Treering, records
 
 
 def told(treering: Treering) -> None:
-    for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
+    for text, at in (("I live in Berlin.", "2025-01-10"), ("I relocated to Porto.", "2026-05-03")):
         treering("add", text, "--speaker", "Ana", "--kind", "chat", "--at", at)
 
 
@@ -14,7 +14,7 @@ def test_the_newest_statements_are_listed(treering: Treering) -> None:
     told(treering)
     assert (
         treering("facts").stdout
-        == "2026-05-03  ana · home, last stated: Porto  I moved to Porto.\n"
+        == "2026-05-03  ana · home, last stated: Porto  I relocated to Porto.\n"
     )
     [fact] = records(treering("facts", "--json", "--subject", "Ana"))
     assert (fact["subject"], fact["attribute"], fact["value"]) == ("ana", "home", "Porto")
@@ -23,8 +23,8 @@ def test_the_newest_statements_are_listed(treering: Treering) -> None:
 def test_what_was_superseded_is_listed_on_demand(treering: Treering) -> None:
     told(treering)
     shown = treering("facts", "--all").stdout
-    assert "I live in Berlin.\n            superseded: 2026-05-03  I moved to Porto." in shown
-    assert "2025-01-10  I live in Berlin.\n  home → 2026-05-03  I moved to Porto." in (
+    assert "I live in Berlin.\n            superseded: 2026-05-03  I relocated to Porto." in shown
+    assert "2025-01-10  I live in Berlin.\n  home → 2026-05-03  I relocated to Porto." in (
         treering("facts", "--changes").stdout
     )
 
@@ -32,12 +32,12 @@ def test_what_was_superseded_is_listed_on_demand(treering: Treering) -> None:
 def test_entries_are_listed_and_shown_with_what_superseded_them(treering: Treering) -> None:
     told(treering)
     older, newer = treering("list").stdout.splitlines()
-    mark = "(superseded since 2026-05-03: I moved to Porto.)"
+    mark = "(superseded since 2026-05-03: I relocated to Porto.)"
     assert older.endswith(f"I live in Berlin. {mark}")
-    assert newer.endswith("I moved to Porto.")
+    assert newer.endswith("I relocated to Porto.")
     assert treering("show", older.split()[0]).stdout.endswith(f"\nI live in Berlin. {mark}\n")
     [record, _] = records(treering("list", "--json"))
-    assert record["superseded_by"]["text"] == "I moved to Porto."
+    assert record["superseded_by"]["text"] == "I relocated to Porto."
 
 
 def test_the_history_of_an_attribute_names_what_ended(treering: Treering) -> None:
@@ -63,4 +63,4 @@ def test_changes_are_not_silently_those_of_everybody(treering: Treering) -> None
 def test_search_marks_what_was_superseded(treering: Treering) -> None:
     told(treering)
     shown = treering("search", "Where does Ana live?").stdout
-    assert "I live in Berlin. (superseded since 2026-05-03: I moved to Porto.)\n" in shown
+    assert "I live in Berlin. (superseded since 2026-05-03: I relocated to Porto.)\n" in shown

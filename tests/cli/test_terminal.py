@@ -215,7 +215,7 @@ def test_what_is_no_time_is_refused_with_the_words_that_are_one(
 
 def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> None:
     treering("add", "I live in Porto.", "--at", "3 days ago", "--speaker", "Ana", "--kind", "chat")
-    treering("add", "I moved to Lisbon.", "--at", "today", "--speaker", "Ana", "--kind", "chat")
+    treering("add", "I relocated to Lisbon.", "--at", "today", "--speaker", "Ana", "--kind", "chat")
     for command in (["list"], ["search", "Where does Ana live?"], ["facts", "--all"]):
         result = treering(*command, "--as-of", "yesterday", "--json")
         assert [row["text"] for row in records(result)] == ["I live in Porto."], command

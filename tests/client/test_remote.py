@@ -204,7 +204,7 @@ def test_views_are_rebuilt(talk: Memory) -> None:
 
 def test_entries_are_listed_with_what_superseded_them(remote: Memory) -> None:
     remote.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10")
-    remote.add("I moved to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
+    remote.add("I relocated to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
     older, newer = remote.entries()
     assert older.superseded_by is not None
     assert (older.superseded_by.entry_id, older.superseded_by.text) == (newer.id, newer.text)

@@ -110,11 +110,7 @@ def test_upgrade_reads_the_entries_that_only_forms_have_read(open_memory: Open, 
     extract(memory, upgrade=True)
     [request] = llm.requests
     assert "home()" not in request.text
-    assert set(values(memory)) == {
-        ("ana's sister", "name", "Uli"),
-        ("ana", "home", "Linz"),
-        ("ana", "employer", "Bosch"),
-    }
+    assert {value for *_, value in values(memory)} == {"Uli", "Linz", "Bosch"}
 
 
 def test_both_readers_decide_together_and_a_fact_that_both_find_is_listed_once(
@@ -125,7 +121,7 @@ def test_both_readers_decide_together_and_a_fact_that_both_find_is_listed_once(
     say(memory, "I live in Graz.")
     extract(memory)
     assert [(fact.reader, fact.value) for fact in memory.facts.all()] == [("forms", "Graz")]
-    say(memory, "I moved to Linz.", month=3)
+    say(memory, "I relocated to Linz.", month=3)
     extract(memory)
     assert values(memory) == [("ana", "home", "Linz")]
     assert len(memory.facts.changes()) == 2  # the statements of both readers are superseded
@@ -134,44 +130,46 @@ def test_both_readers_decide_together_and_a_fact_that_both_find_is_listed_once(
 @pytest.mark.parametrize(
     ("fields", "kept"),
     [
-        ({}, True),
-        ({"quote": "I live in Linz"}, False),
-        ({"quote": ""}, False),
-        ({"value": "Vienna"}, False),
-        ({"value": None}, False),
-        ({"subject": "Ben"}, False),
-        ({"subject": "Ana's cousin"}, True),
-        ({"attribute": "x" * 61}, False),
-        ({"attribute": "\ud800"}, False),
-        ({"subject": "my \0"}, False),
+        *(({}, True), ({"subject": "Ana's cousin"}, True), ({"subject": "Austria"}, True)),
+        *(({"message": "1"}, True), ({"message": 2}, False), ({"quote": "I live in Linz"}, False)),
+        ({"quote": "", "value": "2026-05"}, False),
+        ({"quote": "live in Gra", "value": "Gra"}, False),
+        *(({"value": "Vienna"}, False), ({"value": None}, False), ({"value": "a"}, False)),
+        *(({"subject": "Ben"}, False), ({"subject": "e"}, False), ({"subject": "my \0"}, False)),
+        *(({"attribute": "x" * 61}, False), ({"attribute": "\ud800"}, False)),
         ({"sense": "maybe"}, False),
-        ({"message": 2}, False),
-        ({"message": "1"}, True),
     ],
 )
 def test_a_row_is_refused_unless_its_entry_supports_it(fields: dict[str, Any], kept: bool) -> None:
     found = FoundRow(**(row(1, "live  in Graz", "home", "Graz") | fields))
-    rows = supported([found], {7: entry("I live\nin Graz, Austria.")}, "scripted")
-    assert (7 in rows) is kept
+    assert _is_kept(found, "I live\nin Graz, Austria.") is kept
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "kept"),
+    ("text", "kept", "refused"),
     [
-        ("Die Miete beträgt 1.180,50 Euro.", "1180.50", True),
-        ("The rent is 1,180 a month.", 1180, True),
-        ("Geburtstag: 3. Mai 1990", "1990-05-03", True),
-        ("Geburtstag: 3. Mai 1990", "1990-05-04", False),
-        ("The wedding is on 14 June.", "2026-06-14", True),
-        ("The wedding is on 14 June.", "2031-06-14", False),
-        ("我的电话是１２３４５６。", "123456", True),
+        ("Die Miete beträgt 1.180,50 Euro.", "1180.50", "1180 118050"),
+        ("Nothing weighs 12.5 kg there.", "12.5 12,50", "12 125 1,25 no here"),
+        ("Call 0664 123 456.", "0664123456", "664123456"),
+        ("Geburtstag: 3. Mai 1990", "1990-05-03 1990-05", "1990-05-04 1990-06-03 2026-05-03"),
+        ("Geboren am 03.05.1990.", "1990-05-03", "1990-05-04"),
+        ("The wedding is on 14 June.", "2026-06-14 2025-06-14", "2027-06-14 2026-07-14"),
+        ("I quit smoking yesterday.", "2026-05-02", "2026-05-03 2027-05-02 2026-06"),
+        ("Born in May 1990, not in 9999-12.", "1990-05", "1990-05-03 2026-05 9999-12-31"),
+        ("我住在北京3年了，电话是１２３４５６。", "北京 123456", "12345"),
     ],
 )
-def test_a_value_may_be_a_normal_form_of_a_number_or_date(
-    text: str, value: Any, kept: bool
+def test_a_value_is_whole_words_or_a_normal_form_of_a_number_or_date(
+    text: str, kept: str, refused: str
 ) -> None:
-    found = FoundRow(**row(1, text, "thing", value))
-    assert bool(supported([found], {1: entry(text)}, "scripted")) is kept
+    values = *kept.split(), *refused.split()
+    rows = (FoundRow(**row(1, text, "thing", value)) for value in values)
+    found = [value for value, one in zip(values, rows, strict=True) if _is_kept(one, text)]
+    assert found == kept.split()
+
+
+def _is_kept(found: FoundRow, text: str) -> bool:
+    return bool(supported([found], {7: entry(text)}, "scripted"))
 
 
 def test_an_order_in_a_text_changes_nothing_but_a_row_of_that_text(open_memory: Open) -> None:
@@ -192,10 +190,7 @@ def test_an_order_in_a_text_changes_nothing_but_a_row_of_that_text(open_memory: 
     before = list(memory.entries())
     extract(memory)
     assert list(memory.entries()) == before
-    assert [(fact.value, fact.superseded_by) for fact in memory.facts.current("ben")] == [
-        ("Oslo", None),
-        ("Hell", None),
-    ]
+    assert [fact.value for fact in memory.facts.current("ben")] == ["Oslo", "Hell"]
     assert memory.facts.changes() == []
     [asked] = [one for one in memory._account.llm().requests if "Hell" in one.text]  # type: ignore
     assert asked.text.count("</messages>") == 1
@@ -261,7 +256,7 @@ def test_erasing_an_entry_erases_its_fact_and_brings_back_the_superseded_one(
     memory = open_memory(llm=ScriptedLLM(german))
     old, _, new = say(memory, *GERMAN)
     extract(memory)
-    memory.forget(new)
+    assert memory.forget(new).views["statements"] == 1
     assert ("ana", "home", "Graz") in values(memory)
     assert memory.facts.changes() == []
     memory.forget(old)
@@ -274,7 +269,7 @@ def test_erasing_an_entry_erases_its_fact_and_brings_back_the_superseded_one(
 def test_facts_depend_on_what_was_said_when_not_on_the_order_of_adding(open_memory: Open) -> None:
     said = [
         ("Ich wohne in Graz.", "2026-01-01"),
-        ("I moved to Oslo.", "2026-02-01"),
+        ("I relocated to Oslo.", "2026-02-01"),
         ("Ich bin nach Graz gezogen.", "2026-03-01"),
     ]
     seen = set()
@@ -293,13 +288,11 @@ def test_a_rebuild_gives_the_same_facts_and_asks_no_model_again(open_memory: Ope
     memory = open_memory(llm=llm)
     say(memory, *GERMAN, "I work at Bosch.", "I no longer work at Bosch.")
     extract(memory)
-    before = memory.facts.all(), memory.facts.changes(), len(llm.requests)
+    before = {*map(str, memory.facts.all()), *map(str, memory.facts.changes())}
+    asked = len(llm.requests)
     memory.rebuild("facts")
-    after = memory.facts.all(), memory.facts.changes(), len(llm.requests)
-    assert [sorted(map(str, each)) for each in after[:2]] == [
-        sorted(map(str, each)) for each in before[:2]
-    ]
-    assert after[2] == before[2]
+    assert {*map(str, memory.facts.all()), *map(str, memory.facts.changes())} == before
+    assert len(llm.requests) == asked
 
 
 KILLED = """

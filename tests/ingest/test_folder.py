@@ -72,7 +72,7 @@ def test_a_note_that_was_moved_states_what_it_stated_under_its_new_name(
     memory.add(notes)
     assert memory.facts.all("notes/me.md") == []
     assert [fact.attribute for fact in memory.facts.all("notes/self.md")] == ["home"]
-    (notes / "self.md").write_text("I moved to Lisbon.")
+    (notes / "self.md").write_text("I relocated to Lisbon.")
     memory.add(notes)
     assert [fact.value for fact in memory.facts.current("notes/self.md")] == ["Lisbon"]
 

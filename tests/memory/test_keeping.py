@@ -27,8 +27,8 @@ def life(memory: Memory) -> dict[str, str]:
     """Ana lives in Porto, then in Berlin, then in Porto again; the ids of what she said."""
     said = {
         "january": "I live in Porto.",
-        "march": "I moved to Berlin.",
-        "june": "I moved back to Porto.",
+        "march": "I relocated to Berlin.",
+        "june": "I relocated back to Porto.",
     }
     months = {"january": 1, "march": 3, "june": 6}
     return {
@@ -58,7 +58,7 @@ def test_a_mark_is_that_of_the_moment(memory: Memory) -> None:
     then = {hit.entry_id: hit for hit in memory.search("Ana live", as_of="2026-04-01")}
     against = then[ids["january"]].superseded_by
     assert against is not None
-    assert (against.entry_id, against.text) == (ids["march"], "I moved to Berlin.")
+    assert (against.entry_id, against.text) == (ids["march"], "I relocated to Berlin.")
     assert then[ids["march"]].superseded_by is None
     now = {hit.entry_id: hit for hit in memory.search("Ana live")}
     assert now[ids["january"]].superseded_by is None  # she lives there again
@@ -68,7 +68,7 @@ def test_a_mark_is_that_of_the_moment(memory: Memory) -> None:
 def test_a_context_as_of_a_moment_is_marked_as_it_was_then(memory: Memory) -> None:
     life(memory)
     text = str(memory.context("Where does Ana live?", as_of="2026-04-01"))
-    assert "I live in Porto. (superseded since 2026-03-01: I moved to Berlin.)" in text
+    assert "I live in Porto. (superseded since 2026-03-01: I relocated to Berlin.)" in text
     assert "back" not in text
 
 
@@ -79,7 +79,7 @@ def test_an_answer_rests_on_what_was_known_then(open_memory: Open) -> None:
     life(memory)
     memory.ask("Where does Ana live?", as_of="2026-04-01")
     prompt = "\n".join(message.content for message in llm.requests[0].messages)
-    assert "I moved to Berlin." in prompt
+    assert "I relocated to Berlin." in prompt
     assert "back to Porto" not in prompt
 
 
@@ -90,7 +90,7 @@ def test_facts_as_of_a_moment(memory: Memory) -> None:
     assert [fact.value for fact in memory.facts.current("ana", as_of="2026-04-01")] == ["Berlin"]
     assert [fact.value for fact in memory.facts.current("ana")] == ["Porto", "Porto"]
     assert [c.newer.text for c in memory.facts.changes(as_of="2026-04-01")] == [
-        "I moved to Berlin."
+        "I relocated to Berlin."
     ]
     assert memory.facts.changes(as_of="2026-02-01") == []
 
@@ -166,9 +166,9 @@ def test_superseding_is_taken_back(memory: Memory) -> None:
 @pytest.mark.both_engines
 def test_of_several_that_supersede_a_statement_the_last_then_is_named(memory: Memory) -> None:
     said = (
-        (3, "I moved to Graz. I moved to Vienna."),
+        (3, "I relocated to Graz. I relocated to Vienna."),
         (15, "I don't live in Graz any more."),
-        (4, "I moved from Vienna to Graz."),
+        (4, "I relocated from Vienna to Graz."),
     )
     for day, text in said:
         memory.add(text, speaker="Ana", kind="chat", source="talk", at=datetime(2026, 1, day))
@@ -311,7 +311,7 @@ def test_what_has_expired_takes_what_rests_on_it_along(
 ) -> None:
     memory.add("I live in Porto.", speaker="Ana", kind="chat", at="2026-01-01")
     end = datetime.now(UTC) + HOUR
-    memory.add("I moved to Berlin.", speaker="Ana", kind="chat", at="2026-02-01", expires=end)
+    memory.add("I relocated to Berlin.", speaker="Ana", kind="chat", at="2026-02-01", expires=end)
     assert [fact.value for fact in memory.facts.current()] == ["Berlin"]
     later(2 * HOUR)
     assert [fact.value for fact in memory.facts.current()] == ["Porto"]

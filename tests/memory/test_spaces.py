@@ -23,7 +23,7 @@ PERSON = "ana-de-almeida-1984"
 TEXTS = [
     {"role": "user", "name": "Ana", "content": "I live in Porto with my cat Miu."},
     {"role": "assistant", "content": "Porto is a fine place for a cat."},
-    {"role": "user", "name": "Ana", "content": "I moved to Lisbon, Miu likes the river."},
+    {"role": "user", "name": "Ana", "content": "I relocated to Lisbon, Miu likes the river."},
 ]
 
 

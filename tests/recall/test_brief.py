@@ -165,16 +165,21 @@ def test_a_memory_is_briefed_from_facts_decisions_what_is_open_and_what_changed(
     memory.add(
         [
             {"role": "user", "name": "Ana", "content": "I live in Porto.", "at": "2026-01-01"},
-            {"role": "user", "name": "Ana", "content": "I moved to Lisbon.", "at": "2026-02-01"},
+            {
+                "role": "user",
+                "name": "Ana",
+                "content": "I relocated to Lisbon.",
+                "at": "2026-02-01",
+            },
             {"role": "user", "name": "Ana", "content": "Always answer in English, please."},
             {"role": "user", "name": "Ana", "content": "We still need a new mast for the boat."},
         ]
     )
     brief = memory.brief()
-    assert section(brief, "about") == ["ana: I moved to Lisbon."]
+    assert section(brief, "about") == ["ana: I relocated to Lisbon."]
     assert section(brief, "holds") == ["Always answer in English, please."]
     assert section(brief, "open") == ["We still need a new mast for the boat."]
-    assert section(brief, "lately")[0] == "I live in Porto. - superseded: I moved to Lisbon."
+    assert section(brief, "lately")[0] == "I live in Porto. - superseded: I relocated to Lisbon."
     assert {entry for line in brief.lines for entry in line.entry_ids} <= {
         entry.id for entry in memory.entries()
     }
@@ -240,7 +245,7 @@ def test_facts_from_before_two_hundred_turns_and_a_compaction_are_in_the_next_br
 
 def test_of_a_sentence_that_is_superseded_in_part_only_the_rest_is_said(memory: Memory) -> None:
     memory.add("I live in Graz and I work as a nurse.", speaker="Lena", kind="chat")
-    memory.add("We moved from Graz to Villach.", speaker="Lena", kind="chat")
+    memory.add("We relocated from Graz to Villach.", speaker="Lena", kind="chat")
     about = section(memory.brief(budget=400), "about")
     assert any("nurse" in line for line in about)
     assert any("Villach" in line for line in about)

@@ -118,8 +118,8 @@ def test_of_two_texts_that_say_as_much_the_lower_one_goes() -> None:
 def test_what_is_known_against_a_text_stays_word_for_word(open_memory: Open) -> None:
     memory = open_memory()
     memory.add([{"role": "user", "name": "Ana", "content": "I live in Leeds and like it a lot."}])
-    memory.add([{"role": "user", "name": "Ana", "content": "I moved to Porto."}])
-    against = '("I live in Leeds" is superseded: I moved to Porto.)'
+    memory.add([{"role": "user", "name": "Ana", "content": "I relocated to Porto."}])
+    against = '("I live in Leeds" is superseded: I relocated to Porto.)'
     assert against in memory.context("Where does Ana live?").text
     assert against in memory.context("Where does Ana live?", compress=0.2).text
 

@@ -59,7 +59,7 @@ def talk(
 def test_a_model_recalls_what_was_known_then(open_memory: Open) -> None:
     memory = open_memory()
     memory.add("I live in Porto.", speaker="Ana", kind="chat", at="2026-01-01")
-    memory.add("I moved to Berlin.", speaker="Ana", kind="chat", at="2026-02-01")
+    memory.add("I relocated to Berlin.", speaker="Ana", kind="chat", at="2026-02-01")
 
     async def act(client: Client) -> None:
         then = await said(client, "recall", query="Where does Ana live?", as_of="2026-01-15")
@@ -202,16 +202,18 @@ def test_every_tool_with_an_output_schema_gives_data_that_meets_it(memory: Memor
 
 def test_entries_are_listed_with_what_superseded_them(memory: Memory) -> None:
     memory.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10")
-    memory.add("I moved to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
+    memory.add("I relocated to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
 
     async def act(client: Client) -> None:
         older, newer = (await said(client, "list")).splitlines()
-        assert older.endswith("I live in Berlin. (superseded since 2026-05-03: I moved to Porto.)")
-        assert newer.endswith("I moved to Porto.")
+        assert older.endswith(
+            "I live in Berlin. (superseded since 2026-05-03: I relocated to Porto.)"
+        )
+        assert newer.endswith("I relocated to Porto.")
         listed = (await client.call_tool("list", {})).structured_content
         assert listed is not None
         assert [entry.get("against") for entry in listed["entries"]] == [
-            "superseded since 2026-05-03: I moved to Porto.",
+            "superseded since 2026-05-03: I relocated to Porto.",
             None,
         ]
 

@@ -13,7 +13,12 @@ from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.scripted import ScriptedLLM
 
 SAID = [
-    {"role": "user", "name": "Ana", "content": "I moved to Porto.", "at": "2026-03-01T10:00:00Z"},
+    {
+        "role": "user",
+        "name": "Ana",
+        "content": "I relocated to Porto.",
+        "at": "2026-03-01T10:00:00Z",
+    },
     {"role": "user", "name": "Ben", "content": "I keep bees on the roof.", "mood": "proud"},
     {"role": "user", "name": "Ana", "content": "The river is loud at night."},
 ]
@@ -50,9 +55,12 @@ def test_filters_narrow_a_search_and_a_list(talk: TestClient) -> None:
 
 
 def test_many_queries_are_answered_in_their_order(talk: TestClient) -> None:
-    queries = ["bees on the roof", "moved to Porto"]
+    queries = ["bees on the roof", "relocated to Porto"]
     found = talk.post("/v1/search-many", json={"queries": queries, "k": 1}).json()
-    assert [hits[0]["text"] for hits in found] == ["I keep bees on the roof.", "I moved to Porto."]
+    assert [hits[0]["text"] for hits in found] == [
+        "I keep bees on the roof.",
+        "I relocated to Porto.",
+    ]
 
 
 def test_entries_come_in_pages_in_the_order_they_were_added(talk: TestClient) -> None:

@@ -82,7 +82,7 @@ def fill(memory: Memory) -> None:
     memory.add(messages())
     place(memory, "Ines in Porto", "Ines moved to Porto.", 0, 3)
     memory.add([WRITTEN_BY_HAND | {"content": "I live in Berlin.", "at": "2025-01-10"}], source="a")
-    memory.add([WRITTEN_BY_HAND | {"content": "I moved to Porto.", "at": "2026-05-03"}], source="a")
+    memory.add([WRITTEN_BY_HAND | {"content": "I live in Porto.", "at": "2026-05-03"}], source="a")
     memory.add("parse() never retries when the server is BUSY.", source="talk", at="2026-01-01")
     memory.code.record(
         "Retry while the server is busy",

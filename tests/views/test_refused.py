@@ -17,7 +17,7 @@ from treering.views.contract import rereading
 from treering.views.facts import derive, forms
 from treering.views.facts.record import Statement
 
-BAD = "I moved to Perth. CRASH."
+BAD = "I relocated to Perth. CRASH."
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_an_entry_that_a_view_fails_on_stays_queued_and_all_others_go_on(
     at_once: bool,
 ) -> None:
     memory = open_memory()
-    texts = ["I moved to Oslo.", BAD, "I moved to Rome."]
+    texts = ["I relocated to Oslo.", BAD, "I relocated to Rome."]
     with caplog.at_level(logging.WARNING, "treering"):
         ids = [*_tell(memory, *texts)] if at_once else [_tell(memory, text)[0] for text in texts]
     why = f"view 'facts' failed on entry {ids[1]}: ZeroDivisionError: no statement of anybody's"
@@ -76,7 +76,7 @@ def test_a_rebuild_passes_over_an_entry_that_a_view_fails_on(
     open_memory: Open, mend: Callable[[], None]
 ) -> None:
     memory = open_memory()
-    _tell(memory, "I moved to Oslo.", BAD, "I moved to Rome.")
+    _tell(memory, "I relocated to Oslo.", BAD, "I relocated to Rome.")
     before = picture(memory, "facts")
     with pytest.raises(ViewError, match="failed on entry"):
         memory.rebuild("facts")
@@ -93,7 +93,7 @@ def test_what_was_read_before_is_not_kept_if_a_rebuild_fails_on_it(
     open_memory: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = open_memory()
-    older, _ = _tell(memory, "I moved to Oslo.", BAD)
+    older, _ = _tell(memory, "I relocated to Oslo.", BAD)
     assert memory.get(older).superseded_by is not None
     mended = forms.read_forms
 

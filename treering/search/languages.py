@@ -43,6 +43,9 @@ _UNSPACED: Final = (
     "\u3005-\u3007\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_LETTER: Final = rf"(?:(?![{_UNSPACED}])\w|[\u0300-\u036f\u0900-\u0dff])"  # or a mark of one
+_BEGIN: Final = rf"(?:(?=[{_UNSPACED}])|(?<!{_LETTER})(?<!\d[.,:'](?=\d)))"
+_END: Final = rf"(?:(?<=[{_UNSPACED}])|(?!{_LETTER})(?!(?<=\d)[.,:']\d))"
 _LATIN_END: Final = "\u0250"
 _MARKED: Final = (
     # Where combining marks are: looking through all characters takes fifty times as long.
@@ -227,3 +230,12 @@ _stemmers = _Stemmers()
 def stem(word: str, language: str = ENGLISH) -> str:
     """A word in small letters without the ending that it has in a language."""
     return _stemmers.stem(word, language)
+
+
+def find_words(words: str, text: str) -> re.Match[str] | None:
+    """Find whole words in a text, with whatever white space; None if there are no words.
+
+    Scripts without spaces have no whole words, and a part of a number is none: 12 in "12.5".
+    """
+    pattern = r"\s+".join(map(re.escape, words.split()))
+    return re.search(f"{_BEGIN}{pattern}{_END}", text) if pattern else None

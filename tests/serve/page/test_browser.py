@@ -49,7 +49,10 @@ def filled(path: Path, folder: Path) -> None:
         with memory._space.write() as writer:
             ledger.spend(writer, Spent("ask", "served-model", 3, 4200, 70))
         memory.add("One more text, after the tree was settled.", source="late")
-        for text, at in (("I live in Berlin.", "2025-01-10"), ("I moved to Porto.", "2026-05-03")):
+        for text, at in (
+            ("I live in Berlin.", "2025-01-10"),
+            ("I relocated to Porto.", "2026-05-03"),
+        ):
             memory.add(text, speaker="Zoe", kind="chat", at=at, source="homes")
 
 
@@ -123,7 +126,7 @@ def test_what_was_superseded_is_marked_where_it_is_listed(show: Show, view: str,
     page = show(f"{view}{'&' if '?' in view else '?'}source=homes")
     older = page.locator(row).filter(has_text="I live in Berlin.")
     expect(older.locator(".against")).to_contain_text("superseded since")
-    expect(older.locator(".against")).to_contain_text("I moved to Porto.")
+    expect(older.locator(".against")).to_contain_text("I relocated to Porto.")
     expect(page.locator(".against")).to_have_count(1)
 
 

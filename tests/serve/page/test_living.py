@@ -35,7 +35,7 @@ Mix **flour** and water.
 @pytest.fixture
 def life(path: Path) -> Path:
     """A memory of a few notes, a chat with facts, and a second space."""
-    statements = ["I live in Porto.", "I moved to Lisbon.", "My phone number is 555 1234."]
+    statements = ["I live in Porto.", "I relocated to Lisbon.", "My phone number is 555 1234."]
     with Memory.open(path, embedder=HashingEmbedder()) as memory:
         memory.add(
             [
@@ -284,7 +284,7 @@ def test_forgetting_tells_what_a_model_said_of_it_and_why_it_fails(
 
 def test_a_fact_without_a_time_is_told_without_a_gap(visit: Visit, path: Path) -> None:
     with Memory.open(path, embedder=HashingEmbedder()) as memory:
-        said = ["I live in Porto.", "I moved from Porto to Lisbon."]
+        said = ["I live in Porto.", "I relocated from Porto to Lisbon."]
         memory.add([{"role": "user", "name": "Ana", "content": text} for text in said])
     with serving(url=path) as url:
         page = visit(url, "facts")

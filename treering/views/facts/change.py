@@ -105,7 +105,8 @@ def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, Da
     What one person says of another supersedes nothing that the other one said.
     """
     ordered = sorted(group, key=lambda dated: dated.order)
-    replacing = [n for n, newer in enumerate(ordered) if _may_replace(newer)]
+    stated = [one.statement for one in ordered]
+    replacing = [n for n, one in enumerate(stated) if one.single or one.sense == "ended"]
     replacing.reverse()  # the newest contradiction comes first
     pairs = []
     for place, older in enumerate(ordered):
@@ -113,13 +114,10 @@ def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, Da
         if newest is None:
             continue
         # "Porto", "Berlin", "Porto": the last statement confirms the first, so that holds again.
-        if not any(_confirms(later, older) for later in ordered[newest + 1 :]):
+        sense, later = older.statement.sense, ordered[newest + 1 :]
+        if not any(one.statement.sense == sense and _is_same(one, older) for one in later):
             pairs.append((older, ordered[newest]))
     return pairs
-
-
-def _may_replace(newer: DatedStatement) -> bool:
-    return newer.statement.single or newer.statement.sense == "ended"
 
 
 def _contradicts(newer: DatedStatement, older: DatedStatement) -> bool:
@@ -134,16 +132,8 @@ def _contradicts(newer: DatedStatement, older: DatedStatement) -> bool:
         return _is_same(newer, older) or (before.sense == "planned" and now.single)
     if now.sense == "ended" or not now.single or _is_same(newer, older):
         return False
-    return not (now.attribute == "age" and _is_younger(now.value, before.value))
-
-
-def _is_younger(age: str, before: str) -> bool:
-    """Whether one age in digits is below another: it is another person's, or of the past."""
-    return age.isdecimal() and before.isdecimal() and int(age) < int(before)
-
-
-def _confirms(later: DatedStatement, older: DatedStatement) -> bool:
-    return later.statement.sense == older.statement.sense and _is_same(later, older)
+    ages = [one.value for one in (now, before) if now.attribute == "age" and one.value.isdecimal()]
+    return len(ages) < 2 or int(ages[0]) >= int(ages[1])  # nobody gets younger
 
 
 def _is_same(newer: DatedStatement, older: DatedStatement) -> bool:

@@ -20,14 +20,13 @@ from treering.views.facts.extract import FactExtractor
 from treering.views.facts.forms import read_forms
 from treering.views.facts.record import FORMS_READER, Statement, speaker_of, states_facts
 
-FORMS_VERSION = 12
+FORMS_VERSION = 13
 """Raised with every change to the forms or to the superseding rules. All facts are then reread."""
 
 STALE_ATTRIBUTES = ("home", "employer")
 """Attributes whose values are names: other messages with a superseded name may be outdated, too."""
 
 MIN_NAME_CHARS = 3
-
 
 Stated = tuple[int, list[Statement]]
 """When an entry was said, in microseconds since the epoch, and what forms read in it."""

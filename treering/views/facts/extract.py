@@ -23,6 +23,8 @@ from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.records import Entry, Progress, Spent
+from treering.search.languages import find_words
+from treering.search.periods import names_date
 from treering.views.facts import store
 from treering.views.facts.change import attribute_key, is_single
 from treering.views.facts.record import SENSES, Statement, speaker_of, states_facts
@@ -45,8 +47,8 @@ MAX_VALUE_CHARS: Final = 200
 MAX_NAME_CHARS: Final = 60
 
 _OF_SPEAKER: Final = re.compile(r"(?:my|the speaker's|speaker's)\s+", re.IGNORECASE)
-_DATE: Final = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
-_NUMBER: Final = re.compile(r"\d+(?:[.,' ]\d+)*")
+_DATE: Final = re.compile(r"(?:19|20)\d\d-\d\d(?:-\d\d)?")
+_NUMBER: Final = re.compile(r"\d+(?:[.,']\d+| \d{3}(?!\d))*")
 
 Field = str | int | float | bool | None
 Batch = Mapping[int, Entry]
@@ -124,9 +126,7 @@ class FactExtractor:
         try:
             rows = ask(llm, batch, replies.append)
         except LLMReplyError:  # its text quotes the reply, which quotes the entries
-            log.warning(
-                "no list in the reply: the facts of %d entries are left to the forms", len(batch)
-            )
+            log.warning("no list in a reply: %d entries are left to the forms", len(batch))
             self._store(batch, None, replies)
         except LLMError as error:
             self._store(batch, None, replies, str(error))
@@ -220,14 +220,13 @@ def supported(rows: Sequence[FoundRow], batch: Batch, reader: str) -> dict[int, 
 
 def _statement(row: FoundRow, entry: Entry, reader: str) -> Statement | None:
     """The statement of a row; None unless the entry holds its quote, value and subject."""
-    words = map(re.escape, _text(row.quote).split())
-    quote = re.search(r"\s+".join(words), entry.text)  # with whatever white space
+    quote = find_words(_text(row.quote), entry.text)
     value, attribute = _text(row.value), attribute_key(_text(row.attribute))
     subject = _subject(_text(row.subject), entry)
     sense = next((sense for sense in SENSES if sense == row.sense), None)
     if not quote or subject is None or sense is None or not _is_name(attribute):
         return None
-    if not 0 < len(value) <= MAX_VALUE_CHARS or not is_in_quote(value, quote[0], entry):
+    if len(value) > MAX_VALUE_CHARS or not is_in_quote(value, quote[0], entry):
         return None
     single = row.single is True or is_single(attribute)
     found = quote.start(), quote.end(), single, speaker_of(entry), reader
@@ -236,16 +235,23 @@ def _statement(row: FoundRow, entry: Entry, reader: str) -> Statement | None:
 
 def is_in_quote(value: str, quote: str, entry: Entry) -> bool:
     """Whether a quote holds a value: its words, or a number or date that it writes otherwise."""
-    if _folded(value) in _folded(quote):
+    value, quote = _folded(value), _folded(quote)
+    if find_words(value, quote):
         return True
-    numbers = {int(digits) for digits in re.findall(r"\d+", _folded(quote))}
-    date = _DATE.fullmatch(value)
-    if date is not None:  # the month may be a name in any language: the day and year must be there
-        year, day = int(date[1]), int(date[3] or 0)
-        near = (entry.at or entry.added).year
-        return (year in numbers or abs(year - near) <= 1) and (day in numbers or not date[3])
-    spelled = {re.sub(r"\D", "", number) for number in _NUMBER.findall(_folded(quote))}
-    return _NUMBER.fullmatch(value) is not None and re.sub(r"\D", "", value) in spelled
+    if _DATE.fullmatch(value):
+        return names_date(quote, value, entry.at or entry.added)
+    meant = _readings(value) if _NUMBER.fullmatch(value) else set()
+    return any(meant & _readings(number) for number in _NUMBER.findall(quote))
+
+
+def _readings(number: str) -> set[str]:
+    """What a number may mean, with a decimal point: "1,180" is "1180." or "1.18"."""
+    found = set()
+    for grouping, decimal in (",.", ".,"):
+        form = rf"(\d+|(?:0\d*|\d{{1,3}})(?:[{grouping}' ]\d{{3}})+)(?:[{decimal}](\d+))?"
+        if match := re.fullmatch(form, number):
+            found.add(f"{re.sub(r'[^0-9]', '', match[1])}.{(match[2] or '').rstrip('0')}")
+    return found
 
 
 def _subject(name: str, entry: Entry) -> str | None:
@@ -257,7 +263,7 @@ def _subject(name: str, entry: Entry) -> str | None:
     if of_speaker is not None or folded.startswith(f"{speaker}'s "):
         thing = folded[of_speaker.end() if of_speaker else len(speaker) + 3 :]
         return f"{speaker}'s {thing}" if _is_name(thing) else None
-    return folded if folded and folded in _folded(entry.text) else None
+    return folded if find_words(folded, _folded(entry.text)) else None
 
 
 def _is_name(text: str) -> bool:

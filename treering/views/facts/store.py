@@ -64,10 +64,6 @@ def _statement(row: Row) -> Statement:
     return Statement(subject, attribute, value, sense, start, stop, bool(single), speaker, reader)
 
 
-def _of_group(reader: Reader, group: Group) -> list[DatedStatement]:
-    return dated_statements(reader, " AND subject = ? AND attribute = ?", *group)
-
-
 def erase(writer: SpaceWriter, seqs: Sequence[int], reader: str | None = None) -> int:
     """Delete the statements of entries; return their number. What they superseded holds again."""
     condition, params = f" AND entry {LISTED}", [json.dumps(list(seqs))]
@@ -99,7 +95,7 @@ def decide(writer: SpaceWriter, groups: Iterable[Group]) -> None:
     """Decide again which statements of some groups are superseded; write only what has changed."""
     for group in sorted(groups):
         if may_change(writer, group):
-            stated = _of_group(writer, group)
+            stated = dated_statements(writer, " AND subject = ? AND attribute = ?", *group)
             newer = {older.id: newer.id for older, newer in superseded(stated)}
             changed = [one.id for one in stated if one.newer != newer.get(one.id)]
             writer.many(
@@ -129,18 +125,15 @@ def pairs(
     if as_of is None:
         older = dated_statements(reader, f" AND newer IS NOT NULL{condition}", *params)
         listed = json.dumps(sorted({one.newer or 0 for one in older}))
-        newer = dated_statements(reader, f" AND id {LISTED}", listed)
-        by_id = {one.id: one for one in newer}
+        by_id = {one.id: one for one in dated_statements(reader, f" AND id {LISTED}", listed)}
         found = [(one, by_id[one.newer]) for one in older if one.newer in by_id]
     else:
         chosen = dated_statements(reader, condition, *params)
         by_group = {one.group: list[DatedStatement]() for one in chosen}
-        if condition:
-            stated = [one for group in by_group for one in _of_group(reader, group)]
-        else:
-            stated = chosen
-        for one in stated:
-            if one.at <= as_of:
+        names = (json.dumps(sorted({group[place] for group in by_group})) for place in (0, 1))
+        groups = f" AND subject {LISTED} AND attribute {LISTED}"
+        for one in dated_statements(reader, groups, *names) if condition else chosen:
+            if one.at <= as_of and one.group in by_group:
                 by_group[one.group].append(one)
         ids = {one.id for one in chosen}
         decided = (pair for group in by_group.values() for pair in superseded(group))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from treering.journal import entries
+from treering.journal.contract import Value
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader
 from treering.records import Newer
 from treering.views.contract import Resources
 from treering.views.facts import store
-from treering.views.facts.change import attribute_key
+from treering.views.facts.change import DatedStatement, attribute_key
 from treering.views.facts.record import Sense
 
 When = datetime | str | None
@@ -65,15 +67,7 @@ class FactView:
 
         ``as_of`` gives the statements that had been made by then, and what superseded them then.
         """
-        self._catch_up()
-        with self._space.read() as reader:
-            facts = list(_facts(reader, _micros(as_of)))
-        # The user of a chat has the name that they gave last: "My name is Ana".
-        names = [f.value.casefold() for f in facts if f.subject == USER and f.attribute == "name"]
-        name = names[-1] if names else USER
-        renamed = (replace(fact, subject=_renamed(fact.subject, name)) for fact in facts)
-        asked = _renamed(subject.casefold(), name) if subject else None
-        return [fact for fact in renamed if asked is None or fact.subject == asked]
+        return self._listed(subject, None, as_of)
 
     def current(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
         """Return the facts that hold: as they were last stated, not ended and not planned."""
@@ -82,8 +76,26 @@ class FactView:
 
     def history(self, subject: str, attribute: str, as_of: When = None) -> list[Fact]:
         """Return all statements about one attribute of a subject, in the order they were said."""
-        key = attribute_key(attribute)
-        return [fact for fact in self.all(subject, as_of) if fact.attribute == key]
+        return self._listed(subject, attribute_key(attribute), as_of)
+
+    def _listed(self, subject: str | None, attribute: str | None, as_of: When) -> list[Fact]:
+        at = _micros(as_of)
+        params: list[Value] = [] if at is None else [at]
+        condition = " AND said <= ?" if params else ""
+        self._catch_up()
+        with self._space.read() as reader:
+            user = f"{condition} AND subject = '{USER}' AND attribute = 'name'"
+            named = store.dated_statements(reader, user, *params)  # the last name counts
+            name = named[-1].statement.value.casefold() if named else USER
+            if subject:
+                asked = _renamed(subject.casefold(), USER, name)
+                stored = {asked, _renamed(asked, name, USER)}
+                condition += f" AND subject {store.LISTED}"
+                params.append(json.dumps(sorted(stored)))
+            if attribute:
+                condition, params = f"{condition} AND attribute = ?", [*params, attribute]
+            stated = store.dated_statements(reader, condition, *params)
+            return list(_facts(reader, stated, at, name))
 
     def changes(self, as_of: When = None) -> list[Change]:
         """Return the superseded statements, each with the newer one, in the order of those."""
@@ -99,12 +111,11 @@ class FactView:
         ]
 
 
-def _facts(reader: SpaceReader, as_of: int | None) -> Iterator[Fact]:
-    stated = [
-        dated for dated in store.dated_statements(reader) if as_of is None or dated.at <= as_of
-    ]
+def _facts(
+    reader: SpaceReader, stated: Sequence[DatedStatement], as_of: int | None, name: str
+) -> Iterator[Fact]:
     entry_of = entries.there(reader, [dated.entry for dated in stated])
-    instead = store.replacements(reader, as_of)
+    instead = store.replacements(reader, as_of, entry_of.keys())
     by_reader = {one.id: one.newer for one in instead}
     by_person = {one.entry: one.newer for one in instead if one.id is None}
     seen = set[tuple[int, str, str, str]]()
@@ -115,7 +126,7 @@ def _facts(reader: SpaceReader, as_of: int | None) -> Iterator[Fact]:
             continue  # both readers found it
         seen.add(key)
         yield Fact(
-            subject=statement.subject,
+            subject=_renamed(statement.subject, USER, name),
             attribute=statement.attribute,
             value=statement.value,
             sense=statement.sense,
@@ -128,10 +139,10 @@ def _facts(reader: SpaceReader, as_of: int | None) -> Iterator[Fact]:
         )
 
 
-def _renamed(subject: str, name: str) -> str:
-    """A subject by the name of the user, if it is the user of a chat or a person of theirs."""
-    is_users = subject == USER or subject.startswith(f"{USER}'s ")
-    return name + subject.removeprefix(USER) if is_users else subject
+def _renamed(subject: str, old: str, new: str) -> str:
+    """A subject that is called by its new name, or after it: "user's sister"."""
+    is_theirs = f"{subject}'s ".startswith(f"{old}'s ")
+    return new + subject.removeprefix(old) if is_theirs else subject
 
 
 def _micros(as_of: When) -> int | None:
