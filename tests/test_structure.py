@@ -16,12 +16,10 @@ SHELLS = {"adapters", "agents", "aio", "bulk", "cli", "client", "serve", "tune"}
 
 LAZY = {
     ("memory", "client"),
-    ("memory", "agents"),
     ("__main__", "agents"),
     ("__main__", "cli"),
 }
-"""Imports of shells inside functions: a memory on a server is opened as one in a file is, and what
-hooks keep of a space goes with it."""
+"""Imports of shells inside functions: a memory on a server is opened as one in a file is."""
 
 VAGUE = {"found", "kept", "known", "made", "one", "said", "told", "wanted"}
 """Names that do not say what they hold."""

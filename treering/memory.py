@@ -670,9 +670,9 @@ class Memory:
         if file is None:  # agents use memories in files
             return
         with forks.importing():
-            from treering.agents import inbox
+            from treering.hooks import inbox
         if any(inbox.waiting(str(file))):
-            from treering.agents.capture import drop_waiting
+            from treering.hooks.jobs import drop_waiting
 
             drop_waiting(str(file), self._space.name, ids)
 
@@ -696,7 +696,7 @@ class Memory:
         if file is None:
             return self._eraser.forget_space(checked)
         with forks.importing():
-            from treering.agents.capture import removing_space
+            from treering.hooks.jobs import removing_space
         with removing_space(str(file), checked):  # agents use memories in files
             return self._eraser.forget_space(checked)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.agents.files import read_record
+from treering.hooks.files import read_record
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"null", b"\xff", b'{"a": '])

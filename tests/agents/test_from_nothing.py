@@ -17,9 +17,10 @@ import pytest
 from tests.agents.conftest import WAIT_S, put_in, repository, wait_until
 from tests.agents.test_long_session import BEGINNINGS, claude_turn, codex_turn
 from tests.cli.conftest import PLUGINS, ROOT
-from treering.agents import inbox, jsonc, toml_table
+from treering.agents import jsonc, toml_table
 from treering.agents.project import project_of
 from treering.agents.server import stop
+from treering.hooks import inbox
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="runs the lines in sh")
 

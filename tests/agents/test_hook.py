@@ -19,12 +19,13 @@ from tests.cli.conftest import ROOT
 from tests.ingest.clients import claude_line
 from tests.programs import Program
 from treering import Memory
-from treering.agents import endpoint, hook_log, inbox, replies
-from treering.agents.capture import Offsets
+from treering.agents import endpoint, replies
 from treering.agents.handler import HookHandler
-from treering.agents.home import agents_home
 from treering.agents.server import serve, stop
 from treering.errors import UnknownName
+from treering.hooks import hook_log, inbox
+from treering.hooks.offsets import Offsets
+from treering.hooks.places import agents_home
 
 DAY_S = 86_400
 MAST = "The mast of the boat is nine metres long."

@@ -10,7 +10,7 @@ import pytest
 
 from tests.agents.conftest import Hook, put_in, wait_until
 from tests.ingest.clients import claude_line, codex_line, codex_said
-from treering.agents import inbox
+from treering.hooks import inbox
 
 FACTS = {
     3: ("We agreed that releases go out on Tuesdays only.", "On which day do releases go out?"),

@@ -14,11 +14,12 @@ from typing import Any
 from tests.cli.conftest import PLUGINS
 from tests.faults.forgetter import quoting
 from treering import Memory
-from treering.agents import inbox, replies
+from treering.agents import replies
 from treering.agents.handler import HookHandler
 from treering.agents.home import agent_space
 from treering.agents.project import project_of
 from treering.errors import LLMError, TreeringError
+from treering.hooks import inbox
 from treering.llm.scripted import ScriptedLLM
 
 EMBEDDER = "hashing"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import treering
-from treering.agents.home import agents_home, make_private
+from treering.hooks.places import agents_home, make_private
 
 PROTOCOL = 1
 MAX_LINE_BYTES = 1 << 20

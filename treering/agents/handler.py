@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treering.agents import hook_log, inbox, switches
+from treering.agents import switches
 from treering.agents.sessions import SessionsInView
 from treering.errors import InputError, JournalBusy, JournalFull, ModelMismatch, TreeringError
+from treering.hooks import hook_log, inbox
 
 if TYPE_CHECKING:
     from treering.agents.recall import Recollection
@@ -101,7 +102,7 @@ class HookHandler:
 
     def _follow_known(self) -> None:
         """Take in what was added to transcripts of which nobody says anything more."""
-        from treering.agents.capture import Offsets
+        from treering.hooks.offsets import Offsets
 
         for job in Offsets(str(self._path)).behind():
             if switches.is_off(job.get("project")):
@@ -110,7 +111,8 @@ class HookHandler:
                 self._remember(job)
 
     def _remember(self, job: Mapping[str, Any]) -> None:
-        from treering.agents.capture import Offsets, take_in
+        from treering.agents.capture import take_in
+        from treering.hooks.offsets import Offsets
 
         if "space" not in job:
             raise TreeringError("a file in the inbox is damaged")
@@ -159,7 +161,7 @@ class HookHandler:
 
     def _memory(self, space: str) -> Memory:
         """The open memory of a space; opened anew where another file has taken its place."""
-        from treering.agents.home import make_private, user_memory
+        from treering.hooks.places import make_private, user_memory
 
         with self._opening:
             if self._identity != self._on_disk():

@@ -1,4 +1,4 @@
-"""The user's own memory and what belongs to it, in the place that the platform has for data.
+"""Which memory and which space a command or a hook uses.
 
 Imported by every hook, so it imports nothing heavy.
 """
@@ -9,35 +9,12 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-import platformdirs
-
 from treering.agents.project import project_of, repository_of
+from treering.hooks.places import user_memory
 
 HERE = "treering.db"
 """A memory of a working folder, where it can be seen, copied and deleted like any other file."""
 DEFAULT_SPACE = "default"
-
-
-def data_home() -> Path:
-    """The folder of the user's own memory, such as ``~/.local/share/treering``."""
-    return platformdirs.user_data_path("treering", appauthor=False)
-
-
-def user_memory() -> Path:
-    """The file of the user's own memory."""
-    return data_home() / "memory.db"
-
-
-def agents_home() -> Path:
-    """The folder of what is kept about agents: settings changed, hooks' log, messages waiting."""
-    return data_home() / "agents"
-
-
-def make_private(folder: Path) -> Path:
-    """Make a folder of ours, and the data home above it, which only their owner may enter."""
-    for place in (data_home(), folder):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
 
 
 def working_folder() -> Path:

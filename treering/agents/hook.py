@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treering.agents import endpoint, inbox, replies, switches
+from treering.agents import endpoint, replies, switches
 from treering.agents.home import DEFAULT_SPACE, agent_memory, agent_space
 from treering.agents.project import project_of
+from treering.hooks import inbox
 
 if TYPE_CHECKING:
     from treering.agents.endpoint import HookEndpoint

@@ -20,11 +20,11 @@ from filelock import FileLock, Timeout
 from treering import files
 from treering.agents.clients import Client, SettingsFile
 from treering.agents.edits import Form, SettingsEdit, is_in, put_in, take_out
-from treering.agents.files import read_bytes, remove_empty, text_of
-from treering.agents.home import agents_home, data_home, make_private
 from treering.agents.launch import Launcher
 from treering.errors import InputError
 from treering.files import replace_file
+from treering.hooks.files import read_bytes, remove_empty, text_of
+from treering.hooks.places import agents_home, data_home, make_private
 
 LOCK_TIMEOUT_S = 10.0
 ATTEMPTS = 3

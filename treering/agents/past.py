@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from treering.agents.capture import Offsets, take_in
+from treering.agents.capture import take_in
 from treering.agents.clients import Client
-from treering.agents.home import DEFAULT_SPACE, agent_space, is_own, make_private, user_memory
+from treering.agents.home import DEFAULT_SPACE, agent_space, is_own
 from treering.errors import InputError, TreeringError
+from treering.hooks.offsets import Offsets
+from treering.hooks.places import make_private, user_memory
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.registry import line_format_of
 from treering.memory import Memory

@@ -19,9 +19,9 @@ from contextlib import closing, suppress
 from filelock import FileLock, Timeout
 
 from treering.agents import endpoint
-from treering.agents.files import remove_empty
 from treering.agents.handler import HookHandler
-from treering.agents.home import agents_home, data_home
+from treering.hooks.files import remove_empty
+from treering.hooks.places import agents_home, data_home
 
 log = logging.getLogger("treering")
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from treering.agents import inbox
-from treering.agents.files import read_record
-from treering.agents.home import make_private
 from treering.files import replace_file
+from treering.hooks import inbox
+from treering.hooks.files import read_record
+from treering.hooks.places import make_private
 
 KEPT = 200
 """Sessions that somebody may still go on with."""

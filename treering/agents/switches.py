@@ -9,7 +9,7 @@ import json
 import time
 from pathlib import Path
 
-from treering.agents.home import agents_home, make_private
+from treering.hooks.places import agents_home, make_private
 
 Periods = dict[str, list[list[float]]]
 """By project, when hooks were off: from and, where that is over, until, in seconds."""

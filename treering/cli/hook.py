@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treering.agents import hook_log, switches
+from treering.agents import switches
 from treering.agents.home import working_folder
 from treering.agents.hook import CLIENTS, EVENTS
 from treering.agents.hook import main as run_event
@@ -18,6 +18,7 @@ from treering.cli.options import command
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import UnknownName
+from treering.hooks import hook_log
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 

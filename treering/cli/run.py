@@ -15,12 +15,11 @@ from treering.agents.home import (
     agent_space,
     command_memory,
     command_space,
-    make_private,
-    user_memory,
     working_folder,
 )
 from treering.cli.output import Output, counted, note
 from treering.errors import InputError, MissingExtra, UnknownName
+from treering.hooks.places import make_private, user_memory
 from treering.text import nearest_told
 
 if TYPE_CHECKING:

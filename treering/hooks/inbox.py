@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from treering.agents.home import agents_home, make_private
+from treering.hooks.places import agents_home, make_private
 
 KEEP_S = 30 * 86_400.0
 """For so long a job that fails is tried again: a drive may be away, or an update missing."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from treering import files
-from treering.agents.home import agents_home, make_private
+from treering.hooks.places import agents_home, make_private
 
 MAX_BYTES = 1 << 20
 """After which the log is begun anew; the one before it is kept."""

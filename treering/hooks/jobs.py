@@ -1,0 +1,84 @@
+"""The messages of waiting jobs, and the erasure of all that hooks keep of a space or an entry."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from treering.errors import InputError, UnknownName
+from treering.files import replace_file
+from treering.hooks import hook_log, inbox
+from treering.hooks.offsets import Offsets
+from treering.ingest.transcripts.contract import TranscriptMessage
+from treering.ingest.transcripts.importing import TranscriptLines
+from treering.journal.fields import parse_time
+
+
+def job_messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
+    """Iterate over the messages that an event brought."""
+    client, session = str(job.get("client")), job.get("session")
+    for message in job.get("messages") or ():
+        turn = message.get("metadata", {}).get("turn")
+        identity = json.dumps(
+            [session, turn or message.get("at"), message["role"], message["content"]]
+        )
+        at = None
+        with suppress(InputError):
+            at = parse_time(message.get("at"), "at")
+        yield TranscriptMessage(
+            id=hashlib.sha256(identity.encode()).hexdigest(),
+            source=f"{client}/{session or 'session'}",
+            text=message["content"],
+            role=message["role"],
+            at=at,
+            session=session if isinstance(session, str) else None,
+        )
+
+
+@contextmanager
+def removing_space(memory: str, space: str) -> Iterator[None]:
+    """Around the removal of a space: remove what hooks keep of it, its name and waiting messages.
+
+    A server that has just read these would bring the space back, so it has to wait, or is waited
+    for.
+    """
+    path = str(Path(memory).resolve())
+    with inbox.alone(path):
+        try:
+            yield
+        except UnknownName:  # hooks alone may know the space: an earlier removal was killed
+            _discard(path, space)
+            raise
+        _discard(path, space)
+
+
+def _discard(memory: str, space: str) -> None:
+    offsets = Offsets(memory)
+    for _, job in inbox.waiting(memory):
+        if job.get("space") == space and job.get("transcript"):
+            offsets.pass_over(Path(job["transcript"]))
+    offsets.discard(space)
+    inbox.discard(memory, space)
+    hook_log.discard(memory, space)
+
+
+def drop_waiting(memory: str, space: str, entries: Collection[str]) -> None:
+    """Remove messages from the inbox whose entries are being erased.
+
+    They are there again if an event was sent twice, or if the server was killed.
+    """
+    for path, job in inbox.waiting(memory):
+        if job.get("space") == space and job.get("messages"):
+            said = zip(job["messages"], job_messages(job), strict=True)
+            kept = [message for message, parsed in said if _ids(parsed).isdisjoint(entries)]
+            if len(kept) < len(job["messages"]):
+                content = json.dumps(job | {"messages": kept}).encode() if kept else None
+                replace_file(path, content, private=True)
+
+
+def _ids(message: TranscriptMessage) -> set[str]:
+    return {json.loads(line)["id"] for line in TranscriptLines([message])}
