@@ -61,16 +61,22 @@ class SentenceCompressor:
             for at, passage in enumerate(passages)
             for unit in self._units(at, passage, upto[at], asked)
         ]
-        room = rate * sum(of_text[-1] for of_text in upto) + ROUNDING
-        kept: list[set[Span]] = [set() for _ in passages]
+        most = rate * sum(of_text[-1] for of_text in upto) + ROUNDING
+        room, chosen, labels = most, list[_Unit](), set[tuple[int, Span]]()
         for unit in sorted(units, key=lambda unit: -unit.worth):
-            spans, tokens, label = kept[unit.passage], unit.tokens, unit.label
-            if label is not None and label not in spans:  # a turn shows its label once
+            tokens, label = unit.tokens, unit.label
+            if label is not None and (unit.passage, label) not in labels:  # shown once a turn
                 tokens += upto[unit.passage][label[1]] - upto[unit.passage][label[0]]
             if tokens <= room or unit.worth == math.inf:
                 room -= tokens
-                spans.update({unit.span} if label is None else {unit.span, label})
-        return [_joined(passage.text, sorted(s)) for passage, s in zip(passages, kept, strict=True)]
+                chosen.append(unit)
+                labels |= {(unit.passage, label)} if label is not None else set()
+        shown = _shown(passages, chosen)
+        # A line break that joins two sentences costs tokens, too, which no sentence was charged.
+        while chosen and chosen[-1].worth < math.inf and sum(map(_tokens, shown)) > most:
+            shown = _shown(passages, chosen[:-1])
+            chosen.pop()
+        return shown
 
     def _units(
         self, at: int, passage: CompressibleText, upto: Sequence[float], asked: frozenset[int]
@@ -137,6 +143,18 @@ def _sentences(passage: CompressibleText) -> Iterator[_Sentence]:
                 spans.append((first, last))
         for place, span in enumerate(spans):
             yield _Sentence(span, place, rank, label)
+
+
+def _tokens(text: str) -> float:
+    return tokens_upto(text)[-1]
+
+
+def _shown(passages: Sequence[CompressibleText], units: Sequence[_Unit]) -> list[str]:
+    """The texts of passages at some sentences, with the labels of their turns."""
+    kept: list[set[Span]] = [set() for _ in passages]
+    for unit in units:
+        kept[unit.passage].update({unit.span} if unit.label is None else {unit.span, unit.label})
+    return [_joined(passage.text, sorted(s)) for passage, s in zip(passages, kept, strict=True)]
 
 
 def _joined(text: str, spans: Sequence[Span]) -> str:
