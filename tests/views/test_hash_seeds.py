@@ -110,7 +110,7 @@ def test_two_seeds_write_the_same_and_each_reads_what_the_other_wrote(
 ) -> None:
     first, second = map(tables, written)
     assert first.keys() == second.keys()
-    for name in first:
+    for name in first.keys() - {"secret"}:  # a random key
         assert first[name] == second[name], name
     assert {"statement", "node", "block_postings", "code_file"} <= {n for n in first if first[n]}
     own, *others = (
