@@ -87,7 +87,12 @@ def rows(connection: sqlite3.Connection, table: str) -> Iterator[dict[str, Any]]
     cursor = connection.execute(f"SELECT * FROM {table}")
     columns = [str(column[0]) for column in cursor.description]
     for row in cursor:
-        yield dict(zip(columns, row, strict=True))
+        # How many steps an import takes depends on the clock, and a revision counts them.
+        yield {
+            name: value
+            for name, value in zip(columns, row, strict=True)
+            if name not in ("revision", "edition")
+        }
 
 
 @pytest.fixture
