@@ -29,7 +29,7 @@ from treering.views.facts.record import Statement, states_facts
 from treering_bench.read import json_lines
 from treering_bench.task import Task
 
-SETS: Final = Path(__file__).parents[1] / "facts"
+SETS: Final = Path(__file__).parent / "fact_sets"
 PAIRS: Final = SETS / "pairs" / "english.jsonl"
 """Statements by one speaker, of which the newer changes the fact, or does not.
 
