@@ -294,8 +294,9 @@ class Filter:
     of a document for its parts, such as pages.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
     ``metadata`` names top-level keys and the values they must equal, or a condition: ``$in`` a
-    list, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. ``omit`` are
-    the ids of entries that are left out. ``as_of`` leaves out what was not known then: what was
+    list, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. In place of a
+    key, ``$or`` and ``$and`` join a list of such objects. ``omit`` are the ids of entries that are
+    left out. ``as_of`` leaves out what was not known then: what was
     said later or, without a time of its own, added later.
     """
 

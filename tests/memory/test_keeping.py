@@ -428,6 +428,11 @@ CONDITIONS: list[tuple[dict[str, Any], list[int]]] = [
     ({"tags": {"$not": {"$contains": "old"}}}, [1, 2, 3, 4]),
     ({"sold": {"$in": [True]}}, [2]),
     ({"sold": {"$in": [1]}}, []),
+    ({"$or": [{"make": "Skoda"}, {"year": {"$lt": 2000}}]}, [0, 2]),
+    ({"$or": [{"make": "Skoda"}], "year": 2024}, []),
+    ({"$and": [{"year": {"$gt": 1990}}, {"year": {"$lt": 2020}}]}, [0, 2]),
+    ({"$or": [{"make": "Fiat"}, {"$and": [{"make": "Volvo", "sold": True}]}]}, [1, 2]),
+    ({"$and": [{"$or": [{"make": "Fiat"}, {"make": None}]}, {"seen": {"$exists": True}}]}, [1, 3]),
 ]
 """Each with the cars that meet it."""
 
@@ -459,6 +464,35 @@ def test_a_condition_that_cannot_mean_anything_is_refused(memory: Memory) -> Non
     for condition, message in MEANINGLESS:
         with pytest.raises(FilterError, match=message):
             memory.search("car", metadata={"make": condition})
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"$or": {"make": "Skoda"}},
+        {"$or": []},
+        {"$or": ["make"]},
+        {"$and": [{}]},
+        {"$or": "Skoda"},
+        {"$nor": [{"make": "Skoda"}]},
+        {"$or": [{"$like": 1}]},
+    ],
+)
+def test_a_key_with_a_dollar_joins_conditions_or_is_refused(
+    memory: Memory, metadata: dict[str, Any]
+) -> None:
+    memory.add("car")
+    with pytest.raises(FilterError):
+        memory.search("car", metadata=metadata)
+
+
+def test_joined_conditions_are_not_nested_without_end(memory: Memory) -> None:
+    memory.add("car")
+    joined: dict[str, Any] = {"make": "Skoda"}
+    for _ in range(20):
+        joined = {"$or": [joined]}
+    with pytest.raises(FilterError, match="nested"):
+        memory.search("car", metadata=joined)
 
 
 def test_a_condition_is_not_nested_without_end(memory: Memory) -> None:

@@ -1,14 +1,16 @@
-"""Conditions on metadata as SQL: a value that a key must have, or what holds for it.
+"""Conditions on metadata as SQL: the value of a key, or a condition that the value meets.
 
 A condition is an object whose keys begin with ``$``, as in other stores: ``{"$in": ["a", "b"]}``,
 ``{"$gte": 2020, "$lt": 2025}``, ``{"$not": "done"}``. Anything else is the value itself.
+In place of a key, ``$or`` and ``$and`` join a list of such objects of keys.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from treering.errors import FilterError
@@ -23,13 +25,50 @@ Clause = tuple[str, list[Value]]
 
 _COMPARISONS: Final = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _OPERATORS: Final = (*_COMPARISONS, "$in", "$contains", "$exists", "$not")
+_JOINS: Final = {"$or": " OR ", "$and": " AND "}
 
 
-def metadata_clause(dialect: Dialect, key: str, value: JSON) -> Clause:
-    """What must hold for one top-level key of what an entry says, ``b``. Raises FilterError."""
+def metadata_clause(
+    dialect: Dialect, metadata: Mapping[str, JSON], depth: int = MAX_DEPTH
+) -> Clause:
+    """Return the clause about the metadata of an entry's body ``b``. Raises FilterError.
+
+    ``depth`` is how deep ``$or`` and ``$and`` may nest.
+    """
+    return _joined(
+        " AND ", [_key_clause(dialect, key, value, depth) for key, value in metadata.items()]
+    )
+
+
+def _key_clause(dialect: Dialect, key: str, value: JSON, depth: int) -> Clause:
+    """Return the clause of one top-level key, or of ``$or`` or ``$and``."""
     if not isinstance(key, str) or not key:
         raise FilterError(f"metadata key {key!r}; it must be a text that is not empty")
-    return _MetadataKey(dialect, key).clause(value, MAX_DEPTH)
+    if not key.startswith("$"):
+        return _MetadataKey(dialect, key).clause(value, MAX_DEPTH)
+    if key not in _JOINS:
+        raise FilterError(
+            f"metadata key {key!r}; of keys that begin with $ there are {', '.join(_JOINS)}"
+        )
+    if not isinstance(value, list) or not value:
+        raise FilterError(f"metadata {key} takes a list of conditions, not {value!r}")
+    if not depth:
+        raise FilterError(f"metadata {key}: conditions are nested over {MAX_DEPTH} deep")
+    parts = [_condition(key, part) for part in value]
+    return _joined(_JOINS[key], [metadata_clause(dialect, part, depth - 1) for part in parts])
+
+
+def _condition(key: str, part: JSON) -> Mapping[str, JSON]:
+    if not isinstance(part, Mapping) or not part:
+        raise FilterError(
+            f"metadata {key}: {part!r} is not a condition; give objects such as {{'make': 'x'}}"
+        )
+    return part
+
+
+def _joined(join: str, clauses: Iterable[tuple[str, Sequence[Value]]]) -> Clause:
+    sql, params = zip(*clauses, strict=True)
+    return f"({join.join(sql)})", list(chain.from_iterable(params))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +85,9 @@ class _MetadataKey:
         assert isinstance(value, Mapping)  # what a condition is
         if not depth:
             raise FilterError(f"metadata {self.key!r}: conditions are nested over {MAX_DEPTH} deep")
-        clauses = [self._operation(name, operand, depth) for name, operand in value.items()]
-        sql = " AND ".join(clause for clause, _ in clauses)
-        return f"({sql})", [param for _, params in clauses for param in params]
+        return _joined(
+            " AND ", [self._operation(name, operand, depth) for name, operand in value.items()]
+        )
 
     def _operation(self, name: str, operand: JSON, depth: int) -> Clause:
         if name == "$not":
@@ -74,8 +113,7 @@ class _MetadataKey:
         if not isinstance(values, list) or not values:
             raise FilterError(f"metadata {self.key!r}: $in takes a list of values, not {values!r}")
         clauses = [self.dialect.equals("m", self._literal(value)) for value in values]
-        any_of = " OR ".join(clause for clause, _ in clauses)
-        return self._exists(f"({any_of})", [param for _, params in clauses for param in params])
+        return self._exists(*_joined(" OR ", clauses))
 
     def _comparison(self, name: str, operand: JSON) -> Clause:
         """A range of numbers, or of texts: dates in ISO 8601 are in order as texts."""

@@ -398,7 +398,8 @@ def compile_filter(
             clause = f"e.source IN (SELECT s.id FROM source s WHERE s.space = ? AND {clause})"
             params = [space, *params]
         clauses.append((clause, params))
-    clauses += [metadata_clause(dialect, key, value) for key, value in condition.metadata.items()]
+    if condition.metadata:
+        clauses.append(metadata_clause(dialect, condition.metadata))
     if condition.omit:
         listed = json.dumps(sorted(condition.omit))
         clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))
