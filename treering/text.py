@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from unicodedata import normalize
 
 from treering.errors import TextEncodingError
 
@@ -29,6 +30,11 @@ def check_text(text: str, what: str, offset: int = 0) -> str:
             "the original bytes with the right encoding"
         ) from error
     return text
+
+
+def composed(name: str) -> str:
+    """Return a name in Unicode form NFC: keyboards compose letters that macOS writes decomposed."""
+    return normalize("NFC", name)
 
 
 def utf8_size(text: str) -> int:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -233,6 +234,49 @@ def test_scores_do_not_depend_on_other_spaces(open_memory: Open, tmp_path: Path)
         for memory in (alone, shared)
     ]
     assert found[0] == found[1]
+
+
+# A name whose letters an accent is composed with, and the same as macOS writes it.
+COMPOSED, DECOMPOSED = (normalize(form, "Zoë Müller") for form in ("NFC", "NFD"))
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"), [(DECOMPOSED, COMPOSED), (COMPOSED, DECOMPOSED), (DECOMPOSED, DECOMPOSED)]
+)
+def test_a_name_is_found_and_forgotten_in_any_unicode_form(
+    open_memory: Open, written: str, asked: str
+) -> None:
+    memory = open_memory(space=written)
+    for name in ("speaker", "session", "source"):
+        fields: dict[str, Any] = {name: f"{written}/1"}
+        memory.add(f"Porto {name}", **fields)
+        where: Any = {name: f"{asked}/1"}
+        assert [entry.text for entry in memory.entries(**where)] == [f"Porto {name}"]
+        assert [hit.text for hit in memory.search("Porto", **where)] == [f"Porto {name}"]
+        assert len(memory.forget(**where).entries) == 1
+    memory.add([{"role": "user", "name": written, "content": "I moved to Porto."}], source=written)
+    assert len(memory.forget(speaker=asked).entries) == 1
+    assert not list(memory.entries())
+    memory.add("Porto", source=f"{written}/a.txt")
+    assert len(open_memory(space=asked).forget(source=f"{asked}/").entries) == 1
+    assert memory.spaces() == [COMPOSED]
+    memory.forget_space(asked)
+    assert memory.spaces() == []
+
+
+def test_a_folder_is_found_in_any_unicode_form(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / DECOMPOSED
+    folder.mkdir()
+    (folder / "a.txt").write_text("The boat is red.")
+    memory.add(folder)
+    assert memory.add(folder).unchanged == 1
+    sources = (f"{COMPOSED}/", f"{DECOMPOSED}/a.txt", f"{tmp_path}/{COMPOSED}/", f"{folder}/a.txt")
+    for source in sources:
+        assert len(list(memory.entries(source=source))) == 1, source
+    (folder / "a.txt").rename(folder / "b.txt")
+    assert memory.add(folder).moved == 1
+    (folder / "b.txt").unlink()
+    assert memory.add(folder, sync=True, force=True).removed == 1
 
 
 @pytest.mark.parametrize("space", ["", " ", "a\nb", "x" * 1_001])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from treering.agents.project import project_of, repository_of
 from treering.hooks.places import user_memory
+from treering.text import composed
 
 HERE = "treering.db"
 """A memory of a working folder, where it can be seen, copied and deleted like any other file."""
@@ -54,17 +55,17 @@ def agent_space(named: str | None, folder: Path) -> SpaceChoice:
 
     Which file the memory is in plays no part: projects that share a file stay apart.
     """
-    from_environment = os.environ.get("TREERING_SPACE")
-    if named and named != from_environment:
-        return SpaceChoice(named, "chosen by --space")
+    from_environment = composed(os.environ.get("TREERING_SPACE", ""))
+    if named and composed(named) != from_environment:
+        return SpaceChoice(composed(named), "chosen by --space")
     if from_environment:
         return SpaceChoice(from_environment, "chosen by TREERING_SPACE")
     project = project_of(folder)
     if project is None:
         return SpaceChoice(DEFAULT_SPACE, "this folder belongs to no project")
     if repository_of(folder):
-        return SpaceChoice(project, "the git repository of this folder")
-    return SpaceChoice(project, "this folder, which is in no git repository")
+        return SpaceChoice(composed(project), "the git repository of this folder")
+    return SpaceChoice(composed(project), "this folder, which is in no git repository")
 
 
 def command_space(memory: str, folder: Path) -> str:

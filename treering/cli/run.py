@@ -20,7 +20,7 @@ from treering.agents.home import (
 from treering.cli.output import Output, counted, note
 from treering.errors import InputError, MissingExtra, UnknownName
 from treering.hooks.places import make_private, user_memory
-from treering.text import nearest_told
+from treering.text import composed, nearest_told
 
 if TYPE_CHECKING:
     from treering.journal.contract import Database
@@ -54,6 +54,7 @@ class Run:
     ) -> Self:
         """The run with these options; the defaults stand for those not given."""
         url = memory or command_memory(working_folder())
+        space = space and composed(space)
         chosen = space or command_space(url, working_folder())
         return cls(url, chosen, embedder, llm, Output(as_json), memory is not None, space)
 

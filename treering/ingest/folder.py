@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from treering.journal import sources
 from treering.journal.contract import Reader
 from treering.journal.sources import FileSource
+from treering.text import composed
 
 
 @dataclass(slots=True)
@@ -109,7 +110,7 @@ def _base(root: Path, sources: Iterable[FileSource]) -> str:
     others = [file for file in sources if not PurePath(str(file.path)).is_relative_to(root)]
     parts = root.parts[1:] or ("root",)
     for length in range(1, len(parts) + 1):
-        base = "/".join(parts[-length:])
+        base = composed("/".join(parts[-length:]))
         taken = (file for file in others if file.name.startswith(f"{base}/"))
         if not any(map(_is_there, taken)):
             return base

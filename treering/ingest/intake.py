@@ -102,7 +102,7 @@ class Intake:
 
         Raises InputError, UnknownName, JournalError.
         """
-        checked_name(source, "source")
+        source = checked_name(source, "source")
         changes.refuse(source)
         if force and not sync:
             raise InputError("force is for sync; leave it out")
@@ -126,7 +126,7 @@ class Intake:
 
         So a caller sees how far it is, and need not keep the ids of all entries.
         """
-        checked_name(source, "source")
+        source = checked_name(source, "source")
         changes.refuse(source)
         if path.is_dir():
             with DocumentReader() as documents:
@@ -136,7 +136,7 @@ class Intake:
 
     def file(self, file: VirtualFile, source: str, envelope: Envelope) -> Iterator[Receipt]:
         """As ``each_file`` of a file that has no path on this disk."""
-        checked_name(source, "source")
+        source = checked_name(source, "source") or source
         changes.refuse(source)
         digest = files.digest(file, envelope)
         with DocumentReader() as documents:
@@ -147,7 +147,7 @@ class Intake:
 
         Raises InputError.
         """
-        checked_name(source, "source")
+        source = checked_name(source, "source") or source
         changes.refuse(source)
         drafts = numbered(message_drafts([message], Envelope()), source)
         items = [(source, draft) for draft in drafts]
@@ -269,8 +269,7 @@ class Intake:
         self, known: KnownFolder, path: Path, envelope: Envelope, documents: DocumentReader
     ) -> Iterator[Receipt]:
         """Take in a file of a folder. One that has only moved keeps its entries."""
-        name = known.name(path)
-        checked_name(name, "source")
+        name = checked_name(known.name(path), "source") or ""
         digest = files.digest(path, envelope)
         moved = known.moved(path, digest)
         if moved is not None and self._rename(moved.whole, name, path):
@@ -319,7 +318,7 @@ class Intake:
         """Take in a file; what an earlier version of it left and it no longer holds, or holds in
         another place, goes, in one transaction with what is new.
         """
-        checked_name(source, "source")
+        source = checked_name(source, "source") or source
         resolved = str(path.resolve() if isinstance(path, Path) else path)
         with self._space.read() as reader:
             before = sources.parts_of(reader, reader.id, source)

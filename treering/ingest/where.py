@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from treering.errors import FilterError
 from treering.journal.fields import metadata_json, parse_time
 from treering.records import JSON, Filter, Kind
-from treering.text import check_text
+from treering.text import check_text, composed
 
 
 class Where(TypedDict, total=False):
@@ -58,4 +58,4 @@ def to_filter(where: Where) -> Filter:
 def _text(value: object, key: str) -> str:
     if not isinstance(value, str):
         raise FilterError(f"{key} is a {type(value).__name__}; give a text")
-    return check_text(value, key)
+    return composed(check_text(value, key))

@@ -11,7 +11,7 @@ from unicodedata import category
 
 from treering.errors import InputError, TextEncodingError
 from treering.records import JSON
-from treering.text import check_text
+from treering.text import check_text, composed
 
 MAX_NAME_CHARS = 1_000  # of a source, speaker or session: a name, not a text
 _NUMBERS = (int, float)
@@ -54,7 +54,7 @@ def parse_time(value: object, what: str) -> datetime:
 
 
 def checked_name(value: object, what: str) -> str | None:
-    """A short printable name, or None. Raises InputError."""
+    """Return a short printable name in Unicode form NFC, or None. Raises InputError."""
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
@@ -66,7 +66,7 @@ def checked_name(value: object, what: str) -> str | None:
         raise InputError(f"{what} {value!r} has bytes that are no UTF-8; give it another name")
     if not UNNAMEABLE.isdisjoint(categories):
         raise InputError(f"{what} {value!r} has a control character or line break; remove it")
-    return value
+    return composed(value)
 
 
 def _of_simple(metadata: Mapping[str, JSON]) -> str | None:

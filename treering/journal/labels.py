@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from typing import overload
 
 from treering.journal.contract import Writer
+from treering.text import composed
 
 
 def hash_of(name: str) -> bytes:
-    """What a source is found by, 16 bytes."""
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()[:16]
+    """Return the key of a name, 16 bytes, in any Unicode form of it."""
+    return hashlib.sha256(composed(name).encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def family_of(name: str) -> bytes | None:

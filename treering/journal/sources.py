@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from unicodedata import normalize
 
 from treering.journal import labels
 from treering.journal.contract import Reader, Value, Writer
@@ -196,5 +197,7 @@ def source_clause(source: str) -> tuple[str, list[Value]]:
     """
     if source.endswith("/"):
         begins = "instr((SELECT l.text FROM label l WHERE l.id = {}), ?) = 1"
-        return f"({begins.format('s.name')} OR {begins.format('s.path')})", [source, source]
+        name, path = begins.format("s.name"), begins.format("s.path")
+        composed, decomposed = (normalize(form, source) for form in ("NFC", "NFD"))
+        return f"({name} OR {path} OR {path})", [composed, composed, decomposed]
     return "? IN (s.hash, s.whole, s.path_hash)", [labels.hash_of(source)]

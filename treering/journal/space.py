@@ -26,7 +26,7 @@ from treering.journal.contract import (
     Writer,
 )
 from treering.journal.dialect import Dialect
-from treering.text import nearest_told
+from treering.text import composed, nearest_told
 
 T = TypeVar("T")
 
@@ -272,7 +272,7 @@ class Space:
 
     def __init__(self, database: Database, name: str) -> None:
         self.database = database
-        self.name = name
+        self.name = composed(name)
 
     @contextmanager
     def read(self) -> Iterator[SpaceReader]:
