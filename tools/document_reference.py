@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from treering import (
     IngestReport,
@@ -34,6 +34,7 @@ from treering.search.brief import Brief, BriefLine
 from treering.serve.app import create_app
 from treering.serve.mcp import prompts, resources, tools
 from treering.serve.settings import ServerSettings
+from treering.views.choices import Choices, settings_by_name
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import Change, Fact, FactView
 from treering.views.memos.record import Memo
@@ -87,6 +88,12 @@ def python() -> Iterator[str]:
     yield f"## Filters\n\n{_markdown(Where.__doc__)}"
     conditions = (f"{name}: {kind}" for name, kind in Where.__annotations__.items())
     yield "```python\n" + "\n".join(map(_unwrapped, conditions)) + "\n```"
+    yield f"## Settings\n\n{_markdown(Choices.__doc__)}"
+    rows = (
+        f"| `{name}` | {_type_name(kind)} | {setting.help} |"
+        for name, (kind, setting) in settings_by_name().items()
+    )
+    yield "\n".join(("| setting | values | what it sets |", "|---|---|---|", *rows))
     yield "## Records\n\nThey are frozen: what you hold does not change."
     for record in _RECORDS:
         yield f"### {record.__name__}\n\n{_markdown(record.__doc__)}"
@@ -196,6 +203,10 @@ def _fields(record: type) -> Iterator[str]:
     assert is_dataclass(record)
     for one in fields(record):
         yield f"{one.name}: {one.type}"
+
+
+def _type_name(kind: Any) -> str:
+    return ", ".join(f"`{value}`" for value in get_args(kind)) or kind.__name__
 
 
 def _unwrapped(line: str) -> str:

@@ -62,6 +62,7 @@ from treering.records import (
     Hit,
     Kind,
     Level,
+    Mode,
     Page,
     Progress,
     Receipt,
@@ -72,11 +73,9 @@ from treering.search.brief import Brief, compose
 from treering.search.compression.contexts import compressed, open_compressor
 from treering.search.compression.contract import Compressor, CompressorName, check_rate
 from treering.search.context import CountTokens
-from treering.search.own import Mode
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
 from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, reranked
-from treering.search.rounds import ChatUnit
 from treering.search.searcher import (
     check_choice,
     check_confidence,
@@ -84,14 +83,13 @@ from treering.search.searcher import (
     check_queries,
     known_until,
 )
-from treering.views.code.parse.cuts import Unit
-from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
+from treering.views.choices import (
+    Choices,
+)
 from treering.views.erase import matching, refuse_hidden, retry
 from treering.views.facts.view import FactView
 from treering.views.fragments.model import space_embedder
-from treering.views.memos.choose import NotoPlace
 from treering.views.memos.view import MemoView
-from treering.views.memos.write import Wording
 from treering.views.planning import Alpha
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings, settings_of
@@ -723,38 +721,14 @@ class Memory:
     def configure(
         self,
         preset: str | None = None,
-        *,
-        fragment: str | None = None,
-        mode: Mode | None = None,
-        level: Level | None = None,
-        k: int | None = None,
-        chat_unit: ChatUnit | None = None,
-        policy: str | None = None,
-        wording: Wording | None = None,
-        noto: NotoPlace | None = None,
-        judge: JudgeName | None = None,
-        detector: DetectorName | None = None,
-        context: ContextName | None = None,
-        alike: str | None = None,
-        block_alpha: float | None = None,
-        unit: Unit | None = None,
+        **choices: Unpack[Choices],
     ) -> SpaceSettings:
         """Set what calls do that are not told otherwise, for this space; return all settings.
 
         ``preset`` sets everything as a paper prints it: ``fragrel-a-story``, ``fragrel-b-story``,
         ``fragrel-chat``, ``fragrel-code``, ``memtree``, ``memtree-story``, ``memtree-chat``,
-        ``memochat``, ``codemem``, or as it was, ``default``. Other values come on top of it:
-
-        ``fragment``: the most that a fragment of text has, such as ``500 words``, ``512 tokens`` or
-        ``1000 characters``. ``mode``, ``level``, ``k``: of ``search``. ``policy``: of ``chat``.
-        ``chat_unit``: what searches rank of chats, ``messages`` or whole ``rounds``, a message of
-        the user with the replies to it: ``k`` then counts rounds, whose messages follow each other.
-        ``wording``: of ``memos.settle``. ``noto``: where "None of the others" stands when a model
-        chooses memos, ``first`` or at a ``random`` place. ``judge``, ``detector``, ``context``: of
-        ``code.generate``. ``alike``: from where on that takes two instructions for one intent, a
-        cosine (``0.95``) or more than a share of all pairs of recorded ones (``99%``).
-        ``block_alpha``: the weight of the code relation in what it retrieves, 0 for BM25 alone.
-        ``unit``: of ``code.index``.
+        ``memochat``, ``codemem``, or as it was, ``default``. Other values, such as ``k=3``,
+        come on top of it; the reference lists them under "Settings".
 
         With nothing given, nothing is changed.
 
@@ -764,27 +738,9 @@ class Memory:
         Raises UnknownName for a preset or policy that is not there, InputError for a bad value, or
         a preset for content of another kind than the space holds; nothing is changed then.
         """
-        if policy is not None:
+        if policy := choices.get("policy"):
             policy_of(policy)
-        return self._views.configure(
-            preset,
-            {
-                "fragment": fragment,
-                "mode": mode,
-                "level": level,
-                "k": k,
-                "chat_unit": chat_unit,
-                "policy": policy,
-                "wording": wording,
-                "noto": noto,
-                "judge": judge,
-                "detector": detector,
-                "context": context,
-                "alike": alike,
-                "block_alpha": block_alpha,
-                "unit": unit,
-            },
-        )
+        return self._views.configure(preset, choices)
 
     def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
         """Choose the relations' weights and parameters for this space, without labels.

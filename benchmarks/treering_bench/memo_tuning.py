@@ -25,6 +25,7 @@ from treering.llm.contract import LLM, Message, memo_model
 from treering.llm.gguf import existing_gguf
 from treering.llm.settings import NONE
 from treering.memory import Memory
+from treering.views.choices import Wording
 from treering.views.memos.choose import (
     CHOSEN,
     LEAST_COSINE,
@@ -34,7 +35,7 @@ from treering.views.memos.choose import (
     read,
 )
 from treering.views.memos.record import shown
-from treering.views.memos.write import Wording, partition
+from treering.views.memos.write import partition
 from treering_bench.kept_replies import RenamedModel
 from treering_bench.metrics.memos import MatchCounts, MemoEntry, choices, summaries, topics
 from treering_bench.read import Row, json_lines, only_file

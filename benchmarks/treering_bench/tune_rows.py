@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 from treering.errors import InputError
+from treering.views.choices import Wording
 from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
-from treering.views.memos.write import Wording, write_prompt
+from treering.views.memos.write import write_prompt
 from treering_bench.dialogues import Dialogue, DialogueTopic
 
 Task = Literal["writing", "retrieval"]

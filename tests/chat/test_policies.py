@@ -13,13 +13,13 @@ import pytest
 from tests.chat.test_conversation import echoing
 from tests.conftest import Open
 from tests.memo.talk import messages, place
-from treering.chat import PolicyName
 from treering.chat.policy import Evidence, Exchange, Turn, newest, tokens
 from treering.chat.registry import POLICIES, policy_of
 from treering.chat.sources import MemorySources
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Entry, Hit, Why
+from treering.views.choices import PolicyName
 from treering.views.memos.record import Memo, MemoEvidence, Span
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)

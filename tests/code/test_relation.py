@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.code.repositories import SHOP, made_up
 from treering.errors import InputError
+from treering.views.choices import Unit
 from treering.views.code.graph.code_graph import (
     CALL_EDGE,
     FOLDER_EDGE,
@@ -24,7 +25,7 @@ from treering.views.code.graph.operator import CUTOFF, CodeRelation
 from treering.views.code.graph.paths import LEAST_CUTOFF, TooManyPaths
 from treering.views.code.graph.resolve import Resolver
 from treering.views.code.graph.trunk import trunk
-from treering.views.code.parse.cuts import Lines, Unit, cut
+from treering.views.code.parse.cuts import Lines, cut
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.outline import NONE, ParsedFile
 from treering.views.code.parse.parser import parse

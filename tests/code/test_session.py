@@ -8,8 +8,7 @@ import pytest
 from tests.embedders import HashingEmbedder
 from treering.errors import InputError
 from treering.views.code.rounds.session import SessionBlock, chained, linked
-from treering.views.code.write.choices import Likeness
-from treering.views.code.write.deciding import pair_similarities
+from treering.views.code.write.choices import Likeness, pair_similarities
 
 FIRST = "def area(a, b):\n    return a * b\n"
 SECOND = "def area(a, b):\n    if a < 0:\n        raise ValueError('negative')\n    return a * b\n"

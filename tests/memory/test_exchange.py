@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ from treering.errors import InputError
 from treering.ingest import exchange
 from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Speaker
-from treering.views.settings import CHAT_POLICIES
+from treering.views.choices import PolicyName
 
 names = st.sampled_from(["Ana", "Ben", "名前"])
 texts = st.one_of(
@@ -288,4 +288,4 @@ def test_settings_that_no_space_may_have_refuse_the_export(
 
 
 def test_a_space_can_choose_the_policies_that_there_are() -> None:
-    assert tuple(POLICIES) == CHAT_POLICIES
+    assert tuple(POLICIES) == get_args(PolicyName)

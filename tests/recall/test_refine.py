@@ -11,8 +11,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.journal.space import SpaceReader
-from treering.records import Filter, Hit
-from treering.search.own import MODES, Mode
+from treering.records import MODES, Filter, Hit, Mode
 from treering.search.rank import MOST_REFINED
 from treering.search.relations.decay import Time
 from treering.search.relations.defaults import DEFAULTS, Weighted

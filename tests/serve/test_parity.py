@@ -11,6 +11,7 @@ import pytest
 from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.serve.rest import chat, code, entries, memos, tree, upkeep, wire
+from treering.views.choices import Choices
 from treering.views.code.memory import CodeMemory
 from treering.views.memos.view import MemoView
 from treering.views.tree.view import TreeView
@@ -65,6 +66,7 @@ def test_a_body_has_the_parameters_of_its_method_with_their_defaults(
 ) -> None:
     taken = dict(signature(method).parameters)
     filters = set(Where.__annotations__) if taken.pop("where", None) else set()
+    filters |= set(Choices.__annotations__) if taken.pop("choices", None) else set()
     given = set(body.model_fields)
     assert given ^ (set(taken) | filters) <= differing | ONLY_HERE
     given -= {name for name in taken if taken[name].kind is Parameter.VAR_POSITIONAL}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from treering.aio.context_memory import AsyncContextMemory
 from treering.llm.tokens import estimate_tokens
-from treering.records import Forgotten, Progress
-from treering.search.own import Mode
+from treering.records import Forgotten, Mode, Progress
+from treering.views.choices import ContextName, DetectorName, JudgeName, Unit
 from treering.views.code.guard.check import CheckReport
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import ALPHA, CodeHit
@@ -17,12 +17,10 @@ from treering.views.code.index.indexing import CodeReceipt
 from treering.views.code.index.names import About
 from treering.views.code.index.neighbours import Neighbourhood
 from treering.views.code.memory import CodeMemory
-from treering.views.code.parse.cuts import Unit
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.code.rounds.rounds import Files
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.write.context_memory import Judge
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 

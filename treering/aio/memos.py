@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from treering.records import Progress
-from treering.search.own import Mode
+from treering.records import Mode, Progress
+from treering.views.choices import Wording
 from treering.views.memos.record import Choice, Memo
 from treering.views.memos.view import Entries, Hits, Memos, MemoView, When
-from treering.views.memos.write import Wording
 
 
 class AsyncMemos:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from treering.records import Progress
-from treering.search.rounds import ChatUnit
+from treering.records import ChatUnit, Progress
 from treering.views.tree.node import TreeNode
 from treering.views.tree.search import TREE_ALPHA, Method
 from treering.views.tree.settings import Form, Receiver, Route, Settings

@@ -10,10 +10,9 @@ from treering.chat.exchange import exchanges
 from treering.chat.policy import Evidence, Exchange, origin
 from treering.journal import entries
 from treering.journal.space import Space
-from treering.records import Context, Filter, Hit
+from treering.records import Context, Filter, Hit, Mode
 from treering.search.context import Candidate, CountTokens, assemble, outdated, shown
 from treering.search.marks import Quote
-from treering.search.own import Mode
 from treering.search.searcher import by_words_if_down
 from treering.views.memos.choose import related
 from treering.views.memos.record import Memo, MemoEvidence

@@ -18,7 +18,8 @@ from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.cli.upkeep import Yes, confirm
 from treering.errors import InputError
-from treering.search.own import Mode
+from treering.records import Mode
+from treering.views.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.guard.check import check as compare
 from treering.views.code.guard.report import Reversal
 from treering.views.code.index.code_index import ALPHA, CodeHit
@@ -26,7 +27,6 @@ from treering.views.code.parse.delta import CodeStatement
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.rounds import story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 
 if TYPE_CHECKING:
     from treering.memory import Memory

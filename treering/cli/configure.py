@@ -2,77 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Annotated, Literal
+from dataclasses import asdict, field, make_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treering.chat import PolicyName
 from treering.cli.options import command, option_group
 from treering.cli.output import note
 from treering.cli.run import Run
-from treering.records import Level
-from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
+from treering.views.choices import settings_by_name
 
 commands = typer.Typer()
 
 
-@option_group
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """The settings of a space, as ``Memory.configure`` takes them; None for one that stays."""
+def _options() -> list[tuple[str, Any, Any]]:
+    """A field for each setting, None for one that stays."""
+    options = []
+    for name, (kind, setting) in settings_by_name().items():
+        option: Any = typer.Option(
+            *(("--k", "-k") if name == "k" else ()),
+            metavar=setting.metavar,
+            help=setting.help,
+            min=setting.least,
+            max=setting.most,
+        )
+        options.append((name, Annotated[kind | None, option], field(default=None)))
+    return options
 
-    fragment: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", help="The most of a fragment of text, such as '500 words'."),
-    ] = None
-    mode: Annotated[
-        Literal["hybrid", "lexical", "dense"] | None,
-        typer.Option(help="How search scores a text itself."),
-    ] = None
-    level: Annotated[
-        Level | None, typer.Option(help="Whether search finds texts, summaries, or all.")
-    ] = None
-    k: Annotated[int | None, typer.Option("--k", "-k", min=1, help="Hits of a search.")] = None
-    chat_unit: Annotated[
-        Literal["messages", "rounds"] | None,
-        typer.Option(help="What search ranks of chats: messages, or each with its replies."),
-    ] = None
-    policy: Annotated[
-        PolicyName | None, typer.Option(help="What a chat shows the model besides the message.")
-    ] = None
-    wording: Annotated[
-        Literal["plain", "mended", "printed"] | None,
-        typer.Option(help="The prompt that memos are written by."),
-    ] = None
-    noto: Annotated[
-        Literal["first", "random"] | None,
-        typer.Option(help='Where "None of the others" stands when a model chooses memos.'),
-    ] = None
-    judge: Annotated[
-        JudgeName | None, typer.Option(help="What decides whether a round is shown more code.")
-    ] = None
-    detector: Annotated[
-        DetectorName | None, typer.Option(help="What tells what a draft of code undoes.")
-    ] = None
-    context: Annotated[
-        ContextName | None, typer.Option(help="The context memory of rounds, or parts of it.")
-    ] = None
-    alike: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TAU",
-            help="Instructions of one intent: a cosine, or a share of pairs, 99%.",
-        ),
-    ] = None
-    block_alpha: Annotated[
-        float | None,
-        typer.Option(min=0.0, help="The code relation's weight in what rounds are shown."),
-    ] = None
-    unit: Annotated[
-        Literal["blocks", "windows"] | None,
-        typer.Option(help="How the files of a repository are cut when first indexed."),
-    ] = None
+
+if TYPE_CHECKING:
+    Choices = Any
+else:
+    Choices = option_group(make_dataclass("Choices", _options(), frozen=True))
 
 
 @command(commands)

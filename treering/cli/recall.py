@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from treering.chat import PolicyName
 from treering.cli import stdin
 from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
 from treering.search.compression.contract import LEAST_RATE, CompressorName
+from treering.views.choices import PolicyName
 
 commands = typer.Typer()
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from treering.chat import PolicyName
 from treering.chat.stream import ChatStream
 from treering.cli.failures import told
 from treering.cli.output import note
@@ -20,6 +19,7 @@ from treering.errors import (
 )
 from treering.memory import Memory, language_model
 from treering.records import Entry
+from treering.views.choices import PolicyName
 
 LOOKED_BACK_TOKENS = 20_000  # of the end of a conversation, in which the last round is looked for
 SHOWN_CHARS = 60

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.parallel import for_each_piece, pieces
-from treering.records import KINDS
+from treering.records import KINDS, Mode
 from treering.scratch import lent
 from treering.search.snapshot import Cosines, Snapshot, Spread, Wanted
 from treering.search.terms import Terms
 from treering.search.vectors import power_sums
-
-Mode = Literal["hybrid", "lexical", "dense"]
-MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
 
 FULL_COVERAGE = np.float32(0.4)
 """Typical coverage is 0.7 where BM25 does well and below 0.2 where it does badly; anything from 0.3

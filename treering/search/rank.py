@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
-from treering.records import KINDS, Why
+from treering.records import KINDS, Mode, Why
 from treering.search.asked import BonusTerm, bonuses
 from treering.search.confidence import BUNDLED, Standings, confidence
 from treering.search.languages import latin_share
 from treering.search.named import SpeakerNames
-from treering.search.own import Mode, OwnScores, RawScores, fuse, raw_scores
+from treering.search.own import OwnScores, RawScores, fuse, raw_scores
 from treering.search.parts import PartsTerm, by_parts
 from treering.search.refine import Refinement
 from treering.search.related import (

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +18,13 @@ from treering.arrays import Codes, Floats
 from treering.embed.checked import unit_rows
 from treering.journal import entries
 from treering.journal.space import SpaceReader
-from treering.records import KINDS, Why
-from treering.search.own import Mode
+from treering.records import KINDS, Mode, Why
 from treering.search.rank import Ranking, rank
 from treering.search.reading import ReadingOrder
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items
 from treering.search.relations.registry import Plan
 from treering.search.snapshot import FragmentSource, Snapshot
-
-ChatUnit = Literal["messages", "rounds"]
-CHAT_UNITS: Final[tuple[ChatUnit, ...]] = ("messages", "rounds")
 
 Flags = NDArray[np.bool_]
 

@@ -23,7 +23,7 @@ from treering.errors import EmbeddingError, EmptyText, EntryCorrupt, InputError,
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
-from treering.records import Context, Filter, Hit
+from treering.records import MODES, ChatUnit, Context, Filter, Hit, Mode
 from treering.search.context import Candidate, CountTokens, assemble
 from treering.search.feedback import with_feedback
 from treering.search.filters import RowFilter
@@ -32,12 +32,11 @@ from treering.search.leading import with_leading
 from treering.search.marks import Marker, unmarked
 from treering.search.mentions import with_mentions
 from treering.search.named import SpeakerNames
-from treering.search.own import MODES, Mode
 from treering.search.rank import RankedRows, Ranking, rank
 from treering.search.related import has_weights_of_people, names_among_people
 from treering.search.relations.combine import Relations
 from treering.search.relations.registry import Plan
-from treering.search.rounds import ChatUnit, RoundRanker
+from treering.search.rounds import RoundRanker
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import terms
 from treering.text import check_text

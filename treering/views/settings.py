@@ -7,44 +7,34 @@ What a call is not told it takes from here. What is not set here has our own def
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from treering.errors import InputError
 from treering.journal import ledger
 from treering.journal.space import Space
-from treering.records import KINDS, LEVELS, Kind, Level
-from treering.search.own import MODES, Mode
+from treering.records import KINDS, ChatUnit, Kind, Level, Mode
 from treering.search.relations import settings as relation_settings
 from treering.search.relations.registry import ALPHA
-from treering.search.rounds import CHAT_UNITS, ChatUnit
-from treering.search.searcher import check_choice
 from treering.split import FragmentSize
-from treering.views.code.parse.cuts import UNITS, Unit
-from treering.views.code.rounds.session import SAME_INTENT
-from treering.views.code.write.choices import (
-    CONTEXTS,
-    DETECTORS,
-    JUDGES,
+from treering.views.choices import (
+    Choices,
     ContextName,
     DetectorName,
     JudgeName,
-    Likeness,
+    NotoPlace,
+    PolicyName,
+    Unit,
+    Wording,
+    check_setting,
 )
-from treering.views.memos.choose import NOTO_PLACES, NotoPlace
-from treering.views.memos.write import WORDINGS, Wording
+from treering.views.code.rounds.session import SAME_INTENT
+from treering.views.code.write.choices import Likeness
 from treering.views.tree.settings import Settings as TreeSettings
 from treering.views.tree.settings import load_tree_settings
 
 KEY: Final = "choices"
-MOST_ALPHA: Final = 10
 OWN: Final = "own"
-
-CHAT_POLICIES: Final = ("auto", "window", "fragments", "tree", "memo")
-"""The names of the policies of ``chat``, which knows what they do."""
-
-MAX_K: Final = 1_000
-"""Hits of a search that does not say how many: to get all entries, page through them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +57,7 @@ class SpaceSettings:
     level: Level = "texts"
     k: int = 10
     chat_unit: ChatUnit = "messages"
-    policy: str = "auto"
+    policy: PolicyName = "auto"
     wording: Wording = "plain"
     noto: NotoPlace = "first"
     judge: JudgeName = "names"
@@ -80,32 +70,13 @@ class SpaceSettings:
     tree: TreeSettings = field(default_factory=TreeSettings)
 
     def __post_init__(self) -> None:
+        for name in CHOICES:
+            check_setting(name, getattr(self, name))
         FragmentSize.of(self.fragment)
-        check_choice("mode", self.mode, MODES)
-        check_choice("level", self.level, LEVELS)
-        check_choice("chat_unit", self.chat_unit, CHAT_UNITS)
-        check_choice("wording", self.wording, WORDINGS)
-        check_choice("noto", self.noto, NOTO_PLACES)
-        check_choice("judge", self.judge, JUDGES)
-        check_choice("detector", self.detector, DETECTORS)
-        check_choice("context", self.context, CONTEXTS)
-        check_choice("unit", self.unit, UNITS)
         Likeness.of(self.alike)
-        weighs = isinstance(self.block_alpha, int | float) and self.block_alpha is not True
-        if not weighs or not 0 <= self.block_alpha <= MOST_ALPHA:
-            raise InputError(
-                f"block_alpha is {self.block_alpha!r}; it must be from 0, for none, to {MOST_ALPHA}"
-            )
-        check_choice("policy", self.policy, CHAT_POLICIES)
-        if type(self.k) is not int or not 1 <= self.k <= MAX_K:
-            raise InputError(f"k is {self.k!r}; it must be a whole number from 1 to {MAX_K:,}")
 
 
-CHOICES: Final = tuple(
-    entry.name
-    for entry in fields(SpaceSettings)
-    if entry.name not in ("preset", "relations", "tree")
-)
+CHOICES: Final = tuple(Choices.__annotations__)
 """The settings that have one value each."""
 
 

@@ -19,7 +19,7 @@ from treering.files import replace_file
 from treering.llm.contract import LLM
 from treering.llm.settings import CONTEXT_WINDOW, MEMO_ADAPTER, open_llm
 from treering.tune.train import refuse_places
-from treering.views.memos.write import Wording
+from treering.views.choices import Wording
 from treering_bench.cli.options import (
     DataPath,
     EmbedderName,

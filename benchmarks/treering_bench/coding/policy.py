@@ -9,10 +9,10 @@ from functools import partial
 from treering.arrays import Floats
 from treering.errors import UnknownName
 from treering.llm.tokens import estimate_tokens
-from treering.search.own import MODES, Mode
+from treering.records import MODES, Mode
+from treering.views.choices import Unit
 from treering.views.code.index.code_index import ALPHA, CodeIndex, CodePlace
 from treering.views.code.index.map import repository_map
-from treering.views.code.parse.cuts import Unit
 from treering_bench.coding.rounds import held_by_round
 from treering_bench.coding.task import CodeTask
 from treering_bench.metrics.evidence import RANKS

@@ -12,8 +12,8 @@ from pathlib import Path
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.records import Skipped
+from treering.views.choices import Unit
 from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
-from treering.views.code.parse.cuts import Unit
 from treering.views.code.parse.source_files import SourceFile, scan
 from treering_bench.coding.task import CodeTask, definitions
 

@@ -13,22 +13,20 @@ from fastapi import Request
 from pydantic import Field
 
 from treering.errors import InputError
-from treering.records import Forgotten
-from treering.search.own import Mode
+from treering.records import Forgotten, Mode
 from treering.serve.paths import served, served_git
 from treering.serve.rest.router import router_of
 from treering.serve.rest.wire import Body, Budget, K, PathText, Query
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking
+from treering.views.choices import ContextName, DetectorName, JudgeName, Unit
 from treering.views.code.guard.check import CheckReport
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.index.indexing import CodeReceipt
 from treering.views.code.index.names import About
 from treering.views.code.index.neighbours import Neighbourhood
-from treering.views.code.parse.cuts import Unit
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 
 router = router_of("code", "/v1/code")

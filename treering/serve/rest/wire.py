@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from inspect import Parameter, signature
 from types import NoneType
-from typing import Annotated, Any, Final, TypeVar, cast, get_args, get_type_hints
+from typing import Annotated, Any, Final, TypeVar, Unpack, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -18,7 +18,7 @@ from treering.memory import Memory
 from treering.records import JSON, Kind
 from treering.search.compression.contract import LEAST_RATE, CompressorName
 from treering.search.searcher import MAX_QUERY_CHARS
-from treering.views.settings import MAX_K
+from treering.views.choices import MAX_K, Choices, settings_by_name
 
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
 MAX_QUERIES = 256  # of one search: more go into another
@@ -99,6 +99,11 @@ def body_of(operation: Callable[..., object], *without: str) -> Callable[[type[B
         for name, parameter in signature(operation).parameters.items()
         if name not in left_out and parameter.kind is not Parameter.VAR_KEYWORD
     }
+    if hints.get("choices") == Unpack[Choices]:
+        fields |= {
+            name: (_ON_THE_WIRE.get(name, kind) | None, Field(None, description=setting.help))
+            for name, (kind, setting) in settings_by_name().items()
+        }
 
     def complete(body: type[B]) -> type[B]:
         # A subclass of the same name: fields cannot be added to a model that is there.

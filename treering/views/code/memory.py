@@ -12,8 +12,8 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.journal.space import Space
 from treering.llm.tokens import estimate_tokens
-from treering.records import Forgotten, Hit, Progress
-from treering.search.own import Mode
+from treering.records import Forgotten, Hit, Mode, Progress
+from treering.views.choices import ContextName, DetectorName, JudgeName, Unit
 from treering.views.code.guard.check import CheckReport, check
 from treering.views.code.index import store
 from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
@@ -23,16 +23,14 @@ from treering.views.code.index.map import repository_map
 from treering.views.code.index.names import About, CodeNames, FragmentNames
 from treering.views.code.index.neighbours import Neighbourhood, neighbourhood
 from treering.views.code.index.repositories import Repositories
-from treering.views.code.parse.cuts import Unit
 from treering.views.code.rounds.git import identities, taken_off
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
 from treering.views.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.choices import ContextName, DetectorName, JudgeName
+from treering.views.code.write.choices import WritingChoices, pair_similarities
 from treering.views.code.write.coder import BilledModel, Coder
 from treering.views.code.write.context_memory import ContextMemory, Judge, NameJudge
-from treering.views.code.write.deciding import decided, pair_similarities
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.erase import Eraser
 from treering.views.settings import settings_of
@@ -219,8 +217,13 @@ class CodeMemory:
 
         Raises InputError, UnknownName, LLMError.
         """
-        given = (judge, detector, context)
-        choices = decided(settings_of(self._space), *given, self._instruction_pairs)
+        default = settings_of(self._space)
+        given = {
+            "judge": judge or default.judge,
+            "detector": detector or default.detector,
+            "context": context or default.context,
+        }
+        choices = WritingChoices.parse(given, default.alike, self._instruction_pairs)
         index, among = None, tuple[str, ...]()
         if root is not None or self.repositories():
             repository, index = self._repositories.indexed(root)

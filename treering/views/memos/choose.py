@@ -6,10 +6,11 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final
 
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.prompts import load
+from treering.views.choices import NotoPlace
 from treering.views.memos.record import NOTO, Memo, MemoHit, shown
 
 NONE_OF_THE_OTHERS: Final = f"{NOTO}. None of the others."
@@ -24,10 +25,6 @@ QUERY_CHARS: Final = 2_000
 """Of a query. Its end is used, which holds the last turn and the new one."""
 
 REPLY_TOKENS: Final = 32
-
-NotoPlace = Literal["first", "random"]
-NOTO_PLACES: Final[tuple[NotoPlace, ...]] = get_args(NotoPlace)
-"""Where "None of the others" stands: as in the authors' repository, or as the paper says."""
 
 MOST_RANKED: Final = 50
 """Memos that search ranks for a choice. Fewer than these fit as options."""

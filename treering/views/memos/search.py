@@ -17,7 +17,7 @@ from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel
-from treering.search.own import Mode
+from treering.records import Mode
 from treering.search.rank import rank
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items

@@ -22,12 +22,13 @@ from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.records import Progress, Spent
 from treering.search.terms import terms
+from treering.views.choices import Wording
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.memos import store, write
 from treering.views.memos.due import Line, batches, dialogues
 from treering.views.memos.record import NOTO, Claim, spoken
 from treering.views.memos.store import NewVersion, StoredMemo
-from treering.views.memos.write import Part, Partition, Wording
+from treering.views.memos.write import Part, Partition
 from treering.views.support import SupportCheck, claims_of
 
 

@@ -18,11 +18,11 @@ from treering.journal.contract import Writer
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
-from treering.records import Entry, Progress, Spent
+from treering.records import Entry, Mode, Progress, Spent
 from treering.search.context import against, outdated
 from treering.search.marks import Mark, Quote
-from treering.search.own import Mode
 from treering.search.searcher import by_words_if_down, check_count, check_queries
+from treering.views.choices import Wording
 from treering.views.contract import Resources
 from treering.views.memos import changes, choose, due, search, store
 from treering.views.memos.choose import ModelChoice
@@ -40,7 +40,6 @@ from treering.views.memos.record import (
 from treering.views.memos.search import MemoSearch, Topic
 from treering.views.memos.settle import MemoSettler
 from treering.views.memos.store import StoredMemo
-from treering.views.memos.write import Wording
 from treering.views.settings import settings_of
 from treering.views.support import claims_of
 

@@ -8,24 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import Final
 
 from treering.errors import LLMReplyError, TextEncodingError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured, read_as, read_json
 from treering.text import check_text
+from treering.views.choices import Wording
 from treering.views.memos.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
 from treering.views.memos.record import NOTO, numbered, shown
 from treering.views.support import claims_of, content_words, named
-
-Wording = Literal["plain", "mended", "printed"]
-"""``plain`` is our prompt. ``printed`` is the paper's, which says that 'end' is to be smaller than
-'start'; ``mended`` is that prompt with "not smaller". The paper's prompt was made for models tuned
-on it. An untuned model of 0.5 billion parameters copied the banana and mango of its example in five
-of five replies; with our prompt it gave valid ranges at once in three of three."""
-
-WORDINGS: Final[tuple[Wording, ...]] = get_args(Wording)
 
 _PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
     "plain": ("memo_write", 1),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.contract import Reader
-from treering.search.own import Mode
+from treering.records import Mode
 from treering.search.rank import Ranking, rank
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items, Relation

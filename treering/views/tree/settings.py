@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 from treering.errors import InputError
 from treering.journal import ledger
 from treering.journal.contract import Reader
-from treering.search.rounds import CHAT_UNITS, ChatUnit
+from treering.records import CHAT_UNITS, ChatUnit
 
 Form = Literal["scaled", "current", "printed"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)

@@ -15,13 +15,11 @@ from treering.errors import LLMNotConfigured, UnknownName
 from treering.journal import entries, ledger, work
 from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
-from treering.records import Context, Filter, Hit, Level, Progress, Why
+from treering.records import ChatUnit, Context, Filter, Hit, Level, Mode, Progress, Why
 from treering.search.context import CountTokens
 from treering.search.filters import allowed_rows
-from treering.search.own import Mode
 from treering.search.relations.contract import MISSING
 from treering.search.relations.registry import Plan
-from treering.search.rounds import ChatUnit
 from treering.search.searcher import check_choice, check_count, check_queries, known_until
 from treering.views.contract import Resources
 from treering.views.follow import SETTLE_PATIENCE_S

@@ -14,17 +14,18 @@ from numpy.typing import NDArray
 
 from treering.arrays import Floats
 from treering.errors import EmptyText, InputError, UnknownName
-from treering.records import Why
+from treering.records import MODES, Mode, Why
 from treering.search.lexical import Lexical
-from treering.search.own import MODES, Mode, standardise
+from treering.search.own import standardise
 from treering.search.searcher import check_choice, check_count
 from treering.search.terms import Terms, terms
+from treering.views.choices import Unit
 from treering.views.code.graph.calls import updated_calls
 from treering.views.code.graph.code_graph import Candidates, CodeGraph
 from treering.views.code.graph.operator import CUTOFF, CallGain, CodeRelation
 from treering.views.code.graph.trunk import Trunk, trunk
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
-from treering.views.code.parse.cuts import Lines, Unit, cut
+from treering.views.code.parse.cuts import Lines, cut
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree
 from treering.views.code.parse.parser import parse
 

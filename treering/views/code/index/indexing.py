@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from treering.records import Skipped
+from treering.views.choices import Unit
 from treering.views.code.graph.paths import MOST_PATHS
 from treering.views.code.index import store
 from treering.views.code.index.code_index import IndexedFile
-from treering.views.code.parse.cuts import Unit
 from treering.views.code.parse.source_files import SourceFile, UnreadablePath, scan
 from treering.views.code.rounds import marks
 

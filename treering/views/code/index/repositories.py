@@ -15,6 +15,7 @@ from treering.embed.contract import Embedder
 from treering.errors import JournalBusy, UnknownName
 from treering.journal.space import Space
 from treering.records import Progress
+from treering.views.choices import Unit
 from treering.views.code.graph.paths import TooManyPaths
 from treering.views.code.index import store
 from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
@@ -27,7 +28,6 @@ from treering.views.code.index.indexing import (
     noticed,
     paused,
 )
-from treering.views.code.parse.cuts import Unit
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import SourceFile
 from treering.views.code.rounds import marks

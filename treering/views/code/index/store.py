@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from treering.journal import damage
 from treering.journal.contract import Reader, Row, Writer
+from treering.views.choices import Unit
 from treering.views.code.graph.code_graph import Candidates
 from treering.views.code.graph.operator import CallGain
 from treering.views.code.index.code_index import IndexedFile
@@ -18,7 +19,6 @@ from treering.views.code.index.codec import (
     load_file,
     load_gain,
 )
-from treering.views.code.parse.cuts import Unit
 from treering.views.code.rounds import marks
 
 

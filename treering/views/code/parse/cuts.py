@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
 
+from treering.views.choices import Unit
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
-
-Unit = Literal["windows", "blocks"]
-UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
 WINDOW_LINES = 20
 """S_w of FragRel, appendix B.2."""

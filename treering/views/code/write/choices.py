@@ -1,34 +1,25 @@
-"""What a round of writing code may be told otherwise, by name: CodeMEM's parts, and ours."""
+"""The parts of a round of writing code: as the call chooses them, else as the space is set."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Self, get_args
+from typing import Any, Final, Self
 
+import numpy as np
+
+from treering.arrays import Floats
+from treering.embed.checked import checked
+from treering.embed.contract import Embedder
 from treering.errors import InputError
+from treering.views.choices import ContextName, DetectorName, JudgeName, check_setting
 from treering.views.code.rounds.session import SAME_INTENT
-
-if TYPE_CHECKING:
-    from treering.arrays import Floats
 
 MIN_PAIRS: Final = 10
 """Pairs of recorded instructions, from which on a share of them says something."""
 
-JudgeName = Literal["names", "llm"]
-JUDGES: Final[tuple[JudgeName, ...]] = get_args(JudgeName)
-"""``names`` asks whether the keys hold the names of the instruction, ``llm`` is the paper's."""
-
-DetectorName = Literal["scored", "printed", "both", "none"]
-DETECTORS: Final[tuple[DetectorName, ...]] = get_args(DetectorName)
-"""``scored`` weighs all evidence, ``printed`` is the rule of eq. 8 to 10; without SessAST ``none``.
-"""
-
-ContextName = Literal["selected", "added", "static"]
-CONTEXTS: Final[tuple[ContextName, ...]] = get_args(ContextName)
-"""``selected`` is the whole context memory. The paper's ablations: ``added`` drops nothing that was
-once merged in (without CtxAST), ``static`` keeps what the first round retrieved (without CtxMem).
-"""
+COMPARED: Final = 200
+"""Instructions whose pairs are compared; embedding them takes half a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +40,8 @@ class Likeness:
             is_share = isinstance(text, str) and text.endswith("%")
             value = float(text.removesuffix("%")) / (100 if is_share else 1)
         except (AttributeError, ValueError):
-            value, is_share = math.nan, False
-        if not 0 < value <= 1:
+            value, is_share = 0.0, False
+        if not 0 < value <= 1:  # not a number is not, either
             raise InputError(
                 f"alike is {text!r}; it is a cosine such as '0.95', or a share of all pairs of "
                 "instructions that are less similar, such as '99%'"
@@ -61,8 +52,6 @@ class Likeness:
         """The cosine that is meant where pairs of instructions have these similarities."""
         if self.share is None or len(similarities) < MIN_PAIRS:
             return self.cosine
-        import numpy as np  # here: the command line imports this module for its names
-
         return float(np.quantile(similarities, self.share))
 
 
@@ -74,3 +63,25 @@ class WritingChoices:
     detector: DetectorName = "scored"
     context: ContextName = "selected"
     alike: float = SAME_INTENT
+
+    @classmethod
+    def parse(cls, given: dict[str, Any], alike: str, pairs: Callable[[], Floats]) -> Self:
+        """Check ``given``. ``pairs`` gives the similarities of recorded instructions, which are
+        needed if ``alike`` is a share of them. Raises InputError, EmbeddingError.
+        """
+        for name, value in given.items():
+            check_setting(name, value)
+        likeness = Likeness.of(alike)
+        return cls(
+            **given, alike=likeness.cosine if likeness.share is None else likeness.among(pairs())
+        )
+
+
+def pair_similarities(embedder: Embedder, instructions: Iterable[str]) -> Floats:
+    """The cosines of all pairs of different instructions, one number a pair."""
+    texts = sorted({text for text in instructions if text})[:COMPARED]
+    if not texts:
+        return np.zeros(0, dtype=np.float32)
+    vectors = checked(embedder, texts)
+    cosines: Floats = (vectors @ vectors.T)[np.triu_indices(len(texts), 1)]
+    return cosines

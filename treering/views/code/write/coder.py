@@ -10,6 +10,7 @@ from functools import partial
 
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM, Reply
+from treering.views.choices import ContextName, JudgeName
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.outline import CodeDefinition
@@ -17,7 +18,7 @@ from treering.views.code.parse.pieces import pieces
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import RepositoryNames, SessionBlock, Similarity
-from treering.views.code.write.choices import ContextName, JudgeName, WritingChoices
+from treering.views.code.write.choices import WritingChoices
 from treering.views.code.write.context_memory import ContextMemory, Judge, LLMJudge, NameJudge
 from treering.views.code.write.generate import (
     GeneratedCode,

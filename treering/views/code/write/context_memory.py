@@ -11,9 +11,9 @@ from treering.errors import InputError
 from treering.llm.contract import LLM, Message, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
+from treering.views.choices import ContextName
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.parser import parse
-from treering.views.code.write.choices import ContextName
 
 RETRIEVED = 5
 """Blocks merged in by ADD (section 4.2)."""

@@ -14,6 +14,7 @@ from typing import Protocol
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
+from treering.views.choices import DetectorName
 from treering.views.code.guard.detector import likely_reversals
 from treering.views.code.guard.printed import printed_reversals
 from treering.views.code.guard.report import Reversal
@@ -21,7 +22,6 @@ from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.pieces import DefinitionChange, in_class, pieces
 from treering.views.code.rounds.history import changes_of, piece_of
 from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity, linked
-from treering.views.code.write.choices import DetectorName
 from treering.views.code.write.context_memory import ContextMemory, Judgement
 
 CODE_TOKENS = 1500

@@ -1,0 +1,131 @@
+"""The settings of a space as plain data: the name, type, limits and help of each.
+
+``Memory.configure``, ``treering configure`` and ``POST /v1/configure`` are made of ``Choices``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Final, Literal, TypedDict, get_args, get_origin, get_type_hints
+
+from treering.errors import InputError
+from treering.records import ChatUnit, Level, Mode
+
+PolicyName = Literal["auto", "window", "fragments", "tree", "memo"]
+
+Wording = Literal["plain", "mended", "printed"]
+"""``plain`` is our prompt. ``printed`` is the paper's, which says that 'end' is to be smaller than
+'start'; ``mended`` is that prompt with "not smaller". The paper's prompt was made for models tuned
+on it. An untuned model of 0.5 billion parameters copied the banana and mango of its example in five
+of five replies; with our prompt it gave valid ranges at once in three of three."""
+
+NotoPlace = Literal["first", "random"]
+"""Where "None of the others" is: as in the authors' repository, or as the paper says."""
+
+JudgeName = Literal["names", "llm"]
+"""``names`` asks whether the keys hold the names of the instruction, ``llm`` is the paper's."""
+
+DetectorName = Literal["scored", "printed", "both", "none"]
+"""``scored`` weighs all evidence, ``printed`` is the rule of eq. 8 to 10; without SessAST ``none``.
+"""
+
+ContextName = Literal["selected", "added", "static"]
+"""``selected`` is the whole context memory. The paper's ablations: ``added`` drops nothing that was
+once merged in (without CtxAST), ``static`` keeps what the first round retrieved (without CtxMem).
+"""
+
+Unit = Literal["windows", "blocks"]
+
+MAX_K: Final = 1_000
+"""Hits of a search that does not say how many: to get all entries, page through them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The help of a setting, and the least and the most of a number."""
+
+    help: str
+    least: float | None = None
+    most: float | None = None
+    metavar: str | None = None
+
+
+class Choices(TypedDict, total=False):
+    """The settings of a space that have one value each. None leaves a setting as it is."""
+
+    fragment: Annotated[
+        str | None, Setting("The most of a fragment of text, such as '500 words'.", metavar="SIZE")
+    ]
+    mode: Annotated[Mode | None, Setting("How search scores a text itself.")]
+    level: Annotated[Level | None, Setting("Whether search finds texts, summaries, or all.")]
+    k: Annotated[int | None, Setting("Hits of a search.", 1, MAX_K)]
+    chat_unit: Annotated[
+        ChatUnit | None, Setting("What search ranks of chats: messages, or each with its replies.")
+    ]
+    policy: Annotated[
+        PolicyName | None, Setting("What a chat shows the model besides the message.")
+    ]
+    wording: Annotated[Wording | None, Setting("The prompt that memos are written by.")]
+    noto: Annotated[
+        NotoPlace | None,
+        Setting('Where "None of the others" is when a model chooses memos.'),
+    ]
+    judge: Annotated[JudgeName | None, Setting("What decides whether a round is shown more code.")]
+    detector: Annotated[
+        DetectorName | None, Setting("What finds that a draft of code undoes earlier rounds.")
+    ]
+    context: Annotated[ContextName | None, Setting("The context memory of rounds, or parts of it.")]
+    alike: Annotated[
+        str | None,
+        Setting("Instructions of one intent: a cosine, or a share of pairs, 99%.", metavar="TAU"),
+    ]
+    block_alpha: Annotated[
+        float | None, Setting("The code relation's weight in the code that rounds see.", 0, 10)
+    ]
+    unit: Annotated[
+        Unit | None, Setting("How the files of a repository are cut when first indexed.")
+    ]
+
+
+@cache
+def settings_by_name() -> Mapping[str, tuple[Any, Setting]]:
+    """The type of each setting, without None, and what else is known of it."""
+    found = {}
+    for name, hint in get_type_hints(Choices, include_extras=True).items():
+        optional, setting = get_args(hint)
+        [kind] = [part for part in get_args(optional) if part is not NoneType]
+        found[name] = kind, setting
+    return found
+
+
+def check_setting(name: str, value: object) -> None:
+    """Raise InputError unless ``value`` fits the type and limits of a setting."""
+    kind, setting = settings_by_name()[name]
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise InputError(f"{name} is {value!r}; it can be {', '.join(get_args(kind))}")
+        return
+    is_right = isinstance(value, int | float if kind is float else kind)
+    if isinstance(value, bool):
+        is_right = kind is bool
+    elif is_right and isinstance(value, int | float) and setting.least is not None:
+        is_right = setting.least <= value <= (setting.most or value)
+    if not is_right:
+        raise InputError(f"{name} is {value!r}; it must be {_KINDS[kind]}{_limits(setting)}")
+
+
+_KINDS: Final[Mapping[type, str]] = {
+    bool: "true or false",
+    float: "a number",
+    int: "a whole number",
+    str: "a text",
+}
+
+
+def _limits(setting: Setting) -> str:
+    if setting.least is None:
+        return ""
+    return f" from {setting.least:,}" + (f" to {setting.most:,}" if setting.most else "")
