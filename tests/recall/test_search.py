@@ -56,6 +56,14 @@ def mixed(memory: Memory) -> Memory:
     return memory
 
 
+def test_one_han_character_finds_its_text(memory: Memory) -> None:
+    for text in ("今日は雨が降っていた。", "うちの猫の名前はミケ。", "図書館へ行った。"):
+        memory.add(text)
+    best, second = memory.search("猫", k=2, mode="lexical")
+    assert best.text == "うちの猫の名前はミケ。"
+    assert best.score > 0 > second.score
+
+
 def shares(hit: Hit) -> dict[str, float]:
     """The terms but for a ``named`` of 0, which one query of a batch may bring to all."""
     return {name: value for name, value in hit.why.terms.items() if name != "named" or value}

@@ -43,6 +43,8 @@ _UNSPACED: Final = (
     "\u3005-\u3007\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_HAN: Final = ("\u3400", "\u9fff", "\U00020000")
+"""The first and last Han character of the basic plane, and the first beyond it."""
 _LETTER: Final = rf"(?:(?![{_UNSPACED}])\w|[\u0300-\u036f\u0900-\u0dff])"  # or a mark of one
 _BEGIN: Final = rf"(?:(?=[{_UNSPACED}])|(?<!{_LETTER})(?<!\d[.,:'](?=\d)))"
 _END: Final = rf"(?:(?<=[{_UNSPACED}])|(?!{_LETTER})(?!(?<=\d)[.,:']\d))"
@@ -131,8 +133,20 @@ def _unspaced() -> re.Pattern[str]:
 
 
 def pairs(run: str) -> list[str]:
-    """What is counted of a run without spaces: each two letters that stand together."""
+    """Return each two letters of a run without spaces that are side by side."""
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def grams(run: str) -> list[str]:
+    """Return the terms of a run without spaces: its pairs, and each Han character.
+
+    A Han character is a word or a part of one; a single letter of another script says nothing.
+    """
+    return pairs(run) + [letter for letter in run if len(run) > 1 and _is_han(letter)]
+
+
+def _is_han(letter: str) -> bool:
+    return _HAN[0] <= letter <= _HAN[1] or letter >= _HAN[2]
 
 
 def latin_share(text: str) -> float:

@@ -159,7 +159,7 @@ def words(text: str) -> frozenset[str]:
 
 def shared_words(text: str, query: str) -> list[tuple[int, int]]:
     """Where the words of a text stand that have a term in common with a query: starts and ends."""
-    looked_for = set(_hashes(query)) - {_STOP_WORD}
+    looked_for = set(_hashes(query, split=languages.pairs)) - {_STOP_WORD}
     language = _language(languages.words_of(languages.plain(text)))
     spans: list[tuple[int, int]] = []
     for start, stop in languages.spans_of(text):
@@ -175,8 +175,12 @@ def dated(text: str, at: datetime | None) -> str:
     return f"{text} {at.day} {_MONTHS[at.month - 1]} {at.year}" if at else text
 
 
-def _hashes(text: str, language: str | None = None) -> Iterable[int]:
-    """The terms of each word of a text; of each two letters where no spaces part the words.
+def _hashes(
+    text: str,
+    language: str | None = None,
+    split: Callable[[str], list[str]] = languages.grams,
+) -> Iterable[int]:
+    """The terms of each word of a text; ``split`` makes those of a run without spaces.
 
     A word of another language than English has two, if they differ: one without the ending that it
     has there, and the one that it has in English. A name or a few words alone do not tell what
@@ -188,7 +192,7 @@ def _hashes(text: str, language: str | None = None) -> Iterable[int]:
     if text.isascii() and language == languages.ENGLISH:
         return map(hashed, words)
     parts = chain.from_iterable(
-        languages.pairs(word) if languages.is_unspaced(word) else (word,) for word in words
+        split(word) if languages.is_unspaced(word) else (word,) for word in words
     )
     if language == languages.ENGLISH:
         return map(hashed, parts)
