@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -45,6 +46,14 @@ def utf8_size(text: str) -> int:
 def storable(text: str) -> str:
     """A text that a library has read, without what no text has: NUL and lone surrogates."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def digest_number(text: str, bits: int = 64, *, signed: bool = True) -> int:
+    """Return a number for a text. Indexes hold it, because they may keep the words of a row that
+    was erased.
+    """
+    digest = hashlib.blake2b(text.encode(), digest_size=bits // 8).digest()
+    return int.from_bytes(digest, "big", signed=signed)
 
 
 def with_speaker(text: str, speaker: str | None) -> str:

@@ -94,8 +94,24 @@ def test_what_another_package_defines_has_no_statistics_either(
     assert superuser.execute(found).fetchall() == [("murmur", "space")]
 
 
-def test_forgotten_names_are_on_no_page_of_an_index(
-    url: str, superuser: Superuser, monkeypatch: pytest.MonkeyPatch
+TEXT_KEYS = """
+    SELECT CAST(i.indrelid AS REGCLASS)::text || '.' || a.attname FROM pg_index i
+    JOIN pg_attribute a ON a.attrelid = i.indexrelid AND a.attnum <= i.indnkeyatts
+    WHERE CAST(i.indrelid AS REGCLASS)::text = ANY (%s)
+        AND format_type(a.atttypid, NULL) <> ALL (%s)
+"""
+
+
+def test_tables_of_entries_have_no_index_of_words(superuser: Superuser) -> None:
+    keys = superuser.execute(TEXT_KEYS, (list(vacuum.NUMBERED), list(NUMBERS))).fetchall()
+    assert {str(row[0]) for row in keys} == {
+        *("work_error.view", "reply.key"),  # the name of a view, and a digest
+        *("intake.space", "intake_slice.space"),  # which are built again when a space is removed
+    }
+
+
+def test_names_are_on_no_page_of_an_index_and_forgetting_builds_none(
+    url: str, superuser: Superuser
 ) -> None:
     names = [f"Zebediah{number:04}" for number in range(600)]
     with Memory.open(url, embedder=HashingEmbedder()) as memory:
@@ -103,25 +119,54 @@ def test_forgotten_names_are_on_no_page_of_an_index(
             [{"role": "user", "name": name, "content": "I live in Porto."} for name in names],
             source="talk",
         ).ids
-        stored = pages_of_indexes(superuser)
-        assert all(name.lower().encode() in stored.lower() for name in names)
+        assert len(memory.facts.all("zebediah0007")) == 1
+        files = files_of_indexes(superuser, "statement")
+        assert memory.forget(*ids[1::2]).scrubbed
+        assert memory.check() == []
+        assert len(memory.facts.current(names[2])) == 1
+    assert files_of_indexes(superuser, "statement") == files
+    assert b"zebediah" not in pages_of_indexes(superuser, "statement").lower()
+
+
+def test_forgotten_words_are_on_no_page_of_an_index_of_another_package(
+    url: str, superuser: Superuser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [
+        f"ZEBE{chr(65 + number // 26 % 26)}{chr(65 + number % 26)}" * 40 for number in range(520)
+    ]
+    with Memory.open(url, embedder=HashingEmbedder()) as memory:
+        superuser.execute("CREATE INDEX shout_by_word ON shout (space, word)")
+        ids = memory.add(
+            [{"role": "user", "content": f"Stop {word} now."} for word in words], source="street"
+        ).ids
+        stored = pages_of_indexes(superuser, "shout")
+        assert all(word.encode() in stored for word in words)
         monkeypatch.setattr(vacuum, "SMALL", 1)
         assert not memory.forget(ids[0]).scrubbed  # indexes that are large wait for settle()
         assert memory.settle().pending == {}
         monkeypatch.undo()
         assert memory.forget(*ids[1::2]).scrubbed
-        left = pages_of_indexes(superuser).lower()
-        assert memory.check() == []
-    assert [name for name in names[1::2] if name.lower().encode() in left] == []
-    assert names[2].lower().encode() in left
+        left = pages_of_indexes(superuser, "shout")
+    assert [word for word in words[1::2] if word.encode() in left] == []
+    assert words[2].encode() in left
 
 
-def pages_of_indexes(superuser: Superuser) -> bytes:
-    """Return the bytes of the files of all indexes of statements."""
+INDEX_FILES = """
+    SELECT pg_relation_filepath(indexrelid) FROM pg_index
+    WHERE CAST(indrelid AS REGCLASS)::text = %s ORDER BY 1
+"""
+
+
+def files_of_indexes(superuser: Superuser, table: str) -> list[str]:
+    """Return the paths of the files of all indexes of a table."""
+    return [str(row[0]) for row in superuser.execute(INDEX_FILES, (table,))]
+
+
+def pages_of_indexes(superuser: Superuser, table: str) -> bytes:
+    """Return the bytes of the files of all indexes of a table."""
     superuser.execute("CHECKPOINT")
-    row = superuser.execute(
-        "SELECT string_agg(pg_read_binary_file(pg_relation_filepath(indexrelid)), '')"
-        " FROM pg_index WHERE CAST(indrelid AS REGCLASS)::text = 'statement'"
-    ).fetchone()
-    assert row is not None
-    return bytes(row[0])
+    files = files_of_indexes(superuser, table)
+    rows = [
+        superuser.execute("SELECT pg_read_binary_file(%s)", (file,)).fetchone() for file in files
+    ]
+    return b"".join(bytes(row[0]) for row in rows if row)

@@ -29,9 +29,9 @@ PAUSE_S = 0.001
 MOST_ALONE = 86
 """Statements of a forget, with those that scrub the file."""
 
-MOST_OF_EACH = 35
-"""Statements of each who forgets beside others, without those that all of them share. Two leave the
-digest by which a forgotten message is known again, and one reads the key of these."""
+MOST_OF_EACH = 34
+"""Statements of each who forgets beside others, without those that all of them share. Two store the
+digest by which an import recognises a forgotten message."""
 
 
 @pytest.fixture

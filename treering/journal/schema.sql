@@ -250,7 +250,7 @@ CREATE TABLE code_relation (
 CREATE TABLE code_change (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
     space      INTEGER NOT NULL REFERENCES space (id),
-    name       TEXT    NOT NULL,              -- the last part of the qualified name
+    word       INTEGER NOT NULL,              -- digest of the last part of the qualified name
     qualified  TEXT    NOT NULL,
     path       TEXT    NOT NULL,
     at         INTEGER NOT NULL,
@@ -259,7 +259,7 @@ CREATE TABLE code_change (
     repository INTEGER REFERENCES code_repository (id),    -- or whose index noticed it
     UNIQUE (entry)
 );
-CREATE INDEX code_change_by_name ON code_change (space, name);
+CREATE INDEX code_change_by_word ON code_change (space, word);
 
 -- The tree view (MemTree): a space has one tree of summaries, over fragments of texts and chats.
 CREATE TABLE tree (
@@ -346,6 +346,7 @@ CREATE TABLE statement (
     stop      INTEGER NOT NULL,
     single    INTEGER NOT NULL,               -- 1: it replaces other values of the attribute
     newer     INTEGER,                        -- the statement that holds instead
+    topic     INTEGER NOT NULL,               -- digest of subject and attribute, for indexes
     subject   TEXT    NOT NULL,               -- the person or thing it is about
     attribute TEXT    NOT NULL,               -- the property it gives them, such as "home"
     value     TEXT    NOT NULL,
@@ -355,10 +356,10 @@ CREATE TABLE statement (
     said      INTEGER NOT NULL
 );
 CREATE INDEX statement_by_entry ON statement (entry);
-CREATE INDEX statement_by_attribute ON statement (space, subject, attribute);
--- Each new statement asks whether its attribute can change; without this index it would read all
--- statements of the attribute.
-CREATE INDEX statement_replacing ON statement (space, subject, attribute)
+CREATE INDEX statement_by_topic ON statement (space, topic);
+-- Each new statement asks whether its topic can change; without this index it would read all
+-- statements of the topic.
+CREATE INDEX statement_replacing ON statement (space, topic)
     WHERE single = 1 OR sense = 'ended' OR newer IS NOT NULL;
 CREATE INDEX statement_superseded ON statement (space, newer) WHERE newer IS NOT NULL;
 
@@ -468,7 +469,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('leaf', 'leaf_by_number', '1000000 10000 2'),
     ('leaf', 'leaf_by_digest', '1000000 10000 2'),
     ('memo', 'sqlite_autoindex_memo_1', '1000000 1000 1'),
-    ('statement', 'statement_by_attribute', '1000000 10000 100 10'),
+    ('statement', 'statement_by_topic', '1000000 10000 10'),
     ('block', 'block_by_space', '1000000 10000 1'),
     ('vector_block', 'vector_block_by_age', '1000000 10000 10000 1');
 ANALYZE sqlite_schema;

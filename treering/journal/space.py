@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treering.errors import DimensionMismatch, UnknownName
@@ -70,14 +70,13 @@ class SpaceState:
     model: EmbeddingModel | None = None
     next: EmbeddingModel | None = None
     has_assistant: bool = False
+    secret: bytes = field(default=b"", repr=False)
+    """The random key of the database: digests of ids that were erased are keyed by it."""
 
     @property
     def models(self) -> tuple[EmbeddingModel, ...]:
         """The models whose vectors the space keeps; none before one has embedded something."""
         return tuple(model for model in (self.model, self.next) if model is not None)
-
-
-_UNWRITTEN = SpaceState(NOWHERE)
 
 
 class SpaceReader:
@@ -365,16 +364,17 @@ def read_state(reader: Reader, name: str) -> SpaceState:
     """The state of the space of that name; that of an empty one if it has no row."""
     row = reader.row(
         "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension,"
-        " s.assistant FROM space s LEFT JOIN model m ON m.id = s.model"
+        " s.assistant, (SELECT key FROM secret) FROM space s LEFT JOIN model m ON m.id = s.model"
         " LEFT JOIN model n ON n.id = s.next"
         " WHERE s.name = ?",
         (name,),
     )
     if row is None:
-        return _UNWRITTEN
+        secret = reader.row("SELECT key FROM secret") or (b"",)
+        return SpaceState(NOWHERE, secret=bytes(secret[0]))
     identity, revision, edition = (int(number) for number in row[:3])
     models = (_model(row[3:6]), _model(row[6:9]))
-    return SpaceState(identity, revision, edition, *models, has_assistant=bool(row[9]))
+    return SpaceState(identity, revision, edition, *models, bool(row[9]), bytes(row[10]))
 
 
 def _model(columns: Row) -> EmbeddingModel | None:

@@ -105,9 +105,8 @@ def of_space(reader: SpaceReader) -> Iterator[Tombstone]:
 
 def _owner(reader: SpaceReader) -> int:
     """Return the digest of the name of a space."""
-    row = reader.row("SELECT key FROM secret")
-    assert row is not None  # made with the table
-    digest = hashlib.blake2b(reader.name.encode(), key=bytes(row[0]), digest_size=OWNER_BYTES)
+    key = reader.state.secret
+    digest = hashlib.blake2b(reader.name.encode(), key=key, digest_size=OWNER_BYTES)
     return int.from_bytes(digest.digest(), "big", signed=True)
 
 

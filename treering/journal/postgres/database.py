@@ -185,14 +185,14 @@ class PostgresDatabase:
         with self.read() as reader:
             pending = storage.pending_scrubs(reader)
             rewrites = patient and storage.is_rewrite_due(reader)
-            there = {table.name for table in reader.tables()}
         try:
             if rewrites:
                 with self.write() as writer:
                     storage.drop_blanked(writer)
             with self._entered(), self._borrowed() as connection, translated(self.url):
-                names = there & {*tables, *vacuum.HEAPS}
-                if not vacuum.run(connection, names, wait_s, rewrites=rewrites, patient=patient):
+                there = vacuum.present(connection, {*tables, *vacuum.HEAPS, nearest.TABLE})
+                own = there - {nearest.TABLE}
+                if not vacuum.run(connection, own, wait_s, rewrites=rewrites, patient=patient):
                     return False
                 sizes = nearest.index_sizes(connection)
                 erased = {space: sizes[space] for space, _ in pending if space in sizes}

@@ -29,6 +29,13 @@ HEAPS: Final = (
 """Tables whose rows are deleted or changed where SQLite overwrites them. That of the neighbours is
 not among them: see ``nearest.index_sizes``."""
 
+NUMBERED: Final = frozenset(
+    (*HEAPS, "statement", "memo_version", "node", "code_change", "reply", "work_error", "intake")
+)
+"""Tables whose indexes hold numbers and digests, besides names of spaces in those of imports."""
+
+IMPORTS: Final = frozenset(("intake", "intake_slice"))
+
 _OLDER: Final = """
     SELECT 1 FROM (
         SELECT backend_xmin FROM pg_stat_activity WHERE pid <> pg_backend_pid()
@@ -43,7 +50,7 @@ _OLDER: Final = """
 may hold through its sender or its slot, or a transaction that has written and has not ended."""
 
 SMALL: Final = 4 << 20
-"""Bytes of indexes that are built again while a caller waits: those of some 50,000 statements."""
+"""Bytes of indexes that are built again while a caller waits."""
 
 _DIVIDED: Final = """
     SELECT CAST(CAST(i.indrelid AS REGCLASS) AS TEXT), CAST(CAST(c.oid AS REGCLASS) AS TEXT),
@@ -58,6 +65,15 @@ _DIVIDED: Final = """
     ORDER BY 1, 2
 """
 """Indexes of words with more than one page; the first page of a file only describes it."""
+
+
+def present(connection: psycopg.Connection[TupleRow], tables: Collection[str]) -> set[str]:
+    """Return those of some tables that are there."""
+    rows = connection.execute(
+        "SELECT name FROM unnest(CAST(%s AS TEXT[])) AS name WHERE to_regclass(name) IS NOT NULL",
+        (sorted(tables),),
+    )
+    return {str(row[0]) for row in rows}
 
 
 def run(
@@ -86,8 +102,8 @@ def run(
     with _warnings(connection) as warnings:
         connection.execute(f"SET lock_timeout = {max(int(wait_s * 1000), 1)}")
         try:
-            for table in sorted(tables):
-                connection.execute(f"VACUUM ({options}) {table}")
+            if tables:  # without any, all tables of the database are vacuumed
+                connection.execute(f"VACUUM ({options}) {', '.join(sorted(tables))}")
         finally:
             if not connection.broken:
                 connection.execute("RESET lock_timeout")
@@ -107,9 +123,13 @@ def _rebuild(
 ) -> bool:
     """Build indexes of words again; False if they are too large for that.
 
-    VACUUM leaves the words that divide the pages of an index, though their rows are gone.
+    VACUUM leaves the words that divide the pages of an index, though their rows are gone. Building
+    keeps others out of a table, so the tables of entries have no such index.
     """
-    rows = connection.execute(_DIVIDED, (sorted(tables),)).fetchall()
+    with_words = set(tables) - NUMBERED
+    if "space" in with_words:  # a space was removed, with its name
+        with_words |= IMPORTS
+    rows = connection.execute(_DIVIDED, (sorted(with_words),)).fetchall() if with_words else []
     if not patient and sum(size for _, _, size in rows) > SMALL:
         return False
     for table, index, _ in rows:

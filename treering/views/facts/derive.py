@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import ClassVar
 
 from treering.journal import entries, supersession, work
@@ -121,14 +121,8 @@ def _stale(reader: SpaceReader, quotes: Sequence[Quote], as_of: int | None) -> d
     """Marks of entries that name a home or employer that their speaker has left since."""
     said = [quote for quote in quotes if states_facts(quote.entry)]
     speakers = sorted({speaker_of(quote.entry) for quote in said})
-    pairs = (
-        store.pairs(
-            *(reader, as_of, f" AND subject {store.LISTED} AND attribute {store.LISTED}"),
-            *(json.dumps(speakers), json.dumps(STALE_ATTRIBUTES)),
-        )
-        if said
-        else []
-    )
+    groups, names = store.of_groups([*product(speakers, STALE_ATTRIBUTES)])
+    pairs = store.pairs(reader, as_of, groups, *names) if said else []
     entry_of = entries.there(reader, [end.entry for pair in pairs for end in pair])
     marks = dict[int, Mark]()
     for older, newer in pairs:  # the newest counts

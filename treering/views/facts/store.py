@@ -11,6 +11,7 @@ from treering.journal import damage, entries, storage, supersession, work
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer
+from treering.text import digest_number
 from treering.views.facts.change import DatedStatement, superseded
 from treering.views.facts.record import Statement
 
@@ -30,22 +31,55 @@ LISTED: Final = "IN (SELECT value FROM json_each(?))"
 
 _FIELDS: Final = "subject, attribute, value, sense, start, stop, single, speaker, reader"
 
+_ATTRIBUTE_BITS: Final = 32
+"""The lower half of a topic is the digest of the attribute, and the upper half of the subject."""
+
 
 def put(writer: SpaceWriter, entry: int, at: int, statements: Iterable[Statement]) -> set[Group]:
     """Store statements of an entry, said ``at`` microseconds since the epoch."""
     rows = [
         (
-            *(writer.id, entry, at, one.subject, one.attribute, one.value, one.sense),
+            *(writer.id, entry, at, _topic((one.subject, one.attribute))),
+            *(one.subject, one.attribute, one.value, one.sense),
             *(one.start, one.stop, int(one.single), one.speaker, one.reader),
         )
         for one in statements
     ]
     writer.many(
-        f"INSERT INTO statement (space, entry, said, {_FIELDS})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO statement (space, entry, said, topic, {_FIELDS})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
-    return {(str(row[3]), str(row[4])) for row in rows}
+    return {(str(row[4]), str(row[5])) for row in rows}
+
+
+def _topic(group: Group) -> int:
+    """Return the number by which indexes find a group."""
+    subject, attribute = group
+    return _first_topic(subject) + digest_number(attribute, _ATTRIBUTE_BITS, signed=False)
+
+
+def _first_topic(subject: str) -> int:
+    """Return the lowest topic that a group of a subject can have."""
+    return digest_number(subject, 64 - _ATTRIBUTE_BITS) << _ATTRIBUTE_BITS
+
+
+def of_subjects(subjects: Collection[str]) -> tuple[str, list[Value]]:
+    """Return the condition, with its parameters, that a statement is about one of some subjects."""
+    lowest = [_first_topic(subject) for subject in subjects]
+    ranges = " OR ".join(["topic BETWEEN ? AND ?"] * len(lowest))
+    bounds: list[Value] = []
+    for topic in lowest:
+        bounds += [topic, topic + (1 << _ATTRIBUTE_BITS) - 1]
+    return f" AND ({ranges}) AND subject {LISTED}", [*bounds, json.dumps(sorted(subjects))]
+
+
+def of_groups(groups: Collection[Group]) -> tuple[str, list[Value]]:
+    """Return the condition, with its parameters, that a statement is of one of some groups."""
+    subjects, attributes = ({group[place] for group in groups} for place in (0, 1))
+    condition = f" AND topic {LISTED} AND subject {LISTED} AND attribute {LISTED}"
+    values = ([_topic(group) for group in groups], subjects, attributes)
+    return condition, [json.dumps(sorted(some)) for some in values]
 
 
 def dated_statements(reader: Reader, condition: str = "", *params: Value) -> list[DatedStatement]:
@@ -89,13 +123,22 @@ def rename(writer: Writer, space: int, source: str, new: str, seqs: Sequence[int
             f" WHERE space = ? AND entry = ? AND ({column} = ? OR instr({column}, ?) = 1)",
             ((new, len(old) + 1, space, seq, old, f"{old}'s ") for seq in seqs),
         )
+    renamed = writer.rows(
+        f"SELECT subject, attribute, id FROM statement WHERE space = ? AND entry {LISTED}",
+        (space, json.dumps(list(seqs))),
+    )
+    writer.many(
+        "UPDATE statement SET topic = ? WHERE space = ? AND id = ?",
+        [(_topic((subject, attribute)), space, number) for subject, attribute, number in renamed],
+    )
 
 
 def decide(writer: SpaceWriter, groups: Iterable[Group]) -> None:
     """Decide again which statements of some groups are superseded; write only what has changed."""
     for group in sorted(groups):
         if may_change(writer, group):
-            stated = dated_statements(writer, " AND subject = ? AND attribute = ?", *group)
+            condition, params = of_groups([group])
+            stated = dated_statements(writer, condition, *params)
             newer = {older.id: newer.id for older, newer in superseded(stated)}
             changed = [one.id for one in stated if one.newer != newer.get(one.id)]
             writer.many(
@@ -107,9 +150,9 @@ def decide(writer: SpaceWriter, groups: Iterable[Group]) -> None:
 def may_change(reader: Reader, group: Group) -> bool:
     """Whether anything in a group is or can be superseded: of many habits none may ever end."""
     row = reader.row(
-        "SELECT 1 FROM statement WHERE space = ? AND subject = ? AND attribute = ?"
+        "SELECT 1 FROM statement WHERE space = ? AND topic = ? AND subject = ? AND attribute = ?"
         " AND (single = 1 OR sense = 'ended' OR newer IS NOT NULL) LIMIT 1",
-        (reader.space, *group),
+        (reader.space, _topic(group), *group),
     )
     return row is not None
 
@@ -130,8 +173,7 @@ def pairs(
     else:
         chosen = dated_statements(reader, condition, *params)
         by_group = {one.group: list[DatedStatement]() for one in chosen}
-        names = (json.dumps(sorted({group[place] for group in by_group})) for place in (0, 1))
-        groups = f" AND subject {LISTED} AND attribute {LISTED}"
+        groups, names = of_groups(by_group)
         for one in dated_statements(reader, groups, *names) if condition else chosen:
             if one.at <= as_of and one.group in by_group:
                 by_group[one.group].append(one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -84,14 +83,14 @@ class FactView:
         condition = " AND said <= ?" if params else ""
         self._catch_up()
         with self._space.read() as reader:
-            user = f"{condition} AND subject = '{USER}' AND attribute = 'name'"
-            named = store.dated_statements(reader, user, *params)  # the last name counts
+            user, names = store.of_groups([(USER, "name")])
+            # The last name counts.
+            named = store.dated_statements(reader, condition + user, *params, *names)
             name = named[-1].statement.value.casefold() if named else USER
             if subject:
                 asked = _renamed(subject.casefold(), USER, name)
-                stored = {asked, _renamed(asked, name, USER)}
-                condition += f" AND subject {store.LISTED}"
-                params.append(json.dumps(sorted(stored)))
+                of_subjects, names = store.of_subjects({asked, _renamed(asked, name, USER)})
+                condition, params = condition + of_subjects, [*params, *names]
             if attribute:
                 condition, params = f"{condition} AND attribute = ?", [*params, attribute]
             stated = store.dated_statements(reader, condition, *params)

@@ -10,6 +10,7 @@ from treering.journal import damage
 from treering.journal.contract import Reader, Writer
 from treering.journal.entries import PAGE, micros, moment, there
 from treering.records import BLOCK, Entry, Newer
+from treering.text import digest_number
 from treering.views.code.rounds.mentions import last_part, means, mentioned
 from treering.views.code.rounds.recorded import RecordedBlock
 
@@ -87,10 +88,10 @@ def _insert(
     repository: int | None,
 ) -> None:
     writer.execute(
-        "INSERT INTO code_change (space, name, qualified, path, at, gone, entry, repository)"
+        "INSERT INTO code_change (space, word, qualified, path, at, gone, entry, repository)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (
-            *(space, last_part(place.qualified), place.qualified, place.path),
+            *(space, _word(place.qualified), place.qualified, place.path),
             *(at, gone, entry, repository),
         ),
     )
@@ -139,18 +140,23 @@ def against(
     return {key: one.newer(rounds) for key, one in latest.items()}
 
 
+def _word(name: str) -> int:
+    """Return the number by which an index finds the last part of a name."""
+    return digest_number(last_part(name))
+
+
 def _changes(reader: Reader, space: int, names: Iterable[str]) -> dict[str, list[_Change]]:
-    ordered = sorted(names)
+    words = sorted(map(_word, names))
     by_name: dict[str, list[_Change]] = {}
-    for start in range(0, len(ordered), PAGE):
-        chunk = ordered[start : start + PAGE]
+    for start in range(0, len(words), PAGE):
+        chunk = words[start : start + PAGE]
         rows = reader.rows(
-            "SELECT name, path, qualified, at, gone, entry FROM code_change"
-            f" WHERE space = ? AND name IN ({', '.join('?' * len(chunk))})",
+            "SELECT path, qualified, at, gone, entry FROM code_change"
+            f" WHERE space = ? AND word IN ({', '.join('?' * len(chunk))})",
             (space, *chunk),
         )
-        for name, path, qualified, at, gone, seq in rows:
+        for path, qualified, at, gone, seq in rows:
             with damage.decoding("what has changed in the code"):
                 change = _Change(DefinitionPlace(path, qualified), moment(at), bool(gone), seq)
-            by_name.setdefault(name, []).append(change)
+                by_name.setdefault(last_part(qualified), []).append(change)
     return by_name
