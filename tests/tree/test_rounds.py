@@ -61,6 +61,7 @@ def spoken(*turns: tuple[str, str]) -> str:
 def memory(open_memory: Open) -> Memory:
     memory = open_memory(embedder=WordEmbedder())
     memory.configure("memtree-chat")
+    memory.tree.replant(settle="later")
     return memory
 
 
@@ -108,6 +109,7 @@ def test_a_talk_that_grows_has_the_rounds_of_one_that_was_recorded(
 ) -> None:
     recorded = open_memory(tmp_path / "recorded.db", embedder=WordEmbedder())
     recorded.configure("memtree-chat")
+    recorded.tree.replant(settle="later")
     talk(recorded)
     for turn in TALK:
         talk(memory, [turn])

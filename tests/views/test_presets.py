@@ -176,9 +176,10 @@ def test_memtree_descends_by_the_text_and_not_by_the_leaves(
     # Below the summary at 30° are leaves at 0° and 60°. A text at -36° is 66° from the summary:
     # cos 66° = 0.41 ≥ 0.4 lets it in. The mean cosine to the leaves, 0.35, would not.
     memory.add("A ship. @-36", source="ship", kind="text")
+    memory.settle()
     [ship] = memory.tree.find(next(memory.entries(source="ship")).id)
     assert len(memory.tree.path(ship.number)) >= 1
-    memory.tree.replant(route="leaves")
+    memory.tree.replant(route="leaves", settle="later")
     [ship] = memory.tree.find(next(memory.entries(source="ship")).id)
     assert memory.tree.path(ship.number) == []
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from treering.records import ChatUnit, Progress
 from treering.views.tree.node import TreeNode
 from treering.views.tree.search import TREE_ALPHA, Method
-from treering.views.tree.settings import Form, Receiver, Route, Settings
+from treering.views.tree.settings import Claims, Form, Receiver, Route, Settings, Settling
 from treering.views.tree.shape import ROOT
 from treering.views.tree.view import Format, TreeStats, TreeView
 
@@ -20,12 +20,13 @@ class AsyncTree:
         self._view = view
 
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
-        """Make all pending summaries, in parallel.
+        """Make all pending summaries, those of one path in parallel.
 
         The language model makes them if one is configured; else they are extractive. With
-        ``upgrade`` the model also rewrites the extractive ones. Raises LLMError and
-        EmbeddingError; summaries that failed stay queued. If another process makes summaries, it is
-        waited for; what is left after a minute stays queued.
+        ``upgrade`` the model also rewrites the extractive ones. Where the tree settles after each
+        text, texts are inserted one by one. Raises LLMError and EmbeddingError; summaries that
+        failed stay queued, and so do the texts after them. If another process makes summaries, it
+        is waited for; what is left after a minute stays queued.
         """
         return await asyncio.to_thread(lambda: self._view().settle(progress, upgrade=upgrade))
 
@@ -41,13 +42,15 @@ class AsyncTree:
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
         chat_unit: ChatUnit | None = None,
+        settle: Settling | None = None,
+        claims: Claims | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
-        those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
-        summaries become pending work. Raises InputError.
+        those of ``Threshold``: a lower base gives a deeper tree. The others are those of
+        ``Settings``. All summaries become pending work; with ``settle="each"`` all texts do.
+        Raises InputError.
         """
         return await asyncio.to_thread(
             lambda: self._view().replant(
@@ -60,6 +63,8 @@ class AsyncTree:
                 summary_tokens=summary_tokens,
                 deeper_tokens=deeper_tokens,
                 chat_unit=chat_unit,
+                settle=settle,
+                claims=claims,
             )
         )
 

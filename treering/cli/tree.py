@@ -144,6 +144,14 @@ def replant(
         Literal["messages", "rounds"] | None,
         typer.Option(help="What a leaf of a chat is: a message, or one with the replies to it."),
     ] = None,
+    settle: Annotated[
+        Literal["later", "each"] | None,
+        typer.Option(help="Insert all texts at once, or each after the summaries of the last."),
+    ] = None,
+    claims: Annotated[
+        Literal["supported", "all"] | None,
+        typer.Option(help="Store the supported sentences of a model's summary, or all of them."),
+    ] = None,
 ) -> None:
     """Grow the tree anew by other settings, which the space keeps."""
     with run.memory() as memory:
@@ -157,6 +165,8 @@ def replant(
             summary_tokens=summary_tokens,
             deeper_tokens=deeper_tokens,
             chat_unit=chat_unit,
+            settle=settle,
+            claims=claims,
         )
         pending = memory.tree.stats().pending
     which = "it" if pending == 1 else "them"

@@ -6,7 +6,7 @@ from typing import Final
 
 from treering.journal.space import EMBEDDING
 from treering.journal.storage import SCRUB
-from treering.views.tree.store import ERASED, LOOSE, SUMMARIES
+from treering.views.tree.store import ERASED, LOOSE, SUMMARIES, UNPLACED
 
 _WORDS: Final = {
     "fragments": ("entry to be indexed", "entries to be indexed"),
@@ -20,6 +20,10 @@ _WORDS: Final = {
     LOOSE: (
         "text to be put into the tree of summaries again",
         "texts to be put into the tree of summaries again",
+    ),
+    UNPLACED: (
+        "text to be put into the tree of summaries",
+        "texts to be put into the tree of summaries",
     ),
     EMBEDDING: ("fragment to be embedded", "fragments to be embedded"),
 }

@@ -67,8 +67,15 @@ class Preset:
 
 _COSINE: Final = PrintedValue("dense", "FragRel eq. 4: the cosine of query and fragment")
 _MEMTREE_TREE: Final = PrintedValue(
-    TreeSettings(Threshold(base=0.4, rate=0.5), route="content", summary_tokens=0),
-    "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text without a limit",
+    TreeSettings(
+        Threshold(base=0.4, rate=0.5),
+        route="content",
+        summary_tokens=0,
+        settle="each",
+        claims="all",
+    ),
+    "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text as it was written, and "
+    "without a limit; written after each insert",
 )
 _MEMTREE_CHAT: Final = PrintedValue(
     replace(_MEMTREE_TREE.value, chat_unit="rounds"),

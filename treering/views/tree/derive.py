@@ -14,6 +14,7 @@ from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View
 from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE
+from treering.views.tree.grow import count_unplaced
 from treering.views.tree.leaves import levels
 from treering.views.tree.rounds import beside
 from treering.views.tree.search import TreeRelatives
@@ -36,15 +37,22 @@ class Summaries(View):
         self._has_llm = has_llm
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
-        """See ``View``. A tree that was never used costs nothing."""
-        if self._tree._is_grown():
+        """See ``View``. A tree that was never used or chosen costs nothing."""
+        if self._tree._is_used():
             self._tree.settle(progress, upgrade=upgrade)
 
     def pending(self, reader: SpaceReader) -> Mapping[str, int]:
-        """The numbers of summaries to make, of leaves to remove and of texts to place again."""
+        """The numbers of summaries to make, of leaves to remove and of texts to place.
+
+        Texts count only where ``settle`` places them: elsewhere each use of the tree does.
+        """
         counts = work.counts(reader, reader.id)
         kinds = (store.SUMMARIES, store.ERASED, store.LOOSE)
-        return {kind: counts.get(kind, 0) for kind in kinds}
+        places = tree_settings(reader, reader.id).settle == "each"
+        return {
+            **{kind: counts.get(kind, 0) for kind in kinds},
+            store.UNPLACED: count_unplaced(reader) if places else 0,
+        }
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
@@ -71,7 +79,7 @@ class Summaries(View):
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
         """See ``View``. A tree that was never used is not grown."""
-        if self._tree._is_grown():
+        if self._tree._is_used():
             self._tree.settle(progress)
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:

@@ -29,7 +29,12 @@ from treering.views.tree.leaves import (
     standing,
 )
 from treering.views.tree.rounds import changes, has_all
-from treering.views.tree.settings import Settings, tree_settings, with_tree_settings
+from treering.views.tree.settings import (
+    Settings,
+    is_chosen,
+    tree_settings,
+    with_tree_settings,
+)
 from treering.views.tree.shape import ROOT, Insertion, Node, Tree
 from treering.views.tree.store import TreeState
 from treering.views.tree.texts import leaf_vectors
@@ -63,7 +68,8 @@ class Grower:
         """Attach every embedded fragment without a leaf, and remove every erased leaf.
 
         With ``seconds``, stop soon after so long, but not before some have been attached; the next
-        call goes on from there. 0 attaches none.
+        call goes on from there. 0 attaches none. Where the tree settles after each text, only
+        ``grow_one`` attaches any.
         """
         if seconds == 0:
             return
@@ -71,23 +77,26 @@ class Grower:
         if self._tree is None:
             with self.reading():  # loads it with the vectors that searches use
                 pass
-        while self._grow_batch(BATCH_VECTORS if end is None else SHORT_BATCH_VECTORS):
+        size = BATCH_VECTORS if end is None else SHORT_BATCH_VECTORS
+        if self.settings().settle == "each":
+            size = 0
+        while self._grow_batch(size):
             if end is not None and time.monotonic() >= end:
                 break
+
+    def grow_one(self) -> bool:
+        """Attach the next text alone; return whether there was any."""
+        return self._grow_batch(1)
 
     def unplaced(self) -> int:
         """How many embedded fragments have no leaf yet."""
         with self._space.read() as reader:
-            state = reader.state
-            if state.model is None:
-                return 0
-            mark = _mark(reader, state.id, state.model)
-            return fragments.count_vectors_after(reader, state.id, state.model, mark)
+            return count_unplaced(reader)
 
-    def is_grown(self) -> bool:
-        """Whether the tree of the space has ever been grown."""
+    def is_used(self) -> bool:
+        """Whether the tree of the space has ever been grown, or its settings chosen."""
         with self._space.read() as reader:
-            return store.state(reader, reader.id) is not None
+            return store.state(reader, reader.id) is not None or is_chosen(reader, reader.id)
 
     def settings(self) -> Settings:
         """How the space's tree grows."""
@@ -145,8 +154,8 @@ class Grower:
         store.save_state(writer, space, self._state)
 
     def _grow_batch(self, size: int) -> bool:
-        """Attach and remove one batch of leaves; return whether there was any."""
-        if not self._anything():
+        """Attach one batch of leaves, and remove erased ones; return whether there was any."""
+        if not self._anything(attaches=size > 0):
             return False
         # Before the transaction: a snapshot is read in one of its own. Most trees need none.
         snapshot = self._snapshot() if self.settings().chat_unit == "rounds" else None
@@ -156,14 +165,16 @@ class Grower:
             writer, state, tree = open_tree
             assert state.model is not None  # checked by writing()
             assert self._state is not None  # set by _synced
-            mark, new = new_leaves(writer, state.id, state.model, self._state.mark, size)
-            if tree.settings.chat_unit == "rounds":
+            mark, new = self._state.mark, list[NewLeaf]()
+            if size:
+                mark, new = new_leaves(writer, state.id, state.model, mark, size)
+            if size and tree.settings.chat_unit == "rounds":
                 if snapshot is None or not has_all(snapshot, new):
                     return True  # something was added meanwhile: the next batch begins after it
                 loose = work.queued(writer, state.id, store.LOOSE, size)
                 new = _in_rounds(writer, state.id, state.model, tree, snapshot, new, loose)
                 work.claim(writer, state.id, store.LOOSE, loose)
-            erased = work.queued(writer, state.id, store.ERASED, size)
+            erased = work.queued(writer, state.id, store.ERASED, BATCH_VECTORS)
             for leaf in erased:
                 _take_out(writer, state.id, tree, leaf)
             work.claim(writer, state.id, store.ERASED, erased)
@@ -171,15 +182,18 @@ class Grower:
             self.commit(writer, state.id, tree, mark)
         return True
 
-    def _anything(self) -> bool:
+    def _anything(self, *, attaches: bool) -> bool:
         with self._space.read() as reader:
             state = reader.state
             if state.model is None:
                 return False
+            if work.queued(reader, state.id, store.ERASED, 1):
+                return True
             mark = _mark(reader, state.id, state.model)
-            newer = fragments.is_embedded_after(reader, state.id, state.model, mark)
-            queues = (store.ERASED, store.LOOSE)
-            return newer or any(work.queued(reader, state.id, queue, 1) for queue in queues)
+            return attaches and (
+                bool(work.queued(reader, state.id, store.LOOSE, 1))
+                or fragments.is_embedded_after(reader, state.id, state.model, mark)
+            )
 
     def _synced(
         self, reader: Reader, space: int, model: EmbeddingModel, base: Snapshot | None = None
@@ -198,6 +212,15 @@ class Grower:
                 self._tree = _load(reader, space, model, settings, stored.bound, base)
             self._state = stored
         return self._tree
+
+
+def count_unplaced(reader: SpaceReader) -> int:
+    """How many embedded fragments of a space have no leaf yet."""
+    state = reader.state
+    if state.model is None:
+        return 0
+    mark = _mark(reader, state.id, state.model)
+    return fragments.count_vectors_after(reader, state.id, state.model, mark)
 
 
 def _mark(reader: Reader, space: int, model: EmbeddingModel) -> int:

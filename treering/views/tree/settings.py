@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from treering.errors import InputError
@@ -85,6 +85,16 @@ class Threshold:
 
 Route = Literal["content", "leaves"]
 Receiver = Literal["merged", "kept"]
+Settling = Literal["later", "each"]
+Claims = Literal["supported", "all"]
+
+_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "route": get_args(Route),
+    "receiver": get_args(Receiver),
+    "chat_unit": CHAT_UNITS,
+    "settle": get_args(Settling),
+    "claims": get_args(Claims),
+}
 
 SUMMARY_TOKENS: Final = 128
 """A summary's limit. The bundled embedder reads 256 tokens and represents short texts best."""
@@ -111,6 +121,14 @@ class Settings:
     a model as long as the paper's are in the median.
 
     ``chat_unit`` says what a leaf of a chat is: a message, or, as in the paper, a whole round.
+
+    ``settle`` says when the summaries above a new leaf are written. ``"later"`` inserts all texts
+    at once and queues their summaries. ``"each"`` is the paper's online tree: ``settle()`` inserts
+    one text, writes and embeds all summaries above it, and only then inserts the next. Until then
+    a text is found as a text, outside of the tree.
+
+    ``claims`` says which sentences of a model's summary are stored: ``"supported"`` drops those
+    that the texts below do not support, ``"all"`` stores the reply as it is written.
     """
 
     threshold: Threshold = field(default_factory=Threshold)
@@ -119,14 +137,13 @@ class Settings:
     summary_tokens: int = SUMMARY_TOKENS
     deeper_tokens: int = 0
     chat_unit: ChatUnit = "messages"
+    settle: Settling = "later"
+    claims: Claims = "supported"
 
     def __post_init__(self) -> None:
-        if self.route not in ("content", "leaves"):
-            raise InputError(f"route is {self.route!r}; use 'content' or 'leaves'")
-        if self.receiver not in ("merged", "kept"):
-            raise InputError(f"receiver is {self.receiver!r}; use 'merged' or 'kept'")
-        if self.chat_unit not in CHAT_UNITS:
-            raise InputError(f"chat_unit is {self.chat_unit!r}; use 'messages' or 'rounds'")
+        for name, values in _CHOICES.items():
+            if (value := getattr(self, name)) not in values:
+                raise InputError(f"{name} is {value!r}; use {' or '.join(map(repr, values))}")
         for tokens in (self.summary_tokens, self.deeper_tokens):
             if type(tokens) is not int or not 0 <= tokens <= MOST_TOKENS:
                 raise InputError(
@@ -134,6 +151,12 @@ class Settings:
                     f"more a level; both are whole numbers from 0 to {MOST_TOKENS}, and the first "
                     "is 0 for no limit"
                 )
+
+    def changed(self, given: Mapping[str, Any]) -> Settings:
+        """These settings with other values for those that are not None. Raises InputError."""
+        values = {name: value for name, value in given.items() if value is not None}
+        of_threshold = {name: values.pop(name) for name in asdict(self.threshold) if name in values}
+        return replace(self, threshold=replace(self.threshold, **of_threshold), **values)
 
     def summary_limit(self, depth: int) -> int | None:
         """The most tokens of a summary at a depth; None for no limit."""
@@ -148,6 +171,11 @@ KEY: Final = "tree"
 def with_tree_settings(settings: Mapping[str, Any], chosen: Settings) -> dict[str, Any]:
     """The settings of a space whose tree is to grow so."""
     return {**settings, KEY: asdict(chosen)}
+
+
+def is_chosen(reader: Reader, space: int) -> bool:
+    """Whether somebody chose how the tree of a space grows, which counts as using it."""
+    return KEY in ledger.settings(reader, space)
 
 
 def tree_settings(reader: Reader, space: int) -> Settings:

@@ -78,16 +78,14 @@ class _Queue:
 class SummarySettler:
     """Makes queued summaries with an aggregator and embeds them."""
 
-    def __init__(
-        self, grower: Grower, embedder: Embedder, aggregator: Aggregator, progress: Progress | None
-    ) -> None:
+    def __init__(self, grower: Grower, embedder: Embedder, aggregator: Aggregator) -> None:
         self._grower = grower
         self._embedder = embedder
         self._aggregator = aggregator
-        self._progress = progress
+        self._keeps_all = grower.settings().claims == "all"
         self._check = SupportCheck(embedder)
 
-    def run(self) -> None:
+    def run(self, progress: Progress | None = None) -> None:
         """Make every summary that is queued now.
 
         Raises the first LLMError when the rest is done, and an EmbeddingError at once: a summary
@@ -95,6 +93,8 @@ class SummarySettler:
         made from it.
         """
         queue = self._queue()
+        if not queue.total:
+            return
         failures: list[LLMError] = []
         running: dict[Future[Aggregate], _Job] = {}
         with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-tree") as pool:
@@ -107,6 +107,8 @@ class SummarySettler:
                             running[pool.submit(self._aggregate, job)] = job
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     failures += self._take({future: running.pop(future) for future in done}, queue)
+                    if progress:
+                        progress(queue.finished, queue.total)
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
         if failures:
@@ -119,7 +121,7 @@ class SummarySettler:
         sentences of the texts stand for them.
         """
         made = self._aggregator.aggregate(job.current, job.news, job.entries, job.limit)
-        if made.made_by == EXTRACTIVE:
+        if made.made_by == EXTRACTIVE or self._keeps_all:
             return made
         texts = [*([job.current] if job.current else []), *job.news]
         claims = claims_of(made.text)
@@ -192,8 +194,6 @@ class SummarySettler:
         self._note(failed)
         for job, _ in results:
             queue.done(job.summary.number)
-        if self._progress and results:
-            self._progress(queue.finished, queue.total)
         return [error for _, error in failed]
 
     def _store(self, results: list[tuple[_Job, Aggregate]]) -> None:

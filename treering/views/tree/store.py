@@ -23,6 +23,9 @@ ERASED: Final = "tree:erased"
 LOOSE: Final = "tree:loose"
 """Work whose targets are fragments that are on no leaf any more: of their round some was erased."""
 
+UNPLACED: Final = "tree:unplaced"
+"""Fragments that have no leaf yet. They are counted, not queued: see ``TreeState.mark``."""
+
 
 @dataclass(frozen=True, slots=True)
 class TreeState:

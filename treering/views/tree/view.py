@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from treering.views.tree.search import (
     places,
     with_tree,
 )
-from treering.views.tree.settings import Form, Receiver, Route, Settings
+from treering.views.tree.settings import Claims, Form, Receiver, Route, Settings, Settling
 from treering.views.tree.settle import SummarySettler
 from treering.views.tree.shape import ROOT, Tree
 
@@ -87,12 +87,13 @@ class TreeView:
         self._grower.grow(seconds)
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
-        """Make all pending summaries, in parallel.
+        """Make all pending summaries, those of one path in parallel.
 
         The language model makes them if one is configured; else they are extractive. With
-        ``upgrade`` the model also rewrites the extractive ones. Raises LLMError and
-        EmbeddingError; summaries that failed stay queued. If another process makes summaries, it is
-        waited for; what is left after a minute stays queued.
+        ``upgrade`` the model also rewrites the extractive ones. Where the tree settles after each
+        text, texts are inserted one by one. Raises LLMError and EmbeddingError; summaries that
+        failed stay queued, and so do the texts after them. If another process makes summaries, it
+        is waited for; what is left after a minute stays queued.
         """
         self._grow()
         aggregator = self._aggregator()
@@ -101,7 +102,10 @@ class TreeView:
         self._reembed()
         with self._space.task("summaries", SETTLE_PATIENCE_S) as is_ours:
             if is_ours:
-                SummarySettler(self._grower, self._embedder(), aggregator, progress).run()
+                settler = SummarySettler(self._grower, self._embedder(), aggregator)
+                settler.run(progress)
+                if self.settings().settle == "each":
+                    self._settle_each(settler, progress)
 
     def replant(
         self,
@@ -115,26 +119,30 @@ class TreeView:
         summary_tokens: int | None = None,
         deeper_tokens: int | None = None,
         chat_unit: ChatUnit | None = None,
+        settle: Settling | None = None,
+        claims: Claims | None = None,
     ) -> Settings:
         """Grow the whole tree again by other settings, which the space keeps.
 
         A setting that is None stays as it is. ``base``, ``rate``, ``max_depth`` and ``form`` are
-        those of ``Threshold``: a lower base gives a deeper tree. ``route``, ``receiver``,
-        ``summary_tokens``, ``deeper_tokens`` and ``chat_unit`` are those of ``Settings``. All
-        summaries become pending work. Raises InputError.
+        those of ``Threshold``: a lower base gives a deeper tree. The others are those of
+        ``Settings``. All summaries become pending work; with ``settle="each"`` all texts do.
+        Raises InputError.
         """
-        now = self.settings()
-        chosen = {"base": base, "rate": rate, "max_depth": max_depth, "form": form}
-        given: dict[str, Any] = {n: value for n, value in chosen.items() if value is not None}
-        others = {
+        given = {
+            "base": base,
+            "rate": rate,
+            "max_depth": max_depth,
+            "form": form,
             "route": route,
             "receiver": receiver,
             "summary_tokens": summary_tokens,
             "deeper_tokens": deeper_tokens,
             "chat_unit": chat_unit,
+            "settle": settle,
+            "claims": claims,
         }
-        changed: dict[str, Any] = {n: value for n, value in others.items() if value is not None}
-        settings = replace(now, threshold=replace(now.threshold, **given), **changed)
+        settings = self.settings().changed(given)
         self._grower.replant(settings)
         return settings
 
@@ -247,9 +255,17 @@ class TreeView:
                 for node, (_, score) in zip(shown, picked, strict=True)
             ]
 
+    def _settle_each(self, settler: SummarySettler, progress: Progress | None) -> None:
+        """Insert text after text, each when the summaries above the last one are written."""
+        waiting = self._grower.unplaced()
+        while self._grower.grow_one():
+            settler.run()
+            if progress:
+                progress(max(waiting - self._grower.unplaced(), 0), waiting)
+
     def _unplaced(self) -> int:
-        """How many embedded texts have no leaf yet."""
-        return self._grower.unplaced()
+        """How many embedded texts have no leaf yet and get one when the tree is used."""
+        return 0 if self.settings().settle == "each" else self._grower.unplaced()
 
     def _examples(self, numbers: Sequence[int]) -> dict[int, str]:
         """The beginning of a typical text below each node, by number."""
@@ -259,9 +275,9 @@ class TreeView:
             reader, state, tree = open_tree
             return examples(reader, state.id, tree, [n for n in numbers if n in tree])
 
-    def _is_grown(self) -> bool:
-        """Whether the tree has ever been used and must be kept up to date."""
-        return self._grower.is_grown()
+    def _is_used(self) -> bool:
+        """Whether the tree must be kept up to date: it has been used, or its settings chosen."""
+        return self._grower.is_used()
 
     def _relation(self) -> TreeRelatives:
         """The tree as a relation between fragments, for ``memory.search``."""

@@ -1,0 +1,1 @@
+"""Each preset as a whole, from the command line, against a small system of the test's own."""
