@@ -4,7 +4,13 @@
     ├── InputError            what was passed in cannot be accepted; nothing was changed
     │   ├── EmptyText
     │   ├── TextEncodingError
-    │   ├── UnknownName       a space, entry, source, relation, model or language that is not there
+    │   ├── UnknownName       a source, relation, model or language that is not there
+    │   │   ├── UnknownEntry
+    │   │   ├── UnknownMemo
+    │   │   ├── UnknownMemory
+    │   │   ├── UnknownNode
+    │   │   ├── UnknownRepository
+    │   │   └── UnknownSpace
     │   └── FilterError
     ├── JournalError          the database file
     │   ├── JournalCorrupt
@@ -32,16 +38,64 @@
     ├── WorkersLost           processes that helped with a bulk ingest ended; the same call goes on
     └── MissingExtra          an optional dependency is not installed
 
-A message names the bad value, what is allowed and the next step.
+A message names the bad value and what is allowed. ``hint`` names the operation that resolves the
+error; each interface words it for its callers (``treering.hints``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Final
+
+from treering.hints import Hint, Interface, words
+
+_WORD_START = r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 
 
 class TreeringError(Exception):
     """Any failure of treering."""
+
+    code: ClassVar[str] = "treering_error"
+    """Name of the class in lower case, such as ``unknown_entry``. Programs may rely on it."""
+
+    hint: Hint | None = None
+    """Operation that resolves the error. A class may have one for all of its errors."""
+
+    param: str | None = None
+    """Parameter with the bad value."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        hint: Hint | None = None,
+        param: str | None = None,
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.values = dict(values or {})
+        """Names that the words of the hint need, such as that of a model."""
+        if hint is not None:
+            self.hint = hint
+        if param is not None:
+            self.param = param
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.code = re.sub(_WORD_START, "_", cls.__name__).lower()
+
+    def __str__(self) -> str:
+        return self.worded("python")
+
+    def worded(self, interface: Interface) -> str:
+        """Return the message and the next step in the words of an interface."""
+        return self.message + self.next_step(interface)
+
+    def next_step(self, interface: Interface) -> str:
+        """Return the next step, to be put behind the message; empty without a hint."""
+        return f"; {words(self.hint, interface, self.values)}" if self.hint else ""
 
 
 class InputError(TreeringError, ValueError):
@@ -58,6 +112,42 @@ class TextEncodingError(InputError):
 
 class UnknownName(InputError):
     """Nothing is known under that name."""
+
+
+class UnknownEntry(UnknownName):
+    """The space has no entry of that id."""
+
+    hint = Hint.LIST_ENTRIES
+
+
+class UnknownMemo(UnknownName):
+    """The space has no memo of that id."""
+
+    hint = Hint.LIST_MEMOS
+
+
+class UnknownMemory(UnknownName):
+    """There is no memory at that place."""
+
+    hint = Hint.MAKE_MEMORY
+
+
+class UnknownNode(UnknownName):
+    """The tree has no node of that number."""
+
+    hint = Hint.LIST_TREE
+
+
+class UnknownRepository(UnknownName):
+    """The repository is not indexed, or more than one is."""
+
+    hint = Hint.INDEX_CODE
+
+
+class UnknownSpace(UnknownName):
+    """The memory has no space of that name."""
+
+    hint = Hint.LIST_SPACES
 
 
 class FilterError(InputError):
@@ -78,8 +168,8 @@ class EntryCorrupt(JournalCorrupt):
     ``rows`` are their sequence numbers.
     """
 
-    def __init__(self, message: str, rows: Iterable[int] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, rows: Iterable[int] = (), **named: Any) -> None:
+        super().__init__(message, **named)
         self.rows = frozenset(rows)
 
 
@@ -146,6 +236,8 @@ class AccessDenied(ServerError):
 class KeyUnknown(AccessDenied):
     """The server requires a key, and the request had no key or an unknown one."""
 
+    hint = Hint.SEND_KEY
+
 
 class RequestUnderWay(ServerError):
     """A request with the same idempotency key is being done."""
@@ -182,3 +274,13 @@ class MissingExtra(TreeringError, ImportError):
     def of(cls, package: str, extra: str) -> MissingExtra:
         """The error for ``package``, naming the command that installs it."""
         return cls(f"{package} is not installed; run: pip install 'treering[{extra}]'")
+
+
+def _tree(kind: type[TreeringError]) -> list[type[TreeringError]]:
+    return [kind, *(each for child in kind.__subclasses__() for each in _tree(child))]
+
+
+BY_CODE: Final[Mapping[str, type[TreeringError]]] = {
+    kind.code: kind for kind in _tree(TreeringError)
+}
+"""The classes by their codes."""

@@ -24,8 +24,10 @@ from treering.errors import (
     InputError,
     JournalBusy,
     JournalCorrupt,
+    UnknownEntry,
     UnknownName,
 )
+from treering.hints import Hint
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, Record, warn_of_path
@@ -324,7 +326,8 @@ class Memory:
         if not scrubbed:
             raise JournalBusy(
                 f"{self._database.url} is still being read or written, so that what was forgotten "
-                "may be in its bytes; close other readers and call settle() again"
+                "may be in its bytes; close other readers",
+                hint=Hint.SETTLE,
             )
         return self._views.stats(self._database.size())
 
@@ -593,7 +596,7 @@ class Memory:
         """The entry with that id. Raises UnknownName."""
         with self._reading() as reader:
             if not reader.id:
-                raise UnknownName(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
+                raise UnknownEntry(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
             [entry] = self._views.marking.marked(
                 reader, [entries.find(reader, reader.id, entry_id)]
             )
@@ -622,7 +625,7 @@ class Memory:
         if condition.as_of is not None:
             raise InputError("as_of looks back; to erase what is older give until")
         if not entry_ids and condition == Filter(omit=condition.omit):
-            raise InputError("forget() needs an entry id or a filter, such as source='novel.txt'")
+            raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
         self._views.handover.clear()
         try:
             try:

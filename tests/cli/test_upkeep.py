@@ -312,22 +312,6 @@ def test_doctor_of_a_named_space_tells_of_damage_all_the_same(
     assert treering("doctor", "--space", "default").exit_code == 6
 
 
-def test_errors_tell_commands_and_options(treering: Treering, identity: str) -> None:
-    for arguments, told in (
-        (("search", "x", "--embedder", "openai:x@http://localhost:1/v1"), "leave --embedder"),
-        (("chat", "--llm", "none"), "--llm none is no language model"),
-        (("search", "x" * 200_001), "add a document with `treering add`"),
-        (("memo", "edit", "memo-boat"), "give --topic or --summary"),
-    ):
-        refused = treering(*arguments)
-        assert told in refused.stderr
-        assert "embedder=" not in refused.stderr
-        assert "llm=" not in refused.stderr
-        assert "()" not in refused.stderr
-    other = treering("search", "x", "--embedder", "openai:x@http://localhost:1/v1").stderr
-    assert "`treering reembed openai:x@http://localhost:1/v1`" in other
-
-
 def test_pending_work_is_told_in_words(
     treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

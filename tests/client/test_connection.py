@@ -91,23 +91,6 @@ def test_parameters_are_sent_as_the_server_reads_them() -> None:
     }
 
 
-def kinds(base: type[TreeringError] = TreeringError) -> Iterable[type[TreeringError]]:
-    """Every error of the tree."""
-    yield base
-    for kind in base.__subclasses__():
-        if kind.__module__ == errors.__name__:
-            yield from kinds(kind)
-
-
-@pytest.mark.parametrize("kind", list(dict.fromkeys(kinds())))
-def test_every_error_crosses_the_wire(kind: type[TreeringError]) -> None:
-    response = problems.of_error(kind("what was wrong"))
-    found = error_of(response.status_code, bytes(response.body))
-    assert type(found) is kind
-    if not issubclass(kind, errors.JournalError):
-        assert str(found) == "what was wrong"
-
-
 def test_where_the_file_lies_is_not_told() -> None:
     response = problems.of_error(errors.JournalFull("/home/ana/life.db: no space left"))
     assert response.status_code == 507

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import Treering, process, records, settings, treering
 from treering import Memory
 from treering.errors import InputError
-from treering.serve.wording import spoken
+from treering.hints import Hint
 
 __all__ = ["process", "settings", "treering"]
 
@@ -107,7 +107,7 @@ def test_a_folder_that_lost_most_of_its_files_is_synced_only_by_force(
         (notes / f"{number}.md").write_text(f"Note {number} of another drive.")
     with pytest.raises(InputError) as refused:
         memory.add(notes, sync=True)
-    assert spoken(str(refused.value), "cli").endswith("add --sync --force")
+    assert refused.value.hint is Hint.FORCE_SYNC
     assert len(sources(memory)) == 3 + others
     assert memory.add(notes, sync=True, force=True).removed == 3
     assert len(sources(memory)) == others

@@ -6,7 +6,9 @@ import pytest
 
 from tests.llm import chat_server as server
 from tests.plugins import install
+from tests.raised import raises
 from treering.errors import LLMNotConfigured, UnknownName
+from treering.hints import Hint
 from treering.llm.contract import LLM, Message
 from treering.llm.scripted import ScriptedLLM
 from treering.llm.settings import open_llm
@@ -87,7 +89,7 @@ def test_nothing_configured_says_exactly_what_to_set(environ: dict[str, str]) ->
 
 
 def test_none_is_no_model_whatever_the_environment_names() -> None:
-    with pytest.raises(LLMNotConfigured, match="llm='none'"):
+    with raises(LLMNotConfigured, hint=Hint.CHOOSE_LLM):
         open_llm("none", environ={"TREERING_LLM_BASE_URL": "http://localhost:1/v1#m"})
 
 

@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.examples import examples
+from tests.raised import raises
 from treering import Memory
 from treering.arrays import Floats
 from treering.embed.quantised import quantised
 from treering.errors import EmbeddingError, InputError, JournalError, UnknownName
+from treering.hints import Hint
 from treering.journal.space import SpaceReader
 from treering.records import Filter
 from treering.search.terms import terms
@@ -235,7 +237,7 @@ def test_without_a_condition_nothing_is_forgotten(memory: Memory) -> None:
         {"speaker": None, "since": None},
     ]
     for where in nothing:
-        with pytest.raises(InputError, match="needs an entry id or a filter"):
+        with raises(InputError, hint=Hint.CHOOSE_ENTRIES):
             memory.forget(**where)
     assert memory.stats().entries == 1
 

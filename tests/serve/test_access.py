@@ -60,7 +60,7 @@ def test_nobody_else_is_answered(serve: Serve, make_key: MakeKey, headers: dict[
     found = serve().get("/v1/entries", headers=headers)
     assert found.status_code == 401
     assert found.headers["www-authenticate"] == "Bearer"
-    assert found.json()["type"] == "urn:treering:error:KeyUnknown"
+    assert found.json()["type"] == "urn:treering:error:key_unknown"
 
 
 def test_a_key_is_kept_as_a_digest_and_shown_once(path: Path, make_key: MakeKey) -> None:

@@ -74,7 +74,7 @@ def test_a_request_that_is_given_up_is_answered_with_what_may_have_become_of_it(
     assert start["status"] == 503
     assert b"retry-after" in dict(start["headers"])
     problem = json.loads(body["body"])
-    assert problem["type"].endswith(":ServerUnavailable")
+    assert problem["code"] == "server_unavailable"
     assert "may be done or not" in problem["detail"]
 
 

@@ -58,7 +58,7 @@ def test_a_crowd_is_told_to_come_back_while_health_answers(serve: Serve) -> None
         assert inside.wait(10)
         refused = client.get("/v1/entries")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-        assert refused.json()["type"] == "urn:treering:error:ServerUnavailable"
+        assert refused.json()["type"] == "urn:treering:error:server_unavailable"
         for path in ("/healthz", "/readyz", "/metrics"):
             assert client.get(path).status_code == 200
         leave.set()

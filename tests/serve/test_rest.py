@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from tests.code.working import repository
 from tests.serve.conftest import MakeKey, Serve, bearer
+from treering import errors
 from treering.errors import LLMReplyError, LLMUnavailable
 from treering.llm.scripted import ScriptedLLM
 
@@ -42,7 +43,7 @@ def detail(found: Any, status: int, kind: str) -> str:
     assert found.status_code == status, found.text
     assert found.headers["content-type"] == "application/problem+json"
     body = found.json()
-    assert (body["status"], body["type"]) == (status, f"urn:treering:error:{kind}")
+    assert (body["status"], body["code"]) == (status, getattr(errors, kind).code)
     return str(body["detail"])
 
 
@@ -88,7 +89,7 @@ def test_an_entry_is_shown_replaced_and_forgotten(talk: TestClient, path: Path) 
     gone = talk.delete(f"/v1/entries/{entry_id}").json()
     assert (gone["entries"], gone["scrubbed"]) == ([entry_id], True)
     assert b"ducks in the pond" not in path.read_bytes()
-    detail(talk.get(f"/v1/entries/{entry_id}"), 404, "UnknownName")
+    detail(talk.get(f"/v1/entries/{entry_id}"), 404, "UnknownEntry")
 
 
 def test_forgetting_by_filter_needs_a_condition(talk: TestClient) -> None:
@@ -248,7 +249,7 @@ def test_a_space_that_is_not_there_is_told(talk: TestClient) -> None:
         ("GET", "/v1/tree", None),
     ):
         found = talk.request(method, path, json=body, headers=typo)
-        assert "but there is 'default'" in detail(found, 404, "UnknownName")
+        assert "but there is 'default'" in detail(found, 404, "UnknownSpace")
     assert talk.get("/v1/spaces", headers=typo).json() == ["default"]
 
 
@@ -262,8 +263,8 @@ def test_a_space_is_made_and_removed(talk: TestClient, path: Path) -> None:
     gone = talk.delete("/v1/spaces/ana%2Fmaria braga").json()
     assert (len(gone["entries"]), gone["scrubbed"]) == (1, True)
     found = talk.post("/v1/search", json={"query": "boat"}, headers=ana)
-    detail(found, 404, "UnknownName")
-    detail(talk.delete("/v1/spaces/ana%2Fmaria braga"), 404, "UnknownName")
+    detail(found, 404, "UnknownSpace")
+    detail(talk.delete("/v1/spaces/ana%2Fmaria braga"), 404, "UnknownSpace")
     assert talk.get("/v1/spaces").json() == ["default"]
     assert b"ana/maria braga" not in path.read_bytes()
     talk.post("/v1/entries", json={"text": "Another boat."}, headers=ana)

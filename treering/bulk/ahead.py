@@ -126,5 +126,5 @@ class ReadAhead:
             self._moved(self.done)
             if self._failed >= MAX_FAILED:
                 self._failed = 0
-                raise EmbeddingError(derived.error)
+                raise EmbeddingError(str(derived.error))
         return handed.derived

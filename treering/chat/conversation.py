@@ -25,6 +25,7 @@ from treering.errors import (
     ReplyDiscarded,
     TextEncodingError,
 )
+from treering.hints import Hint
 from treering.ingest.intake import Intake
 from treering.journal import entries, reply_sources, unanswered
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -357,5 +358,6 @@ def check_message(message: str, budget: int, count: CountTokens) -> None:
     if needed > budget:
         raise InputError(
             f"the message needs a prompt of {needed} tokens, and {budget} are allowed by budget "
-            "and model; raise the budget, or add() the text and ask about it"
+            "and model; raise the budget, or be brief",
+            hint=Hint.ADD_TEXT,
         )

@@ -21,7 +21,6 @@ from treering.errors import (
     LLMError,
     TreeringError,
 )
-from treering.serve.wording import spoken
 
 OTHER = 1
 INPUT = 2  # also what typer exits with when an option cannot be read
@@ -50,7 +49,7 @@ def exit_code(error: TreeringError) -> int:
 
 def told(error: TreeringError) -> str:
     """The message of an error in the words of the command line: commands and options."""
-    return spoken(str(error), "cli")
+    return error.worded("cli")
 
 
 class Terminated(KeyboardInterrupt):

@@ -18,7 +18,7 @@ from treering.agents.home import (
     working_folder,
 )
 from treering.cli.output import Output, counted, note
-from treering.errors import InputError, MissingExtra, UnknownName
+from treering.errors import InputError, MissingExtra, UnknownMemory, UnknownName, UnknownSpace
 from treering.hooks.places import make_private, user_memory
 from treering.text import composed, nearest_told
 
@@ -186,10 +186,7 @@ class Run:
         if (self.path is None and create) or self.is_there:
             return False
         if not create:
-            raise UnknownName(
-                f"there is no memory at {self.place}; `treering add` or `treering code index` "
-                "makes one, --memory or TREERING_MEMORY names another"
-            )
+            raise UnknownMemory(f"there is no memory at {self.place}")
         if self.path is not None and self.path == user_memory():
             make_private(self.path.parent)
             note(f"your own memory is made: {self.path}; -m or TREERING_MEMORY names another")
@@ -203,11 +200,7 @@ class Run:
         there = [] if self.is_served else memory.spaces()
         if there and self.space not in there and not _is_keyed(memory):
             meant = nearest_told(self.space, there)
-            raise UnknownName(
-                f"there is no space {self.space!r} in {self.place}{meant}; `treering spaces` lists "
-                "all, --space or TREERING_SPACE names one, `treering add` or `treering code "
-                "index` makes one"
-            )
+            raise UnknownSpace(f"there is no space {self.space!r} in {self.place}{meant}")
 
     def _say_if_git_takes_it(self) -> None:
         """Warn if git would commit the new file: a memory should not be published by accident."""

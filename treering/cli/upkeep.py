@@ -19,7 +19,8 @@ from treering.cli.options import Filters, command
 from treering.cli.output import Part, counted, note, printable, short_path
 from treering.cli.run import Run
 from treering.cli.whole_file import export_all
-from treering.errors import InputError, JournalCorrupt, UnknownName
+from treering.errors import InputError, JournalCorrupt, UnknownEntry, UnknownName
+from treering.hints import Hint
 from treering.records import Entry, Stats
 from treering.temporary import private_file
 
@@ -262,7 +263,7 @@ def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) 
     """List on stderr what will be erased. Raises UnknownName, InputError without a condition."""
     conditions = where.of(memory)
     if not entry_ids and not conditions:
-        raise InputError("forget what? Give an id or a filter such as --source novel.txt")
+        raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
     matching = (
         entry for entry in memory.entries(**conditions) if not entry_ids or entry.id in entry_ids
     )
@@ -275,8 +276,8 @@ def _say_what_will_go(memory: Memory, entry_ids: Sequence[str], where: Filters) 
 def _say_which(matching: Iterator[Entry], entry_ids: Sequence[str]) -> None:
     first = list(islice(matching, SHOWN))
     if not first:
-        help_ = "; `treering list` shows the ids" if entry_ids else ""
-        raise UnknownName(f"nothing to forget: no entry matches{help_}")
+        kind = UnknownEntry if entry_ids else UnknownName
+        raise kind("nothing to forget: no entry matches")
     count = len(first) + sum(1 for _ in matching)
     note(f"{counted(count, 'entry', 'entries')} will be erased for good:")
     for entry in first:

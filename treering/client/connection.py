@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from treering import errors
 from treering.errors import MissingExtra, ServerError, ServerUnavailable, TreeringError
+from treering.hints import Hint
 from treering.http import EventReader, ServerEvent, retry_after_s
 
 try:
@@ -176,13 +177,19 @@ def error_of(status: int, body: bytes) -> TreeringError:
     """The error that a problem document, or another body with that status, stands for."""
     try:
         problem = json.loads(body)
-        kind, detail = str(problem["type"]), str(problem["detail"])
+        detail = str(problem["detail"])
     except (ValueError, KeyError, TypeError):
-        kind, detail = "", f"the server answered with status {status}"
-    named = getattr(errors, kind.rpartition(":")[2], None)
-    if isinstance(named, type) and issubclass(named, TreeringError):
-        return named(detail)
-    return _BY_STATUS.get(status, ServerError)(detail)
+        problem, detail = {}, f"the server answered with status {status}"
+    kind = errors.BY_CODE.get(problem.get("code", ""))
+    if kind is None:
+        return _BY_STATUS.get(status, ServerError)(detail)
+    known = problem.get("hint") in set(Hint)  # a newer server may have others; its words help, too
+    return kind(
+        str(problem["message"] if known else detail),
+        hint=Hint(problem["hint"]) if known else None,
+        param=problem.get("param"),
+        values=problem.get("values"),
+    )
 
 
 def decoded(kind: type[T], data: bytes) -> T:
@@ -205,10 +212,7 @@ def _lines(response: httpx2.Response) -> Iterator[str]:
 def _checked(response: httpx2.Response) -> httpx2.Response:
     if response.is_success:
         return response
-    error = error_of(response.status_code, response.content)
-    if isinstance(error, errors.KeyUnknown):  # the server speaks of the header that carries it
-        raise errors.KeyUnknown(f"{error}; set {API_KEY}, or give api_key= to Memory.open")
-    raise error
+    raise error_of(response.status_code, response.content)
 
 
 def _wait(response: httpx2.Response, attempt: int) -> float | None:

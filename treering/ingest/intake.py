@@ -14,6 +14,7 @@ from typing import Any
 from treering import files as user_files
 from treering.errors import InputError, JournalBusy, JournalFull, MissingExtra
 from treering.files import AnyFile, VirtualFile
+from treering.hints import Hint
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
 from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
@@ -50,8 +51,6 @@ of a drive that is not mounted, or of a checkout under way, most are gone."""
 SETTINGS_LEFT = "settings of the export, as the space has entries"
 """What an import leaves out, as a receipt says it: a text of somebody else must not decide how a
 space is searched."""
-
-FORCED = "give sync=True and force=True"
 
 
 class Intake:
@@ -298,8 +297,8 @@ class Intake:
         if len(names) > known.size() * MAX_GONE and not force:
             raise InputError(
                 f"of the {known.size()} files that were read from {known.root}, {len(names)} are "
-                "gone, so nothing was erased: see whether the folder is mounted. To erase what "
-                f"was read from them, {FORCED}"
+                "gone, so nothing was erased: see whether the folder is mounted",
+                hint=Hint.FORCE_SYNC,
             )
         with self._space.write() as writer:
             seqs = [seq for name in names for seq in entries.of_source(writer, writer.id, name)]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
-from treering.errors import EntryCorrupt, FilterError, InputError, UnknownName
+from treering.errors import EntryCorrupt, FilterError, InputError, UnknownEntry
 from treering.journal import damage, labels, stored
 from treering.journal.conditions import metadata_clause
 from treering.journal.contract import Reader, Value
@@ -112,8 +112,8 @@ def matching_ids(
     return [int(row[1]) for row in rows if row[2]]
 
 
-def _unknown(identity: str) -> UnknownName:
-    return UnknownName(f"no entry {identity!r} in this space; `treering list` shows the ids")
+def _unknown(identity: str) -> UnknownEntry:
+    return UnknownEntry(f"no entry {identity!r} in this space")
 
 
 def matching(

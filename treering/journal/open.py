@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from treering import forks
-from treering.errors import InputError, MissingExtra, UnknownName
+from treering.errors import InputError, MissingExtra, UnknownMemory
 from treering.journal.contract import Database
 from treering.journal.sqlite import SqliteDatabase
 
@@ -30,7 +30,7 @@ def open_database(url: str | Path, *, create: bool = True) -> Database:
         return _open_postgres(str(url), create)
     path = _path(url)
     if not create and not path.exists():
-        raise UnknownName(f"there is no memory at {path}; leave create=False out to make one")
+        raise UnknownMemory(f"there is no memory at {path}")
     return SqliteDatabase(path)
 
 

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from treering.errors import DimensionMismatch, UnknownName
+from treering.errors import DimensionMismatch, UnknownSpace
+from treering.hints import Hint
 from treering.journal.conflicts import retried
 from treering.journal.contract import (
     Database,
@@ -135,10 +136,7 @@ class SpaceReader:
         if not there or self.is_keyed:
             return
         meant = nearest_told(self.name, there)
-        raise UnknownName(
-            f"there is no space {self.name!r}{meant}; spaces() lists all, add() makes one, and so "
-            "does opening with create=True"
-        )
+        raise UnknownSpace(f"there is no space {self.name!r}{meant}")
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``."""
@@ -346,9 +344,7 @@ def begin(space: Space, create: bool | None) -> None:
         there = reader.id != NOWHERE
         if not there and create is False:
             reader.ensure_there()
-            raise UnknownName(
-                f"there is no space {space.name!r}; leave create=False out to make it"
-            )
+            raise UnknownSpace(f"there is no space {space.name!r}")
     if not there and create:
         with space.write() as writer:
             _ = writer.id  # a space gets its row when its number is first asked for
@@ -399,7 +395,7 @@ def register_model(writer: Writer, name: str, dimension: int) -> EmbeddingModel:
     assert row is not None  # just inserted
     if int(row[1]) != dimension:
         raise DimensionMismatch(
-            f"model {name!r} gives {dimension} dimensions, this file knows it with {row[1]}; "
-            "give the changed model another name and call reembed()"
+            f"model {name!r} gives {dimension} dimensions, this file knows it with {row[1]}",
+            hint=Hint.RENAME_MODEL,
         )
     return EmbeddingModel(int(row[0]), name, dimension)

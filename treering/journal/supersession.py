@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from treering.errors import InputError
+from treering.hints import Hint
 from treering.journal.contract import Reader, Writer
 
 K = TypeVar("K", bound=Hashable)
@@ -33,8 +34,7 @@ def put(writer: Writer, space: int, older: int, newer: int) -> None:
         lambda seq: _older(writer, space, seq),
     ):
         raise InputError(
-            "the newer entry is superseded by the older one already; take that back first, with "
-            "supersede(old, None)"
+            "the newer entry is superseded by the older one already", hint=Hint.UNDO_SUPERSEDE
         )
     take_back(writer, older)
     writer.execute(
@@ -114,8 +114,8 @@ def is_circle(
         ahead = newer_of(ahead)
         behind += older_of(earlier)
     raise InputError(
-        f"over {MOST_STEPS:,} entries would supersede each other in one row; take one back that "
-        "does not matter any more, with supersede(old, None)"
+        f"over {MOST_STEPS:,} entries would supersede each other in one row",
+        hint=Hint.UNDO_SUPERSEDE,
     )
 
 

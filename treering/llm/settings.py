@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urldefrag
 
 from treering.errors import LLMNotConfigured, UnknownName
+from treering.hints import Hint
 from treering.llm.contract import LLM, LLMFactory
 from treering.llm.gguf import existing_gguf
 from treering.plugins import plugins
@@ -57,7 +58,8 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
     if spec is None:
         return _from_environment(environ)
     if spec == NONE:
-        raise LLMNotConfigured("llm='none' is no language model; name one, or leave it out")
+        message = "the specification 'none' disables the language model, but this call needs one"
+        raise LLMNotConfigured(message, hint=Hint.CHOOSE_LLM, param="llm")
     if "://" in spec:
         return _remote(*urldefrag(spec), environ)
     if spec.lower().endswith(".gguf"):

@@ -20,6 +20,7 @@ from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import EmbeddingError, EmptyText, EntryCorrupt, InputError, ModelMismatch
+from treering.hints import Hint
 from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
@@ -345,8 +346,9 @@ class Searcher:
         if model.name != ours:
             raise ModelMismatch(
                 f"space {self._space.name!r} is answered by the model {model.name!r} now, this "
-                f"memory was opened with {ours!r}; open it with {model.name!r}, or call "
-                f"reembed({ours!r}) to change to that"
+                f"memory was opened with {ours!r}",
+                hint=Hint.CHANGE_MODEL,
+                values={"built": model.name, "opened": ours},
             )
 
 
@@ -458,6 +460,7 @@ def check_queries(queries: Sequence[str]) -> None:
             raise EmptyText("the query is empty; ask for something")
         if len(query) > MAX_QUERY_CHARS:
             raise InputError(
-                f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}; "
-                "add a document with add() and search with what you want to know of it"
+                f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}",
+                hint=Hint.ADD_TEXT,
+                param="query",
             )

@@ -20,7 +20,7 @@ from treering.serve import console, keys, problems
 from treering.serve.settings import ServerSettings, is_loopback
 
 SPACE_HEADER = "x-treering-space"
-SEND_A_KEY = "send a key: Authorization: Bearer tr_…"
+NO_KEY_SENT = "this server requires a key"
 NO_KEY_IS_LEFT = (
     "this memory had keys and the last one was removed; make one with `treering serve key add`, or "
     "answer everybody on this machine again with `treering serve key open`"
@@ -87,7 +87,7 @@ class Access:
     def _opened(self, headers: Headers) -> tuple[str, str]:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
-            raise KeyUnknown(SEND_A_KEY if self._keys else NO_KEY_IS_LEFT)
+            raise KeyUnknown(NO_KEY_SENT if self._keys else NO_KEY_IS_LEFT)
         # Digests of unguessable keys may be compared in any time.
         opened = self._keys.get(keys.digest(token.strip()))
         if opened is None:

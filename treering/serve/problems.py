@@ -17,14 +17,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treering import errors
 from treering.errors import TreeringError
+from treering.hints import Hint
 from treering.serve.mistakes import in_words, mistakes
-from treering.serve.wording import spoken
 
 log = logging.getLogger("treering.serve")
 
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:treering:error:"
-"""Followed by the name of the exception that the Python client raises."""
+"""Followed by the code of the error, by which the Python client raises it again."""
 
 RETRY_AFTER_S = 1
 _HEADERS = {
@@ -35,13 +35,19 @@ SHOWN_ERRORS = 10  # of a body that does not fit the schema; the first ones tell
 
 SCHEMA: dict[str, Any] = {
     "title": "Problem",
-    "description": "What went wrong (RFC 9457); `type` ends in the Python client's exception.",
+    "description": "What went wrong (RFC 9457). `detail` is `message` with the next step in words, "
+    "`hint` names the operation of that step, and `param` the field with the bad value.",
     "type": "object",
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
+        "code": {"type": "string", "enum": sorted(errors.BY_CODE)},
+        "message": {"type": "string"},
+        "hint": {"type": "string", "enum": sorted(Hint)},
+        "param": {"type": "string"},
+        "values": {"type": "object", "additionalProperties": {"type": "string"}},
     },
     "required": ["type", "title", "status", "detail"],
 }
@@ -87,19 +93,39 @@ def problem(
     status: int,
     detail: str,
     *,
-    kind: str | None = None,
+    error: TreeringError | None = None,
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Response:
-    """A problem document. ``kind`` is the name of an exception of ``treering.errors``."""
+    """A problem document; it carries the data of the ``error`` that it is made of."""
     document = {
-        "type": f"{TYPE}{kind}" if kind else "about:blank",
+        "type": f"{TYPE}{error.code}" if error else "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "detail": detail,
     }
-    body = json.dumps(document | more, ensure_ascii=False).encode("utf-8", "replace")
-    return Response(body, status, dict(headers or {}), MEDIA_TYPE)
+    body = json.dumps(document | _data(error) | more, ensure_ascii=False)
+    return Response(body.encode("utf-8", "replace"), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def _data(error: TreeringError | None) -> dict[str, Any]:
+    """What a program needs to raise the error again."""
+    if error is None:
+        return {}
+    data = {
+        "code": error.code,
+        "message": _message(error),
+        "hint": error.hint,
+        "param": error.param,
+        "values": error.values or None,
+    }
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def _message(error: TreeringError) -> str:
+    """The message of an error. One of the journal names its file's path, so its class describes it
+    to clients."""
+    return str(type(error).__doc__) if isinstance(error, errors.JournalError) else error.message
 
 
 def of_error(error: TreeringError) -> Response:
@@ -107,11 +133,8 @@ def of_error(error: TreeringError) -> Response:
     status = status_of(error)
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
-    # What is wrong with the file names its path, which is nothing to clients.
-    is_of_file = isinstance(error, errors.JournalError)
-    detail = str(type(error).__doc__) if is_of_file else spoken(str(error), "rest")
-    headers = _HEADERS.get(status)
-    return problem(status, detail, kind=type(error).__name__, headers=headers)
+    detail = _message(error) + error.next_step("rest")
+    return problem(status, detail, error=error, headers=_HEADERS.get(status))
 
 
 class StopMiddleware:
@@ -135,12 +158,8 @@ class StopMiddleware:
             if scope["type"] != "http" or is_answered:
                 raise
             # Only the server cancels a whole request, and nothing of it comes after this.
-            answer = problem(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "the server stopped before this was done, and it may be done or not; send it again",
-                kind=errors.ServerUnavailable.__name__,
-                headers=_HEADERS[HTTPStatus.SERVICE_UNAVAILABLE],
-            )
+            stopped = "the server stopped before this was done, and it may be done or not"
+            answer = of_error(errors.ServerUnavailable(f"{stopped}; send it again"))
             await answer(scope, receive, send)
 
 
@@ -163,11 +182,12 @@ async def _invalid(request: Request, error: Exception) -> Response:
         sent = request.headers.get("content-type", "none")
         detail = f"the content type is {sent}; send the header Content-Type: application/json"
         status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
-        return problem(status, detail, kind=errors.InputError.__name__)
+        return problem(status, detail, error=errors.InputError(detail, param="Content-Type"))
     # Without what was sent, which may be large or secret.
     wrong = mistakes(error.errors())[:SHOWN_ERRORS]
-    status = HTTPStatus.UNPROCESSABLE_ENTITY
-    return problem(status, in_words(wrong), kind=errors.InputError.__name__, errors=wrong)
+    detail = in_words(wrong)
+    refused = errors.InputError(detail, param=wrong[0]["where"])
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error=refused, errors=wrong)
 
 
 def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:

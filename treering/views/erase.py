@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from treering.errors import JournalBusy, JournalError, JournalFull, UnknownName
+from treering.errors import JournalBusy, JournalError, JournalFull, UnknownSpace
 from treering.journal import (
     check,
     claims,
@@ -305,9 +305,8 @@ def _told_if_full() -> Iterator[None]:
     try:
         yield
     except JournalFull as error:
-        raise JournalFull(
-            f"nothing was forgotten, and all of it is still there: {error}"
-        ) from error
+        message = f"nothing was forgotten, and all of it is still there: {error.message}"
+        raise JournalFull(message) from error
 
 
 def _removed(database: Database, name: str) -> Forgotten:
@@ -315,7 +314,7 @@ def _removed(database: Database, name: str) -> Forgotten:
     with Space(database, name).write() as writer:
         if not writer.is_there and not writer.is_keyed and not staged.is_there(writer, name):
             writer.ensure_there()
-            raise UnknownName(f"there is no space {name!r}: the file has none")
+            raise UnknownSpace(f"there is no space {name!r}: the file has none")
         # A space that only a key or an import names gets its number here: the row keeps the
         # scrubbing of its name queued.
         seqs = list(entries.matching(writer, writer.id, Filter()))

@@ -7,7 +7,7 @@ from typing import Final
 import psycopg
 from psycopg.rows import TupleRow
 
-from treering.errors import JournalError, JournalVersionError, UnknownName
+from treering.errors import JournalError, JournalVersionError, UnknownMemory
 from treering.journal import schema
 from treering.journal.postgres import scope
 from treering.journal.postgres.location import Location
@@ -27,9 +27,7 @@ def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, cre
     _refuse_server(connection, location.shown)
     number = _version(connection, location.schema)
     if number is None and not create:
-        raise UnknownName(
-            f"there is no memory at {location.shown}; leave create=False out to make one"
-        )
+        raise UnknownMemory(f"there is no memory at {location.shown}")
     if number is not None:
         schema.refuse_unreadable(number, location.shown)
     if number != schema.newest():

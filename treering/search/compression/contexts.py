@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import ceil
 
 from treering.errors import InputError, LLMNotConfigured, UnknownName
+from treering.hints import Hint
 from treering.llm.contract import LLM, ReadingLLM
 from treering.records import Context, Hit, Passage
 from treering.search.compression.contract import (
@@ -43,8 +44,9 @@ def open_compressor(chosen: str | Compressor, llm: Callable[[], LLM]) -> Compres
     model = llm()
     if not isinstance(model, ReadingLLM):
         raise LLMNotConfigured(
-            f"the model {model.model!r} returns no probabilities of a text; open the memory with a "
-            "model in a file (llm='model.gguf'), or compress with compressor='sentences'"
+            f"the model {model.model!r} returns no probabilities of a text",
+            hint=Hint.USE_LOCAL_LLM,
+            param="compressor",
         )
     return SentenceCompressor(surprisal(model))
 

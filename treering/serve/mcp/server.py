@@ -27,7 +27,6 @@ except ModuleNotFoundError as missing:
 from treering.serve.mcp import prompts, resources, tools
 from treering.serve.mistakes import in_words, mistakes
 from treering.serve.threads import Kind
-from treering.serve.wording import spoken
 
 INSTRUCTIONS: Final = (
     "A long-term memory. Recall before you answer from what earlier conversations may hold; "
@@ -149,7 +148,7 @@ class _Service:
         except ValidationError as error:
             return _result(_mistakes(params.name, error), is_error=True)
         except TreeringError as error:
-            return _result(spoken(str(error), "mcp"), is_error=True)
+            return _result(error.worded("mcp"), is_error=True)
         return _result(reply.text, reply.data if kind.output is not None else None)
 
     async def list_resources(
@@ -171,7 +170,7 @@ class _Service:
                 context.request, lambda memory: resources.read(memory, uri), "read"
             )
         except TreeringError as error:
-            raise MCPError(types.INVALID_PARAMS, spoken(str(error), "mcp"), {"uri": uri}) from error
+            raise MCPError(types.INVALID_PARAMS, error.worded("mcp"), {"uri": uri}) from error
         shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")
         return types.ReadResourceResult(contents=[shown])
 
@@ -190,7 +189,7 @@ class _Service:
                 "read",
             )
         except TreeringError as error:
-            raise MCPError(types.INVALID_PARAMS, spoken(str(error), "mcp")) from error
+            raise MCPError(types.INVALID_PARAMS, error.worded("mcp")) from error
         content = types.TextContent(type="text", text=text)
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 

@@ -15,6 +15,7 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from treering.errors import InputError
+from treering.hints import Hint
 from treering.ingest.secrets import Cleaner
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -225,7 +226,7 @@ class ForgetCall(ToolCall):
     def run(self, memory: Memory, _: Reach) -> ToolReply:
         """Erase from the journal, every view and the file's bytes."""
         if not self.ids and self.source is None:
-            raise InputError("forget what? Give ids, which recall names with ids=true, or source")
+            raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
         done = memory.forget(*self.ids, source=self.source)
         left = "" if done.scrubbed else "; the file's bytes are cleaned later, it is being read"
         left += f"; replies that may quote it: {', '.join(done.replies)}" if done.replies else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from treering.errors import InputError, UnknownName
+from treering.hints import Hint
 from treering.ingest.where import Where, to_filter
 from treering.memory import Memory, tree_so_far
 from treering.records import Entry, Filter
@@ -81,7 +82,7 @@ def _place(tree: TreeView, leaf: TreeNode) -> LeafPlace:
 def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     """Raises UnknownName when nothing matches, InputError without any condition."""
     if not ids and to_filter(where) == Filter():
-        raise InputError("forget what? Give ids, or a filter such as source")
+        raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
     doomed = list(_doomed(memory, ids, where))
     if not doomed:
         raise UnknownName("nothing to forget: no entry matches")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from treering.embed.contract import Embedder
 from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import ModelMismatch
+from treering.hints import Hint
 from treering.journal.space import Space, SpaceState
 
 
@@ -38,6 +39,7 @@ def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None
     if embedder.name not in {model.name for model in state.models}:
         raise ModelMismatch(
             f"space {space!r} was built with the embedding model {state.model.name!r}, opened with "
-            f"{embedder.name!r}; open it with embedder={state.model.name!r} and change the model "
-            f"with reembed({embedder.name!r})"
+            f"{embedder.name!r}",
+            hint=Hint.CHANGE_MODEL,
+            values={"built": state.model.name, "opened": embedder.name},
         )

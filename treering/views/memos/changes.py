@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from treering.errors import InputError
+from treering.hints import Hint
 from treering.journal import entries, sources, work, writing
 from treering.journal.contract import Reader, Writer
 from treering.journal.fields import metadata_json
@@ -35,7 +36,8 @@ _KEY: Final = "memo"
 def refuse(source: str | None) -> None:
     """Raise InputError for the source that only ``memory.memos`` writes to."""
     if source == SOURCE:
-        raise InputError(f"source {SOURCE!r} is that of changes to memos; use memory.memos instead")
+        message = f"source {SOURCE!r} is that of changes to memos, not of entries of your own"
+        raise InputError(message, hint=Hint.EDIT_MEMO, param="source")
 
 
 def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from treering.arrays import Floats
-from treering.errors import UnknownName
+from treering.errors import UnknownMemo
 from treering.journal import damage, entries, labels
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.entries import PAGE, moment
@@ -129,7 +129,7 @@ def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> Sto
         if as_of is None or _made_at(version) <= as_of
     ]
     if not versions or versions[-1].memo.deleted:
-        raise UnknownName(f"no memo {name!r} in this space; `treering memo` shows the ids")
+        raise UnknownMemo(f"no memo {name!r} in this space")
     return versions[-1]
 
 

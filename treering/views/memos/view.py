@@ -12,7 +12,7 @@ from typing import Final
 
 from treering.arrays import Codes
 from treering.embed.checked import checked
-from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownName
+from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownMemo
 from treering.journal import entries, ledger
 from treering.journal.contract import Writer
 from treering.journal.fields import parse_time
@@ -106,7 +106,7 @@ class MemoView:
         with self._reading() as (reader, space):
             versions = store.history(reader, space, memo_id)
         if not versions:
-            raise UnknownName(f"no memo {memo_id!r} in this space; `treering memo` shows the ids")
+            raise UnknownMemo(f"no memo {memo_id!r} in this space")
         return [version.memo for version in versions]
 
     def lines(self, memo: Memo) -> Entries:
@@ -194,7 +194,7 @@ class MemoView:
         Raises UnknownName, InputError.
         """
         if topic is None and summary is None:
-            raise InputError("edit() needs a topic or a summary")
+            raise InputError("an edit needs a topic or a summary")
         with self._writing() as (writer, space):
             old = store.find(writer, space, memo_id)
             new = replace(
@@ -220,7 +220,8 @@ class MemoView:
         Raises UnknownName, InputError.
         """
         if len(set(memo_ids)) < 2:
-            raise InputError(f"merge() needs the ids of at least two memos, not {list(memo_ids)}")
+            message = f"a merge needs the ids of at least two memos, not {list(memo_ids)}"
+            raise InputError(message, param="memo_ids")
         with self._writing() as (writer, space):
             stored_memos = [
                 store.find(writer, space, memo_id) for memo_id in dict.fromkeys(memo_ids)

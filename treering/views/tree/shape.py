@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.errors import DimensionMismatch, InputError, UnknownName
+from treering.errors import DimensionMismatch, InputError, UnknownName, UnknownNode
 from treering.views.tree.family import FEW, Exact, Family, Rows, Vector, exact, mean
 from treering.views.tree.settings import Settings
 
@@ -453,5 +453,5 @@ class Tree:
 
     def _check_node(self, node: int) -> int:
         if node not in self:
-            raise UnknownName(f"there is no node {node} in the tree of {len(self)} nodes")
+            raise UnknownNode(f"there is no node {node} in the tree of {len(self)} nodes")
         return node

@@ -11,7 +11,8 @@ import numpy as np
 
 from treering.arrays import Codes
 from treering.embed.checked import checked
-from treering.errors import LLMNotConfigured, UnknownName
+from treering.errors import LLMNotConfigured, UnknownEntry, UnknownNode
+from treering.hints import Hint
 from treering.journal import entries, ledger, work
 from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
@@ -164,7 +165,7 @@ class TreeView:
         """One node. Raises UnknownName."""
         nodes = self._shown(lambda tree: [number] if number in tree and number != ROOT else [])
         if not nodes:
-            raise UnknownName(f"there is no node {number} in the tree; see `memory.tree.roots()`")
+            raise UnknownNode(f"there is no node {number} in the tree")
         return nodes[0]
 
     def path(self, number: int) -> list[TreeNode]:
@@ -179,7 +180,7 @@ class TreeView:
         """The leaves that hold an entry's text, in its order. Raises UnknownName."""
         with self._grower.reading() as open_tree:
             if open_tree is None:
-                raise UnknownName(f"no entry {entry_id!r}: the tree is empty")
+                raise UnknownEntry(f"no entry {entry_id!r}: the tree is empty")
             reader, state, tree = open_tree
             seq, _ = entries.find(reader, state.id, entry_id)
             numbers = leaves_of_entry(reader, state.id, seq)
@@ -331,8 +332,8 @@ class TreeView:
     def _queue_upgrade(self, aggregator: Aggregator) -> None:
         if aggregator.made_by == EXTRACTIVE:
             raise LLMNotConfigured(
-                "there is no language model to rewrite extractive summaries with; "
-                "configure one or call settle() without upgrade"
+                "there is no language model to rewrite extractive summaries with; configure one",
+                hint=Hint.SETTLE_ONLY,
             )
         with self._grower.writing() as open_tree:
             if open_tree is not None:

@@ -12,7 +12,8 @@ import numpy as np
 from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
-from treering.errors import JournalBusy, UnknownName
+from treering.errors import JournalBusy, UnknownRepository
+from treering.hints import Hint
 from treering.journal.space import Space
 from treering.records import Progress
 from treering.views.choices import Unit
@@ -118,7 +119,7 @@ class Repositories:
             path = str(Path(root).resolve())
             indexed = [repository for repository in indexed if repository.root == path]
         if len(indexed) != 1:
-            raise UnknownName(_not_the_one(root, self.roots()))
+            raise _not_the_one(root, self.roots())
         return indexed[0]
 
     def _index(self, repository: store.Repository) -> CodeIndex:
@@ -209,12 +210,12 @@ class Repositories:
         return change
 
 
-def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> str:
-    """What to say where ``root`` does not tell one of the indexed repositories."""
-    first = "index it first: `treering code index FOLDER`"
+def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> UnknownRepository:
+    """Return the error for a ``root`` that does not name one of the indexed repositories."""
     if not indexed:
-        return f"no repository is indexed; {first}"
+        return UnknownRepository("no repository is indexed")
     listed = ", ".join(indexed)
     if root is None:
-        return f"more than one repository is indexed; give the root of one: {listed}"
-    return f"{root} is not indexed; indexed are: {listed}; {first}"
+        message = f"more than one repository is indexed: {listed}"
+        return UnknownRepository(message, hint=Hint.CHOOSE_REPOSITORY, param="root")
+    return UnknownRepository(f"{root} is not indexed; indexed are: {listed}", param="root")
