@@ -16,6 +16,9 @@ JSON = TypeAliasType(  # what metadata may hold; a plain alias cannot be read at
 Progress = Callable[[int, int], None]
 """Called with how many pieces of work are done and how many there are in all."""
 
+When = datetime | str | None
+"""A time, as a call takes it; texts are in ISO format."""
+
 Kind = Literal["text", "chat", "code"]
 KINDS: tuple[Kind, ...] = ("text", "chat", "code")
 Level = Literal["texts", "summaries", "all"]

@@ -5,17 +5,16 @@ import inspect
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.embedders import HashingEmbedder
-from tools.generate_async import FOLDER, TWINS, Twin, generate
+from tools.generate_async import PROXIES, STUB, generate
 from treering import AsyncMemory, Memory
 from treering.aio.chat_stream import AsyncChatStream
-from treering.aio.paging import PAGE
+from treering.aio.proxy import PAGE, AsyncProxy
 from treering.arrays import Floats
 from treering.errors import InputError, JournalError
 from treering.llm.scripted import ScriptedLLM
@@ -39,27 +38,18 @@ def run(tmp_path: Path) -> Callable[[Test], None]:
     return running
 
 
-def twin_of(twin: Twin) -> type:
-    found: type = getattr(import_module(twin.path()), twin.name)
-    return found
+def test_the_types_are_up_to_date() -> None:
+    assert STUB.read_text("utf-8") == generate(), "run: python -m tools.generate_async"
 
 
-def test_the_generated_modules_are_up_to_date() -> None:
-    generated = generate()
-    for path, source in generated.items():
-        assert path.read_text("utf-8") == source, "run: python -m tools.generate_async"
-    by_hand = {FOLDER / f"{name}.py" for name in ("__init__", "chat_stream", "opening", "paging")}
-    assert set(FOLDER.glob("*.py")) == generated.keys() | by_hand
-
-
-@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
-def test_a_twin_has_the_methods_of_its_source_with_their_signatures_and_docstrings(
-    twin: Twin,
+@pytest.mark.parametrize("proxy", PROXIES.values())
+def test_a_proxy_has_the_methods_of_its_source_with_their_signatures_and_docstrings(
+    proxy: type[AsyncProxy],
 ) -> None:
-    for name, method in inspect.getmembers(twin.source, callable):
+    for name, method in inspect.getmembers(proxy.source, callable):
         if name.startswith("_"):
             continue
-        ours = getattr(twin_of(twin), name)
+        ours = getattr(proxy, name)
         assert inspect.signature(ours).parameters == inspect.signature(method).parameters, name
         assert ours.__doc__ == method.__doc__, name
 
@@ -78,15 +68,14 @@ class Recorder:
         return call
 
 
-@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.name)
-def test_no_method_runs_in_the_thread_of_the_loop(twin: Twin) -> None:
+@pytest.mark.parametrize("proxy", PROXIES.values())
+def test_no_method_runs_in_the_thread_of_the_loop(proxy: type[Any]) -> None:
     async def call_all() -> None:
         recorder = Recorder()
-        kind = twin_of(twin)
-        this = kind(recorder if twin.source.__name__ == "Memory" else lambda: recorder)
+        this = proxy(recorder if proxy.source is Memory else lambda: recorder)
         awaited = [
             name
-            for name, method in inspect.getmembers(kind, inspect.iscoroutinefunction)
+            for name, method in inspect.getmembers(proxy, inspect.iscoroutinefunction)
             if not name.startswith("_") and name != "open"
         ]
         for name in awaited:

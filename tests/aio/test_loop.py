@@ -15,10 +15,7 @@ import pytest
 
 from tests.embedders import HashingEmbedder
 from treering import AsyncMemory
-from treering.aio.code import AsyncCode
-from treering.aio.facts import AsyncFacts
-from treering.aio.memos import AsyncMemos
-from treering.aio.tree import AsyncTree
+from treering.aio.memory import AsyncCode, AsyncFacts, AsyncMemos, AsyncTree
 from treering.arrays import Floats
 from treering.errors import TreeringError
 from treering.llm.scripted import ScriptedLLM

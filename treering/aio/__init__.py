@@ -1,4 +1,4 @@
-"""Memory for asyncio: each module here is written by tools/generate_async.py, but for paging.py."""
+"""Memory for asyncio: ``proxy.py`` runs methods in threads, ``memory.pyi`` has their types."""
 
 from treering.aio.memory import AsyncMemory
 

@@ -10,13 +10,11 @@ from treering.journal import entries
 from treering.journal.contract import Value
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader
-from treering.records import Newer
+from treering.records import Newer, When
 from treering.views.contract import Resources
 from treering.views.facts import store
 from treering.views.facts.change import DatedStatement, attribute_key
 from treering.views.facts.record import Sense
-
-When = datetime | str | None
 
 USER = "user"
 """The speaker of chat messages that name no speaker."""

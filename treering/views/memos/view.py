@@ -18,7 +18,7 @@ from treering.journal.contract import Writer
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
-from treering.records import Entry, Mode, Progress, Spent
+from treering.records import Entry, Mode, Progress, Spent, When
 from treering.search.context import against, outdated
 from treering.search.marks import Mark, Quote
 from treering.search.searcher import by_words_if_down, check_count, check_queries
@@ -47,7 +47,6 @@ log = logging.getLogger("treering")
 
 _DELETED: Final = Memo("", "", (), (), "edited", datetime.min, deleted=True)
 
-When = datetime | str | None
 Memos = list[Memo]  # inside the class, ``list`` is a method
 Hits = list[MemoHit]
 Entries = list[Entry]

@@ -1,0 +1,405 @@
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from treering.aio.chat_stream import AsyncChatStream
+from treering.chat.answer import Answer
+from treering.chat.policy import Policy
+from treering.chat.prompt import ChatPrompt
+from treering.embed.contract import Embedder
+from treering.ingest.intake import Message
+from treering.ingest.where import Where
+from treering.llm.contract import LLM
+from treering.llm.tokens import estimate_tokens
+from treering.memory import DEFAULT_SPACE, Memory
+from treering.records import (
+    BRIEF_TOKENS,
+    JSON,
+    Altitude,
+    ChatUnit,
+    Context,
+    Entry,
+    Forgotten,
+    Hit,
+    Kind,
+    Level,
+    Mode,
+    Page,
+    Progress,
+    Receipt,
+    Stats,
+    When,
+)
+from treering.search.brief import Brief
+from treering.search.compression.contract import Compressor, CompressorName
+from treering.search.context import CountTokens
+from treering.search.relations.registry import Chosen
+from treering.search.relations.settings import FitReport
+from treering.search.rerank import Reranker
+from treering.views.choices import Choices, ContextName, DetectorName, JudgeName, Unit, Wording
+from treering.views.code.guard.check import CheckReport
+from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.index.code_index import ALPHA, CodeHit
+from treering.views.code.index.indexing import CodeReceipt
+from treering.views.code.index.names import About
+from treering.views.code.index.neighbours import Neighbourhood
+from treering.views.code.memory import CodeMemory
+from treering.views.code.rounds.history import DEPTH
+from treering.views.code.rounds.recorded import RecordedBlock
+from treering.views.code.rounds.rounds import Files
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.write.context_memory import ContextMemory, Judge, Judgement
+from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
+from treering.views.facts.view import Change, Fact, FactView
+from treering.views.memos.record import Choice, Memo
+from treering.views.memos.view import Entries, Hits, Memos, MemoView
+from treering.views.planning import Alpha
+from treering.views.settings import SpaceSettings
+from treering.views.tree.node import TreeNode
+from treering.views.tree.search import TREE_ALPHA, Method
+from treering.views.tree.settings import Claims, Form, Receiver, Route, Settings, Settling
+from treering.views.tree.shape import ROOT
+from treering.views.tree.view import Format, TreeStats, TreeView
+
+class AsyncMemory:
+    def __init__(self, memory: Memory) -> None: ...
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+    @classmethod
+    async def open(
+        cls,
+        url: str | Path,
+        *,
+        space: str = DEFAULT_SPACE,
+        embedder: str | Embedder | None = None,
+        llm: str | LLM | None = None,
+        api_key: str | None = None,
+        create: bool | None = None,
+        exact: bool = False,
+    ) -> Self: ...
+    @property
+    def code(self) -> AsyncCode: ...
+    async def close(self) -> None: ...
+    async def add(
+        self,
+        content: str | Path | Message | Iterable[Message],
+        *,
+        source: str | None = None,
+        kind: Kind | None = None,
+        at: Any = None,
+        speaker: str | None = None,
+        session: str | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+        mask: bool = False,
+        expires: Any = None,
+        pin: bool = False,
+        sync: bool = False,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> Receipt: ...
+    async def replace(self, entry_id: str, text: str) -> Entry: ...
+    async def pin(self, entry_id: str, pinned: bool = True) -> Entry: ...
+    async def supersede(self, old: str, new: str | None) -> None: ...
+    async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats: ...
+    async def rebuild(self, *views: str, progress: Progress | None = None) -> Stats: ...
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        mode: Mode | None = None,
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        level: Level | None = None,
+        min_confidence: float = 0.0,
+        rerank: str | Reranker | None = None,
+        **where: Unpack[Where],
+    ) -> list[Hit]: ...
+    async def search_many(
+        self,
+        queries: Sequence[str],
+        *,
+        k: int | None = None,
+        mode: Mode | None = None,
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        level: Level | None = None,
+        min_confidence: float = 0.0,
+        rerank: str | Reranker | None = None,
+        **where: Unpack[Where],
+    ) -> list[list[Hit]]: ...
+    async def context(
+        self,
+        query: str,
+        *,
+        budget: int = 1000,
+        mode: Mode | None = None,
+        relations: Chosen | None = None,
+        alpha: Alpha | None = None,
+        altitude: Altitude = "texts",
+        min_confidence: float = 0.0,
+        compress: float | None = None,
+        compressor: CompressorName | Compressor = "sentences",
+        count_tokens: CountTokens = estimate_tokens,
+        **where: Unpack[Where],
+    ) -> Context: ...
+    async def brief(
+        self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
+    ) -> Brief: ...
+    async def ask(
+        self,
+        question: str,
+        *,
+        budget: int = 1500,
+        altitude: Altitude = "texts",
+        **where: Unpack[Where],
+    ) -> Answer: ...
+    async def chat(
+        self,
+        message: str,
+        *,
+        policy: str | Policy | None = None,
+        source: str = "chat",
+        budget: int = 2000,
+        speaker: str | None = None,
+    ) -> Answer: ...
+    async def chat_stream(
+        self,
+        message: str,
+        *,
+        policy: str | Policy | None = None,
+        source: str = "chat",
+        budget: int = 2000,
+        speaker: str | None = None,
+    ) -> AsyncChatStream: ...
+    async def chat_prompt(
+        self,
+        message: str,
+        *,
+        policy: str | Policy | None = None,
+        source: str = "chat",
+        budget: int = 2000,
+        count_tokens: CountTokens = estimate_tokens,
+    ) -> ChatPrompt: ...
+    def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]: ...
+    async def page(
+        self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]
+    ) -> Page: ...
+    async def get(self, entry_id: str) -> Entry: ...
+    async def forget(
+        self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]
+    ) -> Forgotten: ...
+    async def forget_space(self, name: str) -> Forgotten: ...
+    @property
+    def memos(self) -> AsyncMemos: ...
+    @property
+    def tree(self) -> AsyncTree: ...
+    @property
+    def facts(self) -> AsyncFacts: ...
+    async def configure(
+        self, preset: str | None = None, **choices: Unpack[Choices]
+    ) -> SpaceSettings: ...
+    async def fit(self, *, progress: Progress | None = None) -> list[FitReport]: ...
+    async def reembed(
+        self, embedder: str | Embedder, *, progress: Progress | None = None
+    ) -> Stats: ...
+    def export(self) -> AsyncIterator[str]: ...
+    async def import_(
+        self,
+        lines: Iterable[str] | Path,
+        *,
+        origin: str | None = None,
+        since: Any = None,
+        project: str | Path | None = None,
+        mask: bool = True,
+        settings: bool = False,
+        again_forgotten: bool = False,
+        progress: Progress | None = None,
+    ) -> Receipt: ...
+    async def spaces(self) -> list[str]: ...
+    async def stats(self) -> Stats: ...
+    async def check(self, progress: Progress | None = None) -> list[str]: ...
+
+class AsyncTree:
+    def __init__(self, get: Callable[[], TreeView]) -> None: ...
+    async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None: ...
+    async def replant(
+        self,
+        *,
+        base: float | None = None,
+        rate: float | None = None,
+        max_depth: int | None = None,
+        form: Form | None = None,
+        route: Route | None = None,
+        receiver: Receiver | None = None,
+        summary_tokens: int | None = None,
+        deeper_tokens: int | None = None,
+        chat_unit: ChatUnit | None = None,
+        settle: Settling | None = None,
+        claims: Claims | None = None,
+    ) -> Settings: ...
+    async def settings(self) -> Settings: ...
+    async def roots(self) -> list[TreeNode]: ...
+    async def children(self, number: int) -> list[TreeNode]: ...
+    async def node(self, number: int) -> TreeNode: ...
+    async def path(self, number: int) -> list[TreeNode]: ...
+    async def leaves(self, number: int) -> list[TreeNode]: ...
+    async def find(self, entry_id: str) -> list[TreeNode]: ...
+    async def stats(self) -> TreeStats: ...
+    async def draw(
+        self, form: Format = "outline", *, root: int = ROOT, title: str = "memory"
+    ) -> str: ...
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        method: Method = "related",
+        least: float | None = None,
+        alpha: float = TREE_ALPHA,
+    ) -> list[TreeNode]: ...
+
+class AsyncMemos:
+    def __init__(self, get: Callable[[], MemoView]) -> None: ...
+    async def list(
+        self,
+        *,
+        topic: str | None = None,
+        source: str | None = None,
+        since: When = None,
+        until: When = None,
+        as_of: When = None,
+    ) -> Memos: ...
+    async def get(self, memo_id: str, *, as_of: When = None) -> Memo: ...
+    async def history(self, memo_id: str) -> Memos: ...
+    async def lines(self, memo: Memo) -> Entries: ...
+    async def search(
+        self, query: str, *, k: int = 10, mode: Mode = "hybrid", source: str | None = None
+    ) -> Hits: ...
+    async def choose(self, query: str, *, source: str | None = None) -> Choice: ...
+    async def pinned(self) -> Memos: ...
+    async def written(self, source: str) -> frozenset[str]: ...
+    async def recent(self, source: str) -> Entries: ...
+    async def edit(
+        self, memo_id: str, *, topic: str | None = None, summary: str | None = None
+    ) -> Memo: ...
+    async def pin(self, memo_id: str, pinned: bool = True) -> Memo: ...
+    async def merge(
+        self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
+    ) -> Memo: ...
+    async def split(
+        self,
+        memo_id: str,
+        entry_id: str,
+        *,
+        topics: tuple[str, str] | None = None,
+        summaries: tuple[str, str] | None = None,
+    ) -> tuple[Memo, Memo]: ...
+    async def delete(self, memo_id: str) -> None: ...
+    async def settle(
+        self,
+        progress: Progress | None = None,
+        *,
+        source: str | None = None,
+        wording: Wording | None = None,
+        upgrade: bool = False,
+    ) -> None: ...
+
+class AsyncFacts:
+    def __init__(self, get: Callable[[], FactView]) -> None: ...
+    async def all(self, subject: str | None = None, as_of: When = None) -> list[Fact]: ...
+    async def current(self, subject: str | None = None, as_of: When = None) -> list[Fact]: ...
+    async def history(self, subject: str, attribute: str, as_of: When = None) -> list[Fact]: ...
+    async def changes(self, as_of: When = None) -> list[Change]: ...
+
+class AsyncCode:
+    def __init__(self, get: Callable[[], CodeMemory]) -> None: ...
+    async def index(
+        self,
+        root: str | Path,
+        *,
+        unit: Unit | None = None,
+        embed: bool | None = None,
+        progress: Progress | None = None,
+    ) -> CodeReceipt: ...
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        root: str | Path | None = None,
+        mode: Mode | None = None,
+        alpha: float = ALPHA,
+        near: str | None = None,
+        paths: Sequence[str] | None = None,
+    ) -> list[CodeHit]: ...
+    async def map(
+        self,
+        *,
+        budget: int = 1000,
+        root: str | Path | None = None,
+        focus: Mapping[str, float] | None = None,
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> str: ...
+    async def neighbours(
+        self, path: str, definition: str, *, root: str | Path | None = None
+    ) -> Neighbourhood: ...
+    async def blocks(
+        self, query: str, k: int = 5, *, root: str | Path | None = None
+    ) -> list[CodeBlock]: ...
+    async def context_memory(
+        self, judge: Judge | None = None, *, root: str | Path | None = None
+    ) -> AsyncContextMemory: ...
+    async def record(
+        self,
+        instruction: str,
+        *,
+        root: str | Path = ".",
+        before: Files | None = None,
+        after: Files | None = None,
+        diff: str | None = None,
+        note: str = "",
+        outcome: str = "",
+    ) -> tuple[SessionBlock, ...]: ...
+    async def generate(
+        self,
+        instruction: str,
+        *,
+        definition: str,
+        root: str | Path | None = None,
+        judge: JudgeName | None = None,
+        detector: DetectorName | None = None,
+        context: ContextName | None = None,
+        budget: int = CONTEXT_BUDGET,
+    ) -> GeneratedCode: ...
+    async def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock: ...
+    async def log(
+        self, definition: str, *, root: str | Path | None = None
+    ) -> tuple[SessionBlock, ...]: ...
+    async def rounds(self) -> dict[str, list[RecordedBlock]]: ...
+    async def check(
+        self,
+        *,
+        root: str | Path = ".",
+        staged: bool = False,
+        commits: str | None = None,
+        message: str = "",
+        depth: int = DEPTH,
+    ) -> CheckReport: ...
+    async def about(self, question: str, *, k: int = 5) -> About: ...
+    async def repositories(self) -> list[str]: ...
+    async def forget_rounds(self, definition: str) -> Forgotten: ...
+    async def forget(self, root: str | Path) -> int: ...
+
+class AsyncContextMemory:
+    def __init__(self, get: Callable[[], ContextMemory]) -> None: ...
+    @property
+    def blocks(self) -> tuple[CodeBlock, ...]: ...
+    async def begin(self, instruction: str) -> Judgement: ...
+    async def end(self, code: str, language: str | None) -> None: ...

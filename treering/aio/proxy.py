@@ -1,0 +1,132 @@
+"""Classes whose methods run those of another class in worker threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import wraps
+from itertools import islice
+from types import FunctionType
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+
+from treering.aio.chat_stream import AsyncChatStream
+
+T = TypeVar("T")
+
+PAGE: Final = 256
+"""Items fetched at a time: a change of threads for each one would cost more."""
+
+
+class AsyncProxy:
+    """Has the public methods of its ``source`` class, each run in a worker thread.
+
+    The annotation of a method says what becomes of its result: an iterator is read in threads, and
+    an object of a class with a proxy gets one. Getting at the object may take time, as opening a
+    view does, so that is done in the thread, too.
+    """
+
+    source: ClassVar[type]
+    _proxies: ClassVar[dict[str, type[AsyncProxy]]] = {}
+    """The proxies by the names of their source classes."""
+
+    def __init_subclass__(cls, source: type) -> None:
+        cls.source = source
+        AsyncProxy._proxies[source.__name__] = cls
+        for name, member in vars(source).items():
+            if name.startswith("_") or name in vars(cls):
+                continue
+            if isinstance(member, FunctionType):
+                setattr(cls, name, _method(member))
+            elif isinstance(member, property):
+                setattr(cls, name, _property(name, member))
+
+    def __init__(self, get: Callable[[], Any]) -> None:
+        self._get = get
+
+
+def _method(method: FunctionType) -> Callable[..., Any]:
+    """Return the method of a proxy."""
+    name, returns = method.__name__, str(method.__annotations__.get("return"))
+    if returns.startswith("Iterator["):
+
+        @wraps(method)
+        def iterate(self: AsyncProxy, *args: Any, **options: Any) -> AsyncIterator[Any]:
+            return paged(getattr(self._get(), name)(*args, **options))
+
+        return iterate
+
+    @wraps(method)
+    async def call(self: AsyncProxy, *args: Any, **options: Any) -> Any:
+        work = lambda: getattr(self._get(), name)(*args, **options)  # noqa: E731
+        if returns == "ChatStream":
+            return AsyncChatStream(await close_if_cancelled(work))
+        result = await asyncio.to_thread(work)
+        proxy = AsyncProxy._proxies.get(returns)
+        return proxy(lambda: result) if proxy else result
+
+    return call
+
+
+def _property(name: str, member: property) -> property:
+    """Return the property of a proxy: a view, or a value that needs no work."""
+    returns = str(member.fget.__annotations__.get("return"))
+
+    def get(self: AsyncProxy) -> Any:
+        proxy = AsyncProxy._proxies.get(returns)
+        return proxy(lambda: getattr(self._get(), name)) if proxy else getattr(self._get(), name)
+
+    return property(get, doc=member.__doc__)
+
+
+async def paged(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yield the items of an iterator; each page of them is made in a worker thread."""
+    while page := await asyncio.to_thread(lambda: list(islice(items, PAGE))):
+        for item in page:
+            yield item
+
+
+class Closable(Protocol):
+    """An object that must be closed after use."""
+
+    def close(self) -> None:
+        """Close it; a second call does nothing."""
+        ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+async def close_if_cancelled(work: Callable[[], C]) -> C:
+    """Return the object that ``work`` opens in a thread; close it if the caller is cancelled."""
+    handover = _Handover[C]()
+    try:
+        return await asyncio.to_thread(handover.give, work)
+    except asyncio.CancelledError:
+        if (given := handover.decline()) is not None:
+            asyncio.get_running_loop().run_in_executor(None, given.close)
+        raise
+
+
+class _Handover(Generic[C]):
+    """Between the thread that opens an object and the task that waits for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_declined = False
+        self._given: C | None = None
+
+    def give(self, work: Callable[[], C]) -> C:
+        """Open it, and close it again if the task does not wait any more."""
+        given = work()
+        with self._lock:
+            is_declined, self._given = self._is_declined, given
+        if is_declined:
+            given.close()
+        return given
+
+    def decline(self) -> C | None:
+        """Stop waiting; return the object to close if it is open by then."""
+        with self._lock:
+            self._is_declined = True
+            return self._given
