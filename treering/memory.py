@@ -866,7 +866,8 @@ class Memory:
 
 def chat_policy(memory: Memory, policy: str | Policy | None) -> Policy:
     """The policy of a chat, by default that of the space. Raises UnknownName."""
-    return policy_of(settings_of(memory._space).policy if policy is None else policy)
+    settings = settings_of(memory._space)
+    return policy_of(settings.policy if policy is None else policy, settings.wording)
 
 
 def conversations(memory: Memory) -> Conversations:

@@ -52,7 +52,7 @@ def test_a_choice_brings_topic_summary_and_lines(open_memory: Open) -> None:
     [evidence] = memory.memos.choose("What about the boat?").evidences
     assert (evidence.topic, evidence.summary) == ("boat repair", "The boat needs a sail.")
     assert evidence.dialogue.startswith(
-        "user: By the way, my boat needs a new sail. ### bot: A sailmaker"
+        "user: By the way, my boat needs a new sail. ### assistant: A sailmaker"
     )
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.embedders import HashingEmbedder, down
-from treering.views.memos.settle import Check
-from treering.views.support import claims_of, names_of, numbers_of
+from treering.views.support import SupportCheck, claims_of, names_of, numbers_of
 
 LINES = (
     "user: My sister Ines moved to Porto two weeks ago.",
@@ -18,8 +17,8 @@ LINES = (
 
 
 def supported(claim: str, lines: tuple[str, ...] = LINES) -> bool:
-    [found] = Check(HashingEmbedder())(claim, lines)
-    return found.supported
+    found = SupportCheck(HashingEmbedder()).claims(claim, lines)
+    return found == [(claim, True)]
 
 
 @pytest.mark.parametrize(
@@ -45,6 +44,9 @@ def test_what_was_said_is_supported(claim: str) -> None:
         "Ines moved three weeks ago.",
         "user talks banana with bot.",
         "The weather forecast promises heavy thunderstorms.",
+        "The sister of user moved to Porto, which is a beautiful city.",
+        "The sister of user moved to Porto and is unhappy there.",
+        "Ines, who bought a yacht, moved to Porto.",
     ],
 )
 def test_what_was_not_said_is_not_supported(claim: str) -> None:
@@ -59,16 +61,23 @@ def test_a_language_without_spaces_is_checked_by_its_characters() -> None:
 
 def test_each_sentence_has_its_own_verdict() -> None:
     summary = "Ines moved to Porto. She bought a yacht there."
-    found = Check(HashingEmbedder())(summary, LINES)
-    assert [(one.text, one.supported) for one in found] == [
+    assert SupportCheck(HashingEmbedder()).claims(summary, LINES) == [
         ("Ines moved to Porto.", True),
         ("She bought a yacht there.", False),
     ]
 
 
 def test_without_the_embedder_the_words_decide() -> None:
-    check = Check(HashingEmbedder(tamper=down))
-    assert [one.supported for one in check("Ines moved to Porto. A yacht.", LINES)] == [True, False]
+    claims = SupportCheck(HashingEmbedder(tamper=down)).claims("Ines moved. A yacht.", LINES)
+    assert [held for _, held in claims] == [True, False]
+
+
+def test_an_invented_clause_goes_and_the_rest_of_its_sentence_stays() -> None:
+    claim = "Ines moved to Porto, which is a beautiful city."
+    assert SupportCheck(HashingEmbedder()).claims(claim, LINES) == [
+        ("Ines moved to Porto.", True),
+        ("which is a beautiful city.", False),
+    ]
 
 
 def test_a_title_does_not_end_a_sentence() -> None:
@@ -95,4 +104,4 @@ def test_claims_keep_every_word_of_a_summary(summary: str) -> None:
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=5), st.data())
 def test_a_line_supports_itself(lines: list[str], data: st.DataObject) -> None:
     line = data.draw(st.sampled_from(lines))
-    assert all(claim.supported for claim in Check(HashingEmbedder())(line, lines))
+    assert all(held for _, held in SupportCheck(HashingEmbedder()).claims(line, lines))

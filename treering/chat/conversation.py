@@ -14,7 +14,6 @@ from treering.chat import shown
 from treering.chat.answer import Answer
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
-from treering.chat.registry import policy_of
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
 from treering.errors import (
@@ -35,6 +34,7 @@ from treering.records import Entry
 from treering.search.context import CountTokens
 from treering.text import check_text
 from treering.views.registry import Views
+from treering.views.settings import settings_of
 
 log = logging.getLogger("treering")
 
@@ -78,63 +78,60 @@ class Conversations:
         self._intake = intake
 
     def prompt(
-        self, message: str, policy: str | Policy, source: str, budget: int, count: CountTokens
+        self, message: str, policy: Policy, source: str, budget: int, count: CountTokens
     ) -> ChatPrompt:
         """What a model would be shown for a message; nothing is kept."""
-        chosen = policy_of(policy)
         check_message(message, budget, count)
         self._views.catch_up()
         history = self._history(source, budget)
-        return build(message, history, chosen, self._sources(count), budget, count)
+        return build(message, history, policy, self._sources(count), budget, count)
 
     def reply(
         self,
         message: str,
-        policy: str | Policy,
+        policy: Policy,
         source: str,
         budget: int,
         record: RoundRecord | None = None,
         speaker: str | None = None,
     ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
-        chosen = policy_of(policy)
         llm = self._account.llm()
         open_round = self._store_message(message, source, budget, record, speaker)
         with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, chosen)
+            prompt, digests = self._prompt(open_round, policy)
             reply = llm.complete(
-                prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
+                prompt.messages, max_tokens=REPLY_TOKENS, temperature=self._temperature(), stop=STOP
             )
             answer = self._store_reply(
                 source, open_round, _PromptReply(prompt, digests, reply), record
             )
-        self._follow(source, chosen)
+        self._follow(source, policy)
         return answer
 
     def stream(
         self,
         message: str,
-        policy: str | Policy,
+        policy: Policy,
         source: str,
         budget: int,
         record: RoundRecord | None = None,
         speaker: str | None = None,
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
-        chosen = policy_of(policy)
         llm = self._account.llm()
         open_round = self._store_message(message, source, budget, record, speaker)
         with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, chosen)
+            prompt, digests = self._prompt(open_round, policy)
             pieces = llm.stream(
-                prompt.messages, max_tokens=REPLY_TOKENS, temperature=TEMPERATURE, stop=STOP
+                prompt.messages, max_tokens=REPLY_TOKENS, temperature=self._temperature(), stop=STOP
             )
 
         def remember(reply: Reply) -> Answer:
             answer = self._store_reply(
                 source, open_round, _PromptReply(prompt, digests, reply), record
             )
-            self._follow(source, chosen)
+            self._follow(source, policy)
             return answer
 
         return ChatStream(pieces, prompt, remember, lambda: self._give_up(open_round))
@@ -153,6 +150,10 @@ class Conversations:
         """Note, by ids, what the model was shown that gave replies which are kept elsewhere."""
         with self._space.write() as writer:
             reply_sources.note(writer, writer.id, replies, ids_shown)
+
+    def _temperature(self) -> float:
+        given = settings_of(self._space).temperature
+        return TEMPERATURE if given is None else given
 
     def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
         return MemorySources(self._space, self._views, count, hidden)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 from treering.records import Context, Entry, Hit, Passage
 from treering.search.context import LABEL_CHARS, CountTokens
@@ -18,6 +18,9 @@ from treering.views.memos.record import MemoEvidence
 JOIN = " ### "  # MemoChat's mark between dialogue lines
 JOIN_TOKENS = 3
 _JOINT = re.compile("#{3,}")
+Layout = Literal["tagged", "printed"]
+"""``printed`` is that of MemoChat's table 8. In it a text can pass for an instruction; in ours
+it cannot, because no text can close a tag."""
 QUERY_CHARS = 4_000  # of the last round and the message: an embedding model reads no more
 
 
@@ -60,11 +63,12 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Materials:
-    """What a policy shows: evidences, and recent dialogue in the order it was said."""
+    """What a policy shows: evidences, recent dialogue in the order it was said, and how."""
 
     evidences: tuple[Evidence, ...] = ()
     recent: tuple[Entry, ...] = ()
     context: Context | None = None
+    layout: Layout = "tagged"
 
 
 @dataclass(frozen=True, slots=True)

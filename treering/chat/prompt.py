@@ -10,6 +10,7 @@ from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.records import Entry
 from treering.search.context import CountTokens
+from treering.views.memos.record import spoken
 
 MESSAGE_TOKENS = 5  # what a chat template puts around a message
 NOTHING = "None."
@@ -81,14 +82,23 @@ def least_tokens(message: str, count: CountTokens) -> int:
 
 
 def render(message: str, materials: Materials) -> list[Message]:
-    """FragRel's prompt 3, then evidences, recent dialogue and user input, each in its place.
+    """The prompt: MemoChat's table 8 as printed, or ours.
+
+    Ours is FragRel's prompt 3, then evidences, recent dialogue and user input, each in its place.
 
     Beside what is printed it says that evidences are data.
     """
-    evidences = "\n\n".join(
+    separator = "\n" if materials.layout == "printed" else "\n\n"
+    evidences = separator.join(
         f"({number}) {indented(evidence.text)}"
         for number, evidence in enumerate(materials.evidences, 1)
     )
+    if materials.layout == "printed":
+        recent = (spoken(entry, "printed") for entry in materials.recent)
+        table_8 = load("memochat_chat").fill(
+            evidences=evidences, recent=JOIN.join(recent), turn=f"user: {message}"
+        )
+        return [Message("user", table_8)]
     turn = load("chat_turn").fill(
         evidences=evidences or NOTHING,
         recent=JOIN.join(map(line, materials.recent)) or NOTHING,

@@ -9,6 +9,7 @@ from treering.chat.policy import Policy
 from treering.chat.tree import TreePolicy
 from treering.chat.window import WindowPolicy
 from treering.errors import UnknownName
+from treering.views.choices import Wording
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
@@ -16,8 +17,16 @@ POLICIES: dict[str, Policy] = {
 }
 
 
-def policy_of(chosen: str | Policy) -> Policy:
-    """The policy of that name; one of your own is taken as it is. Raises UnknownName."""
+PRINTED_MEMO: Policy = MemoPolicy("printed")
+
+
+def policy_of(chosen: str | Policy, wording: Wording = "plain") -> Policy:
+    """The policy of that name; one of your own is taken as it is. Raises UnknownName.
+
+    With MemoChat's ``wording`` the policy ``memo`` has the layout that it prints.
+    """
+    if chosen == MemoPolicy.name and wording != "plain":
+        return PRINTED_MEMO
     if not isinstance(chosen, str):
         return chosen
     if chosen not in POLICIES:

@@ -17,8 +17,9 @@ from treering.records import ChatUnit, Level, Mode
 PolicyName = Literal["auto", "window", "fragments", "tree", "memo"]
 
 Wording = Literal["plain", "mended", "printed"]
-"""``plain`` is our prompt. ``printed`` is the paper's, which says that 'end' is to be smaller than
-'start'; ``mended`` is that prompt with "not smaller". The paper's prompt was made for models tuned
+"""``plain`` are our prompts. ``printed`` are MemoChat's: table 8 for a chat, in which a text can
+pass for an instruction, and table 6, which says that 'end' is to be smaller than 'start';
+``mended`` is that prompt with "not smaller". The paper's prompt was made for models tuned
 on it. An untuned model of 0.5 billion parameters copied the banana and mango of its example in five
 of five replies; with our prompt it gave valid ranges at once in three of three."""
 
@@ -68,10 +69,21 @@ class Choices(TypedDict, total=False):
     policy: Annotated[
         PolicyName | None, Setting("What a chat shows the model besides the message.")
     ]
-    wording: Annotated[Wording | None, Setting("The prompt that memos are written by.")]
+    wording: Annotated[
+        Wording | None, Setting("The prompts that memos are written and answered from by.")
+    ]
     noto: Annotated[
         NotoPlace | None,
         Setting('Where "None of the others" is when a model chooses memos.'),
+    ]
+    memo_lines: Annotated[
+        int | None, Setting("Lines of a conversation that need no memo yet.", 1, 1_000)
+    ]
+    memo_tokens: Annotated[
+        int | None, Setting("Tokens of a conversation that need no memo yet.", 1, 1_000_000)
+    ]
+    temperature: Annotated[
+        float | None, Setting("Of what a model writes for memos and in a chat.", 0, 2)
     ]
     judge: Annotated[JudgeName | None, Setting("What decides whether a round is shown more code.")]
     detector: Annotated[

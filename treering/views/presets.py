@@ -172,8 +172,11 @@ _ALL: Final = (
         kinds=("chat",),
         choices={
             "policy": PrintedValue("memo", "MemoChat 3.2: memorise, retrieve, respond"),
-            "wording": PrintedValue("printed", "MemoChat table 6"),
+            "wording": PrintedValue("printed", "MemoChat tables 6 and 8"),
             "noto": PrintedValue("random", "MemoChat 3.2: randomly inserted"),
+            "memo_lines": PrintedValue(10, "MemoChat's repository: 10 lines"),
+            "memo_tokens": PrintedValue(1_024, "MemoChat's repository: half the window"),
+            "temperature": PrintedValue(0.2, "MemoChat table 2: Gen Temperature=0.2"),
         },
     ),
     Preset(

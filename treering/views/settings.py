@@ -44,7 +44,10 @@ class SpaceSettings:
     ``preset`` is the preset that gives all of these, ``own`` where none does. ``fragment`` is the
     most that a fragment of text has. ``mode``, ``level`` and ``k`` are those of ``search``,
     ``chat_unit`` is what it ranks of chats, ``policy`` that of ``chat``, ``wording`` that of
-    ``memos.settle``. ``noto`` is where "None of the others" stands when a model chooses memos.
+    ``memos.settle``. ``noto`` is where "None of the others" is when a model chooses memos.
+    ``memo_lines`` and ``memo_tokens`` are the most that a conversation has without a memo: the
+    values of MemoChat's authors, the tokens half of their window. ``temperature`` is that of memos
+    and chats; None is 0 for memos and 0.2 for chats.
     ``judge``, ``detector`` and ``context`` are those of ``code.generate``; ``alike`` is from where
     on it takes two instructions for one intent, and ``block_alpha`` the weight of the code relation
     in what it retrieves. ``unit`` is that of ``code.index``. ``relations`` are written
@@ -60,6 +63,9 @@ class SpaceSettings:
     policy: PolicyName = "auto"
     wording: Wording = "plain"
     noto: NotoPlace = "first"
+    memo_lines: int = 10
+    memo_tokens: int = 1_024
+    temperature: float | None = None
     judge: JudgeName = "names"
     detector: DetectorName = "scored"
     context: ContextName = "selected"
@@ -71,7 +77,8 @@ class SpaceSettings:
 
     def __post_init__(self) -> None:
         for name in CHOICES:
-            check_setting(name, getattr(self, name))
+            if (value := getattr(self, name)) is not None:
+                check_setting(name, value)
         FragmentSize.of(self.fragment)
         Likeness.of(self.alike)
 

@@ -67,13 +67,21 @@ def fitting(llm: LLM, ranked: Sequence[Memo]) -> list[Memo]:
     return list(ranked)
 
 
-def ask(llm: LLM, query: str, memos: Sequence[Memo], noto: NotoPlace = "first") -> ModelChoice:
+def ask(
+    llm: LLM,
+    query: str,
+    memos: Sequence[Memo],
+    noto: NotoPlace = "first",
+    temperature: float = 0.0,
+) -> ModelChoice:
     """The memos among ``memos`` that the query is about, by the model. Raises LLMError."""
     # Drawn by the query: the same question meets the same options.
     noto_at = 0 if noto == "first" else random.Random(query).randint(0, len(memos))
     shown_options = options(memos, noto_at)
     prompt = choose_prompt(query, shown_options)
-    reply = llm.complete([Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=0.0)
+    reply = llm.complete(
+        [Message("user", prompt)], max_tokens=REPLY_TOKENS, temperature=temperature
+    )
     numbers = None if reply.finish_reason == "length" else read(reply.text, len(shown_options))
     by_number = dict(zip((n for n in range(1, len(memos) + 2) if n != noto_at + 1), memos,
                          strict=True))  # fmt: skip

@@ -44,9 +44,7 @@ class Memos(View):
         """
         counts = work.counts(reader, reader.id)
         batches = (
-            due.waiting(reader, reader.id, estimate_tokens)
-            if self._has_llm()
-            else counts.get(store.VIEW, 0)
+            due.waiting(reader, estimate_tokens) if self._has_llm() else counts.get(store.VIEW, 0)
         )
         return {store.VIEW: batches, changes.VIEW: counts.get(changes.VIEW, 0)}
 

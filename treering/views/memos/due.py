@@ -5,24 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Final, Self
 
-from treering.journal import entries, labels
+from treering.journal import entries, labels, ledger
 from treering.journal.contract import Reader
+from treering.journal.space import SpaceReader
 from treering.records import Entry
+from treering.views.choices import Wording
 from treering.views.memos import changes
 from treering.views.memos.record import spoken
-
-RECENT_LINES: Final = 10
-"""The most lines that the recent dialogue may have, as in the paper."""
-
-RECENT_TOKENS: Final = 1_024
-"""The most tokens of the recent dialogue by the model's count: half of the paper's window."""
+from treering.views.settings import SpaceSettings, choices_of
 
 EXCHANGE: Final = 2
 """Lines of an exchange. The last exchange stays in the recent dialogue."""
 
 Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The most lines and tokens that a recent dialogue has; ``count`` counts tokens."""
+
+    lines: int
+    tokens: int
+    count: Count
+    wording: Wording = "plain"
+
+    @classmethod
+    def from_settings(cls, settings: SpaceSettings, count: Count) -> Self:
+        """The window of a space."""
+        return cls(settings.memo_lines, settings.memo_tokens, count, settings.wording)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,43 +58,39 @@ class Dialogue:
     recent: tuple[Line, ...]
 
 
-def batches(dialogue: Dialogue, count: Count) -> Iterator[tuple[Line, ...]]:
+def batches(dialogue: Dialogue, window: Window) -> Iterator[tuple[Line, ...]]:
     """The runs of lines to write, one call for each. The rest stays in the recent dialogue.
 
     The batches are the same whether lines are added one by one or all at once.
     """
     for gap in dialogue.gaps:
-        runs, rest = _cut(gap, count)
+        runs, rest = _cut(gap, window)
         yield from runs
         yield rest
-    yield from _cut(dialogue.recent, count)[0]
+    yield from _cut(dialogue.recent, window)[0]
 
 
-def waiting(reader: Reader, space: int, count: Count) -> int:
+def waiting(reader: SpaceReader, count: Count) -> int:
     """How many batches are due in a space."""
-    return sum(len(list(batches(dialogue, count))) for dialogue in dialogues(reader, space))
+    window = Window.from_settings(choices_of(ledger.settings(reader, reader.id)), count)
+    return sum(len(list(batches(one, window))) for one in dialogues(reader, reader.id))
 
 
-def recent(dialogue: Dialogue, count: Count) -> tuple[Line, ...]:
-    """The lines that stay in the recent dialogue once all batches are written."""
-    return _cut(dialogue.recent, count)[1]
-
-
-def _cut(lines: Sequence[Line], count: Count) -> tuple[list[tuple[Line, ...]], tuple[Line, ...]]:
+def _cut(lines: Sequence[Line], window: Window) -> tuple[list[tuple[Line, ...]], tuple[Line, ...]]:
     """Batches, and the lines after them, which are not empty if ``lines`` are not."""
     runs: list[tuple[Line, ...]] = []
-    window: list[Line] = []
+    open_lines: list[Line] = []
     tokens: list[int] = []
     for line in lines:
-        window.append(line)
-        tokens.append(count(spoken(line.entry)))
+        open_lines.append(line)
+        tokens.append(window.count(spoken(line.entry, window.wording)))
         # A user's new line stays alone; a reply stays with the line that it answers.
         staying = 1 if line.entry.role == "user" else EXCHANGE
-        outgrown = len(window) > RECENT_LINES or sum(tokens) > RECENT_TOKENS
-        if outgrown and len(window) > staying:
-            runs.append(tuple(window[:-staying]))
-            del window[:-staying], tokens[:-staying]
-    return runs, tuple(window)
+        outgrown = len(open_lines) > window.lines or sum(tokens) > window.tokens
+        if outgrown and len(open_lines) > staying:
+            runs.append(tuple(open_lines[:-staying]))
+            del open_lines[:-staying], tokens[:-staying]
+    return runs, tuple(open_lines)
 
 
 def dialogues(

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from treering.llm.contract import Usage
 from treering.records import Entry, Why
+from treering.views.choices import Wording
 
 NOTO: Final = "NOTO"
 """The topic of the option "None of the others.", and of memos that no reply could be read for."""
@@ -160,17 +161,19 @@ class Choice:
         return tuple(evidence.memo for evidence in self.evidences)
 
 
-_SPOKEN_AS: Final = {"assistant": "bot"}
-"""MemoChat's name for the other side; a speaker with a name keeps it."""
-
 _MARK: Final = re.compile(r"`{3,}|#{2,}|\((?=\s*(?:line\s*)?\d+\s*\))", re.IGNORECASE)
 """The marks of the prompts: fences, joints between lines, numbers of lines and options."""
 
 
-def spoken(entry: Entry) -> str:
-    """A line as "speaker: text", on one line, as it goes into a prompt."""
+def spoken(entry: Entry, wording: Wording) -> str:
+    """A line as "speaker: text", on one line, as it goes into a prompt.
+
+    MemoChat's prompts call the assistant "bot". A speaker with a name keeps it.
+    """
     speaker = entry.speaker or entry.role or "user"
-    return f"{shown(_SPOKEN_AS.get(speaker, speaker))}: {shown(entry.text)}"
+    if speaker == "assistant" and wording != "plain":
+        speaker = "bot"
+    return f"{shown(speaker)}: {shown(entry.text)}"
 
 
 def shown(text: str) -> str:

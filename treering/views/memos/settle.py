@@ -22,25 +22,14 @@ from treering.journal.space import Space
 from treering.llm.contract import LLM
 from treering.records import Progress, Spent
 from treering.search.terms import terms
-from treering.views.choices import Wording
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.memos import store, write
-from treering.views.memos.due import Line, batches, dialogues
+from treering.views.memos.due import Line, Window, batches, dialogues
 from treering.views.memos.record import NOTO, Claim, spoken
 from treering.views.memos.store import NewVersion, StoredMemo
 from treering.views.memos.write import Part, Partition
-from treering.views.support import SupportCheck, claims_of
-
-
-class Check(SupportCheck):
-    """Checks the summaries of memos."""
-
-    def __call__(self, summary: str, lines: Sequence[str]) -> tuple[Claim, ...]:
-        """The sentences of a summary, and whether ``lines``, as "speaker: text", support each."""
-        claims = claims_of(summary)
-        verdicts = self.verdicts(claims, lines)
-        return tuple(Claim(*pair) for pair in zip(claims, verdicts, strict=True))
-
+from treering.views.settings import SpaceSettings
+from treering.views.support import SupportCheck
 
 CALLS_IN_FLIGHT: Final = 8
 """Language model calls at a time: a small local server and usual rate limits bear as many."""
@@ -76,12 +65,13 @@ class MemoSettler:
         space: Space,
         llm: LLM,
         embedder: Embedder,
-        wording: Wording = "plain",
+        settings: SpaceSettings,
     ) -> None:
         self._space = space
         self._llm = llm
-        self._check = Check(embedder)
-        self._wording: Wording = wording
+        self._check = SupportCheck(embedder)
+        self._settings = settings
+        self._window = Window.from_settings(settings, llm.count_tokens)
 
     def run(
         self,
@@ -130,7 +120,7 @@ class MemoSettler:
         with self._space.read() as reader:
             open_dialogues = dialogues(reader, reader.id, source, upgrade=upgrade)
             queued = set(work.queued(reader, reader.id, store.VIEW, store.ALL))
-        queues = [list(batches(dialogue, self._llm.count_tokens)) for dialogue in open_dialogues]
+        queues = [list(batches(dialogue, self._window)) for dialogue in open_dialogues]
         # A batch is queued under its first line. A queued line that begins no batch any more is
         # stale, but only a look at all conversations can tell.
         firsts = {batch[0].seq for queue in queues for batch in queue}
@@ -154,9 +144,10 @@ class MemoSettler:
             if self._is_written(batch):
                 counter.step()
                 continue
-            lines = [spoken(line.entry) for line in batch]
+            wording, temperature = self._settings.wording, self._settings.temperature or 0.0
+            lines = [spoken(line.entry, wording) for line in batch]
             try:
-                partition = write.partition(self._llm, lines, self._wording)
+                partition = write.partition(self._llm, lines, wording, temperature)
             except LLMError as error:
                 self._note(batch, error)
                 raise
@@ -176,7 +167,8 @@ class MemoSettler:
     def _claims(self, partition: Partition, part: Part, lines: Sequence[str]) -> tuple[Claim, ...]:
         if partition.fallback:
             return (Claim(part.summary, True),)
-        return self._check(part.summary, lines[part.start - 1 : part.end])
+        claims = self._check.claims(part.summary, lines[part.start - 1 : part.end])
+        return tuple(Claim(*pair) for pair in claims)
 
     def _note(self, batch: Batch, error: LLMError) -> None:
         """Note why a call failed, unless its lines changed: a reason may quote erased lines."""

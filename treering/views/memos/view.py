@@ -150,6 +150,7 @@ class MemoView:
         hits = by_words_if_down(
             lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
         )
+        wording = settings_of(self._space).wording
         picked = self._ask_model(query, [hit.memo for hit in hits])
         chosen = choose.related(hits)
         if picked.memos is not None:  # the best first, for a prompt may have room for some only
@@ -157,7 +158,7 @@ class MemoView:
         with self._reading() as (reader, space):
             pinned = _of_source(store.pinned(reader, space), source)
             evidences = tuple(
-                _evidence(memo, lines, self._marks_of(reader, lines))
+                _evidence(memo, lines, self._marks_of(reader, lines), wording)
                 for memo in dict.fromkeys((*pinned, *chosen))
                 if (lines := store.lines(reader, space, memo))
             )
@@ -299,20 +300,21 @@ class MemoView:
     ) -> None:
         """Have the language model write the lines that are due, of all conversations or of one.
 
-        Lines are due once the recent dialogue has over 1,024 tokens or 10 lines. Its last exchange
-        stays. Without a language model nothing is written. ``wording`` chooses the prompt: ours,
+        Lines are due once the recent dialogue has over 10 lines or 1,024 tokens, or what
+        ``Memory.configure`` set as ``memo_lines`` and ``memo_tokens``. Its last exchange stays.
+        Without a language model nothing is written. ``wording`` chooses the prompt: ours,
         ``plain``, or the paper's, as ``printed`` or with its slip ``mended``; by default as
-        ``Memory.configure`` set it. ``upgrade`` also asks again about
-        lines whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines
-        stay queued.
+        ``Memory.configure`` set it. ``upgrade`` also asks again about lines whose reply could not
+        be read. Raises LLMError and EmbeddingError; unwritten lines stay queued.
         """
         self._erase_expired()
         try:
             llm = memo_model(self._llm())
         except LLMNotConfigured:
             return self._embed()
-        chosen = wording or settings_of(self._space).wording
-        settler = MemoSettler(self._space, llm, self._embedder(), chosen)
+        settings = settings_of(self._space)
+        settings = replace(settings, wording=wording or settings.wording)
+        settler = MemoSettler(self._space, llm, self._embedder(), settings)
         settler.run(source, progress, upgrade=upgrade)
         return self._embed()
 
@@ -353,8 +355,10 @@ class MemoView:
         try:
             llm = memo_model(self._llm())
             shown = choose.fitting(llm, sorted(ranked, key=lambda memo: not memo.pinned))
-            noto = settings_of(self._space).noto
-            choice = choose.ask(llm, query, sorted(shown, key=_first_said), noto)
+            settings = settings_of(self._space)
+            options = sorted(shown, key=_first_said)
+            heat = settings.temperature or 0.0
+            choice = choose.ask(llm, query, options, settings.noto, heat)
         except LLMNotConfigured:
             return ModelChoice(None)
         except LLMError as error:
@@ -387,10 +391,12 @@ def _of_source(stored_memos: Sequence[StoredMemo], source: str | None) -> Memos:
     return [m for m in memos if source is None or any(span.source == source for span in m.spans)]
 
 
-def _evidence(memo: Memo, lines: Mapping[int, Entry], marks: Sequence[Mark]) -> MemoEvidence:
+def _evidence(
+    memo: Memo, lines: Mapping[int, Entry], marks: Sequence[Mark], wording: Wording
+) -> MemoEvidence:
     """A memo with its lines, each marked where it does not hold any more."""
     dialogues = (
-        f"{spoken(line)} {shown(against(mark))}".rstrip()
+        f"{spoken(line, wording)} {shown(against(mark))}".rstrip()
         for line, mark in zip(lines.values(), marks, strict=True)
     )
     doubt = shown(outdated(marks))

@@ -62,7 +62,9 @@ class Partition:
     usage: Usage
 
 
-def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Partition:
+def partition(
+    llm: LLM, lines: Sequence[str], wording: Wording = "plain", temperature: float = 0.0
+) -> Partition:
     """The topics of ``lines``, each as "speaker: text".
 
     If the reply does not fit, the model sees it and is asked once more. If that fails, too, ranges
@@ -76,6 +78,7 @@ def partition(llm: LLM, lines: Sequence[str], wording: Wording = "plain") -> Par
             [Message("user", _fitting(llm, lines, wording))],
             list[Part],
             max_tokens=REPLY_TOKENS,
+            temperature=temperature,
             check=lambda parts: _check(parts, lines),
             say_form=False,
             on_reply=replies.append,
