@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.recall.questions import TALK, bonus, by_text
 from treering import Memory
@@ -31,6 +32,41 @@ def test_what_was_said_at_the_time_that_a_question_names_is_first(memory: Memory
     hits = memory.search("the walk along the lake in 2021-05", mode="lexical", k=12)
     assert hits[0].text == "walk 5: along the lake"
     assert [bonus(hit, "when") > 3 for hit in hits] == [True] + [False] * 11
+
+
+@pytest.mark.both_engines
+def test_a_date_is_the_day_on_the_clock_of_each_message(open_memory: Open) -> None:
+    memory = open_memory(embedder=HashingEmbedder())
+    doors = {"red": "01T12:00", "green": "01T23:30", "blue": "02T00:30"}
+    talk = [
+        {"role": "user", "content": f"I painted the {door}.", "at": f"2026-03-{at}:00-08:00"}
+        for door, at in doors.items()
+    ]
+    memory.add(talk, source="diary")
+    memory.add("I painted the black one.", kind="chat", at="2026-03-02T07:30:00Z")
+    hits = by_text(memory, "Which door did I paint on 1 March 2026?")
+    first = [text for text, hit in hits.items() if bonus(hit, "when")]
+    assert sorted(first) == ["I painted the green.", "I painted the red."]
+    stored = {entry.text: entry for entry in memory.entries(source="diary")}
+    green = stored["I painted the green."].at
+    assert green is not None
+    assert green.isoformat() == "2026-03-01T23:30:00-08:00"
+    memory.replace(stored["I painted the blue."].id, "I painted it yellow.")
+    copy = open_memory(space="copy", embedder=HashingEmbedder())
+    copy.import_(memory.export())
+    days = [entry.at.day for entry in copy.entries(source="diary") if entry.at]
+    assert days == [1, 1, 2]
+
+
+def test_yesterday_is_the_day_of_whoever_asks(memory: Memory) -> None:
+    for day, at in {
+        "first": "02-28T10:30",
+        "second": "02-28T11:30",
+        "third": "03-01T11:30",
+    }.items():
+        memory.add(f"the {day} walk", source=day, at=f"2026-{at}:00Z")
+    hits = memory.search("the walk of yesterday", as_of="2026-03-02T08:00:00+13:00")
+    assert {hit.text for hit in hits if bonus(hit, "when")} == {"the second walk"}
 
 
 def test_in_an_old_memory_last_month_counts_from_its_newest_entry(memory: Memory) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from math import inf
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treering.cli.moments import moment
 from treering.search.periods import periods
 
 NOW = datetime(2023, 10, 18, 15, 30, tzinfo=UTC)
@@ -255,3 +257,24 @@ def test_of_a_long_text_the_end_alone_is_read(words: str) -> None:
     assert read[-1] == periods("on 3 June 2023", NOW)[0]
     assert len(read) < 400
     assert time.process_time() - begin < 2
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2026-03-30", 23), ("2026-10-26", 25)])
+@pytest.mark.usefixtures("berlin")
+def test_yesterday_is_the_same_day_in_questions_and_options(day: str, hours: int) -> None:
+    now = datetime.fromisoformat(f"{day}T08:00")
+    (yesterday,) = periods("what did I do yesterday?", now)
+    assert yesterday.end - yesterday.start == hours * 3600
+    assert not yesterday.is_by_calendar
+    since = moment("yesterday", now)
+    assert since is not None
+    assert datetime.fromisoformat(since).timestamp() == yesterday.start

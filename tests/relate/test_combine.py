@@ -38,6 +38,7 @@ def a_space(size: int, seed: int) -> Snapshot:
     return Snapshot(
         fragment=codes,
         entry=codes,
+        zone=np.zeros(size, dtype=np.int16),
         kind=rng.integers(0, len(KINDS), size).astype(np.int8),
         items=items,
         lexical=Lexical(),

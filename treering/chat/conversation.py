@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import takewhile
 from typing import Protocol
 
@@ -344,7 +344,7 @@ def _checked_text(reply: Reply) -> str:
 
 
 def _message(role: str, text: str, speaker: str | None = None) -> dict[str, object]:
-    return {"role": role, "name": speaker, "content": text, "at": datetime.now(UTC)}
+    return {"role": role, "name": speaker, "content": text, "at": datetime.now().astimezone()}
 
 
 def _lines_within(budget: int) -> int:

@@ -27,17 +27,18 @@ FORMS_TO_COME = "a date, a year, a month (2026-05), a time (ISO 8601), tomorrow 
 def moment(text: str | None, now: datetime | None = None) -> str | None:
     """A time in words as ISO 8601: the start of that day where the user is.
 
-    A time in digits is handed back as it is, for the memory to read. ``now`` is an aware time and
-    stands for the clock. Raises InputError for what is no time, with the words that it takes.
+    A time in digits is handed back as it is, for the memory to read. ``now`` stands for the clock;
+    without a zone it is a local time. Raises InputError for what is no time, with the words that
+    it takes.
     """
     if text is None:
         return None
-    now = now or datetime.now().astimezone()
+    now = now or datetime.now()
     day = _day(" ".join(text.lower().split()), now)
     if day is None:
         _parsed(text, "time", FORMS)
         return text
-    return _beginning(day).isoformat()
+    return _aware(_beginning(day)).isoformat()
 
 
 def moment_to_come(text: str | None, option: str, now: datetime | None = None) -> str | None:
@@ -48,9 +49,10 @@ def moment_to_come(text: str | None, option: str, now: datetime | None = None) -
     """
     if text is None:
         return None
-    now = now or datetime.now().astimezone()
+    now = now or datetime.now()
     later = _later(" ".join(text.lower().split()), now)
-    if (later or _parsed(text, option, FORMS_TO_COME)) <= now:
+    later = later and _aware(later)
+    if (later or _parsed(text, option, FORMS_TO_COME)) <= _aware(now):
         raise InputError(f"{option} {text!r} has passed; give {FORMS_TO_COME}")
     return later.isoformat() if later else text
 
@@ -60,6 +62,11 @@ def _parsed(text: str, what: str, forms: str) -> datetime:
         return parse_time(text, what)
     except InputError as error:
         raise InputError(f"{what} {text!r} cannot be read; give {forms}") from error
+
+
+def _aware(time: datetime) -> datetime:
+    """Add the local offset of that day, which may have another one than today."""
+    return time if time.tzinfo else time.astimezone()
 
 
 def _beginning(day: datetime) -> datetime:

@@ -39,12 +39,13 @@ ROW: Final = np.dtype(
     [
         *(("fragment", "<i8"), ("entry", "<i8"), ("at", "<i8"), ("source", "<i8")),
         *(("position", "<i8"), ("speaker", "<u8"), ("session", "<u8")),
-        *(("start", "<i4"), ("length", "<i4"), ("offset", "<i4"), ("kind", "i1")),
+        *(("start", "<i4"), ("length", "<i4"), ("offset", "<i4"), ("kind", "i1"), ("zone", "<i2")),
     ]
 )
 """What is kept of a fragment: ``at`` in microseconds or ``NEVER``; speaker and session by their
 ``name_code``; how many terms it has with repetitions; where its postings begin while a block is not
-sorted; a place in ``KINDS``. All are zero where none is, or none is any more."""
+sorted; a place in ``KINDS``; the minutes that the clock of ``at`` is ahead of UTC. All are zero
+where none is, or none is any more."""
 
 POSTING: Final = np.dtype([("term", "<u4"), ("slot", "<u2"), ("count", "<u2")])
 MOST_TERM: Final = int(np.iinfo(np.uint32).max)
@@ -61,7 +62,7 @@ Postings = NDArray[Any]
 Counts = NDArray[np.uint32]
 """Terms of a text with their counts, shape (t, 2)."""
 
-_OF_ENTRY: Final = ("source", "position", "at", "kind", "speaker", "session")
+_OF_ENTRY: Final = ("source", "position", "at", "kind", "zone", "speaker", "session")
 _KIND_CODES: Final = {name: code for code, name in enumerate(KINDS)}
 _COLUMNS: Final = "space, id, slots, used, living, last, postings, room, posted, sorted"
 
@@ -256,12 +257,12 @@ def _of_entries(reader: Reader, space: int, seqs: Sequence[int]) -> list[NDArray
     for start in range(0, len(seqs), _PAGE):
         chunk = seqs[start : start + _PAGE]
         read += reader.rows(
-            "SELECT e.seq, e.source, e.position, e.at, e.kind, b.speaker, b.session FROM entry e"
-            " LEFT JOIN body b ON b.id = e.body"
+            "SELECT e.seq, e.source, e.position, e.at, e.kind, e.zone, b.speaker, b.session"
+            " FROM entry e LEFT JOIN body b ON b.id = e.body"
             f" WHERE e.space = ? AND e.seq IN ({', '.join('?' * len(chunk))}) ORDER BY e.seq",
             (space, *chunk),
         )
-    seq, source, position, at, kind, speaker, session = zip(*read, strict=True)
+    seq, source, position, at, kind, zone, speaker, session = zip(*read, strict=True)
     if list(seq) != list(seqs):
         raise KeyError("an entry is missing")
     codes: dict[str | None, int] = {None: 0}  # most entries have the speaker and session of another
@@ -271,6 +272,7 @@ def _of_entries(reader: Reader, space: int, seqs: Sequence[int]) -> list[NDArray
         *(source, position),
         [NEVER if moment is None else moment for moment in at],
         [_KIND_CODES[name] for name in kind],
+        zone,
         *([codes[name] for name in names] for names in (speaker, session)),
     )
     return [

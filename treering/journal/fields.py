@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from json.encoder import encode_basestring
 from unicodedata import category
 
@@ -25,9 +25,10 @@ UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 def parse_time(value: object, what: str) -> datetime:
-    """An aware time from ISO 8601, a date, a datetime or seconds since the epoch.
+    """Return an aware time from ISO 8601, a date, a datetime or seconds since the epoch.
 
-    UTC without a zone; a year, a month or a date stands for its beginning. Raises InputError.
+    It keeps its offset from UTC, in whole minutes; without one it is UTC. A year, a month or a date
+    stands for its beginning. Raises InputError.
     """
     try:
         if isinstance(value, datetime):
@@ -43,7 +44,7 @@ def parse_time(value: object, what: str) -> datetime:
             moment = datetime.fromtimestamp(value, UTC)
         else:
             raise TypeError(f"a {type(value).__name__}")
-        moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment = moment.astimezone(_zone(moment)) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, TypeError, OverflowError, OSError) as error:
         reason = "" if "isoformat" in str(error) else f" ({error})"  # it says no more than that
         raise InputError(
@@ -51,6 +52,11 @@ def parse_time(value: object, what: str) -> datetime:
             "year or a month, or ISO 8601 such as 2026-05-03T10:00:00Z"
         ) from error
     return moment
+
+
+def _zone(moment: datetime) -> timezone:
+    minutes = round((moment.utcoffset() or timedelta()) / timedelta(minutes=1))
+    return timezone(timedelta(minutes=minutes)) if minutes else UTC
 
 
 def checked_name(value: object, what: str) -> str | None:

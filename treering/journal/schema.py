@@ -24,7 +24,7 @@ class Step:
     postgres: str
 
 
-FIRST: Final = 27
+FIRST: Final = 28
 """The format of the first release. Unreleased versions wrote lower numbers."""
 
 STEPS: tuple[Step, ...] = ()

@@ -88,6 +88,7 @@ CREATE TABLE entry (
     body     INTEGER NOT NULL,                -- an entry with new content gets another body
     expires  INTEGER,
     pinned   INTEGER NOT NULL DEFAULT 0,
+    zone     INTEGER NOT NULL DEFAULT 0,      -- minutes that the clock of "at" is ahead of UTC
     UNIQUE (space, id),
     UNIQUE (source, digest)
 );

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 
 from treering.errors import EntryCorrupt, JournalCorrupt
@@ -16,7 +16,7 @@ _decode = json.JSONDecoder().raw_decode
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
     "e.id, b.text, n.text, e.position, e.kind, e.added, e.at, b.speaker, b.role, b.session, "
-    "b.metadata, e.digest, e.seq, e.expires, e.pinned"
+    "b.metadata, e.digest, e.seq, e.expires, e.pinned, e.zone"
 )
 # LEFT: an entry whose source or body is damaged is an error, not absent.
 FROM = (
@@ -35,9 +35,16 @@ def micros(moment: datetime) -> int:
     return (past.days * 86_400 + past.seconds) * 1_000_000 + past.microseconds
 
 
-def moment(stamp: int) -> datetime:
-    """The inverse of ``micros``."""
-    return _EPOCH + timedelta(microseconds=stamp)
+def moment(stamp: int, zone: int = 0) -> datetime:
+    """Return the time of ``micros``, on a clock ``zone`` minutes ahead of UTC."""
+    utc = _EPOCH + timedelta(microseconds=stamp)
+    return utc.astimezone(timezone(timedelta(minutes=zone))) if zone else utc
+
+
+def zone_minutes(moment: datetime | None) -> int:
+    """Return how many minutes the clock of an aware time is ahead of UTC."""
+    offset = None if moment is None else moment.utcoffset()
+    return offset // timedelta(minutes=1) if offset else 0
 
 
 @lru_cache(maxsize=64)
@@ -103,7 +110,7 @@ def entry_of(row: Row) -> Entry:
             position=damage.checked(int, position),
             kind=kind,
             added=added_moment(added),
-            at=None if at is None else moment(at),
+            at=None if at is None else moment(at, row[15]),
             speaker=speaker,
             role=role,
             session=session,

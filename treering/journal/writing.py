@@ -14,7 +14,7 @@ from treering.errors import InputError
 from treering.journal import damage, supersession
 from treering.journal.contract import Reader, Value, Writer
 from treering.journal.entries import PAGE
-from treering.journal.stored import added_moment, metadata_of, micros
+from treering.journal.stored import added_moment, metadata_of, micros, zone_minutes
 from treering.records import Entry, Kind
 
 _ID_BITS = 48
@@ -203,7 +203,7 @@ def _insert(writer: Writer, space: int, source: int, new: Sequence[NewEntry]) ->
     bodies = writer.insert_many(_BODY, [_body(entry.draft) for entry in new])
     return writer.insert_many(
         "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body, expires,"
-        " pinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " pinned, zone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(space, entry.id, source, entry.position, entry.digest, entry.draft.kind),
@@ -212,6 +212,7 @@ def _insert(writer: Writer, space: int, source: int, new: Sequence[NewEntry]) ->
                 body,
                 micros(entry.draft.expires) if entry.draft.expires else None,
                 entry.draft.pinned,
+                zone_minutes(entry.draft.at),
             )
             for entry, body in zip(new, bodies, strict=True)
         ],
@@ -260,8 +261,12 @@ def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
     _blank_bodies(writer, [seq])
     at = micros(draft.at) if draft.at else None
     writer.execute(
-        "UPDATE entry SET digest = ?, kind = ?, at = ?, body = ? WHERE space = ? AND seq = ?",
-        (draft.digest(), draft.kind, at, writer.insert(_BODY, _body(draft)), writer.space, seq),
+        "UPDATE entry SET digest = ?, kind = ?, at = ?, zone = ?, body = ?"
+        " WHERE space = ? AND seq = ?",
+        (
+            *(draft.digest(), draft.kind, at, zone_minutes(draft.at)),
+            *(writer.insert(_BODY, _body(draft)), writer.space, seq),
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -110,14 +110,14 @@ def bonuses(
 
     ``cut`` is how many pieces a message of a chat is cut into: the more there are the wider scores
     are spread, and with them what is asked of users and assistants. ``now`` is an aware time from
-    which "last week" counts; None for the clock.
+    which "last week" counts; None for the local clock.
     """
     cut = min(cut, MOST_CUT)
     by_name: dict[str, BonusTerm] = {}
     ones = [1.0] * len(queries)
     when = weight_of_rows(snapshot, plan, When)
     if when is not None:
-        clock = now or datetime.now(UTC)
+        clock = now or datetime.now()
         rows = [_when(snapshot, query, clock) for query in queries]
         # A time that holds nearly all tells nothing: the bonus is the smaller the longer it is.
         shares = [0.0 if mask is None else 1 - float(mask.mean()) for mask in rows]
@@ -147,22 +147,26 @@ def _when(snapshot: Snapshot, query: str, now: datetime) -> Mask | None:
     named = periods(query, now, names)
     if not named:
         return None
-    mask = _within(at, named)
+    mask = _within(snapshot, named)
     if mask is None:
         newest = np.fmax.reduce(at, initial=-np.inf)
         if newest > 0:
-            mask = _within(at, periods(query, datetime.fromtimestamp(float(newest), UTC), names))
+            then = datetime.fromtimestamp(float(newest), now.tzinfo)
+            mask = _within(snapshot, periods(query, then, names))
     return mask
 
 
-def _within(at: NDArray[np.float64], named: Sequence[Period]) -> Mask | None:
-    mask = np.zeros(len(at), dtype=np.bool_)
+def _within(snapshot: Snapshot, named: Sequence[Period]) -> Mask | None:
+    mask = np.zeros(len(snapshot), dtype=np.bool_)
 
     def look(rows: slice) -> None:
+        at = snapshot.items.at[rows]
+        on_own_clock = at + 60.0 * snapshot.zone[rows]
         for period in named:
-            mask[rows] |= (at[rows] >= period.start) & (at[rows] < period.end)
+            time = on_own_clock if period.is_by_calendar else at
+            mask[rows] |= (time >= period.start) & (time < period.end)
 
-    for_each_piece(look, len(at))
+    for_each_piece(look, len(mask))
     return mask if mask.any() else None
 
 

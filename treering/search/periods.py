@@ -124,10 +124,15 @@ _Read = Callable[[re.Match[str], datetime], Span | None]
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From ``start`` until before ``end``, in seconds since the epoch; either may be infinite."""
+    """From ``start`` until before ``end``, in seconds since the epoch; either may be infinite.
+
+    A period of the calendar, such as "1 March", is that day on the clock of each message: its
+    seconds are those of a clock in UTC. "Yesterday" is a day on the clock of the question.
+    """
 
     start: float
     end: float
+    is_by_calendar: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,7 @@ class _Date:
     stop: int
     span: Span
     match: re.Match[str]
+    is_by_calendar: bool
 
     @property
     def has_year(self) -> bool:
@@ -158,22 +164,29 @@ class _Date:
 def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Period]:
     """The periods that a text names; one from "since May" has no end, "until May" no start.
 
-    "Last week" counts from ``now``, an aware time. A date without a year is the latest one that has
-    begun by then. A month alone that is one of ``names``, in small letters, is somebody: "from
-    April". Of a text of more than ``MOST_CHARS`` characters the end is read.
+    "Last week" counts from ``now``; without a zone that is a time of the local clock. A date
+    without a year is the latest one that has begun by then. A month alone that is one of ``names``,
+    in small letters, is somebody: "from April". Of a text of more than ``MOST_CHARS`` characters
+    the end is read.
     """
     plain = text[-MOST_CHARS:].lower()
     if not (_DIGITS.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
         return []
-    dates = sorted(_dates(plain, now, names), key=lambda date: date.start)
+    clock = now.replace(tzinfo=None)
+    dates = sorted(_dates(plain, clock, names), key=lambda date: date.start)
     found: list[Period] = []
     last: _Date | None = None
     for date in dates:
-        first, end = (moment.timestamp() for moment in date.span)
-        if last is not None and _joined(plain, last, date):
-            found[-1] = Period(last.begin(date.span[0]).timestamp(), end)
-        else:
-            found.append(_bounded(plain[: date.start], first, end))
+        is_joined = last is not None and _joined(plain, last, date)
+        (start, end), is_by_calendar = date.span, date.is_by_calendar
+        if last is not None and is_joined:
+            start, is_by_calendar = last.begin(start), is_by_calendar or last.is_by_calendar
+            found.pop()
+        zone = UTC if is_by_calendar else now.tzinfo
+        bounds = start.replace(tzinfo=zone).timestamp(), end.replace(tzinfo=zone).timestamp()
+        if not is_joined:
+            bounds = _bounded(plain[: date.start], *bounds)
+        found.append(Period(*bounds, is_by_calendar))
         last = date
     return found
 
@@ -188,7 +201,7 @@ def names_date(text: str, date: str, now: datetime) -> bool:
     in_digits = rf"(?<!\d)(?:0?{day}[./-]0?{month}|0?{month}[./-]0?{day})[./-]{year}(?!\d)"
     if meant is None or re.search(in_digits, text):
         return meant is not None
-    for named in _dates(text.lower(), now, ()):
+    for named in _dates(text.lower(), now.replace(tzinfo=None), ()):
         spans = [named.span]
         if not named.has_year:
             spans += filter(None, [_read(_date, named.match, named.span[0] + timedelta(days=366))])
@@ -208,18 +221,18 @@ def _joined(text: str, first: _Date, second: _Date) -> bool:
     return _RANGE.fullmatch(link) is not None
 
 
-def _bounded(before: str, start: float, end: float) -> Period:
-    """The period of a date behind some text: "since May" goes on, and "until May" ends with it.
+def _bounded(before: str, start: float, end: float) -> tuple[float, float]:
+    """The bounds of a date behind some text: "since May" goes on, and "until May" ends with it.
 
     "After May" May is over; but "after 6 May" asks of what that day brought, too.
     """
     if _ends_with(before, _SINCE):
-        return Period(start, inf)
+        return start, inf
     if _ends_with(before, _AFTER):
-        return Period(start if end - start <= _DAY_S else end, inf)
+        return start if end - start <= _DAY_S else end, inf
     if _ends_with(before, _BEFORE):
-        return Period(-inf, start)
-    return Period(-inf if _ends_with(before, _UNTIL) else start, end)
+        return -inf, start
+    return (-inf if _ends_with(before, _UNTIL) else start, end)
 
 
 def _ends_with(text: str, words: str) -> bool:
@@ -235,7 +248,7 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
             span = None if name in names else _read(read, match, now)
             if span is not None:
                 start, stop = match.span("date")
-                dates.append(_Date(start, stop, span, match))
+                dates.append(_Date(start, stop, span, match, read in _BY_CALENDAR))
                 # What was read is not read again: "May 2023" is not 2023 as well.
                 text = f"{text[:start]}{'#' * (stop - start)}{text[stop:]}"
     return dates
@@ -374,11 +387,11 @@ def _weekdays(match: re.Match[str], now: datetime) -> Span:
 def _span(year: int, month: int, day: int) -> Span | None:
     """The time of a date whose day, or month and day, may be 0; None if there is no such day."""
     try:
-        start = datetime(year, month or 1, day or 1, tzinfo=UTC)
+        start = datetime(year, month or 1, day or 1)
     except ValueError:
         return None
     if not month:
-        return start, datetime(year + 1, 1, 1, tzinfo=UTC)
+        return start, datetime(year + 1, 1, 1)
     days = 1 if day else calendar.monthrange(year, month)[1]
     return start, start + timedelta(days=days)
 
@@ -392,8 +405,12 @@ def _part(match: re.Match[str], _: datetime) -> Span:
 def _months(year: int, month: int, months: int) -> Span:
     """So many months from one on, which may end in the year after."""
     after = month + months - 1
-    end = datetime(year + after // 12, after % 12 + 1, 1, tzinfo=UTC)
-    return datetime(year, month, 1, tzinfo=UTC), end
+    end = datetime(year + after // 12, after % 12 + 1, 1)
+    return datetime(year, month, 1), end
+
+
+_BY_CALENDAR: Final = frozenset({_date, _days, _part})
+"""The readers of dates; the others count back from now."""
 
 
 def _midnight(now: datetime) -> datetime:
@@ -467,7 +484,7 @@ def _before_last(match: re.Match[str], now: datetime) -> Span | None:
 def _last_christmas(_: re.Match[str], now: datetime) -> Span:
     """The latest 24 to 26 December that are over."""
     year = now.year if (now.month, now.day) > (12, 26) else now.year - 1
-    return datetime(year, 12, 24, tzinfo=UTC), datetime(year, 12, 27, tzinfo=UTC)
+    return datetime(year, 12, 24), datetime(year, 12, 27)
 
 
 def _this(match: re.Match[str], now: datetime) -> Span | None:

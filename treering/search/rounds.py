@@ -134,6 +134,7 @@ def grouped(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snapsho
         fragment=snapshot.fragment[first],
         entry=snapshot.entry[first],
         kind=snapshot.kind[first],
+        zone=snapshot.zone[first],
         items=_items(snapshot, reading, starts, lengths),
         lexical=snapshot.lexical.grouped(round_of, len(first)),
         embedded=embedded,

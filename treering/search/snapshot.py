@@ -109,6 +109,7 @@ class Snapshot:
     fragment: Codes
     entry: Codes
     kind: NDArray[np.int8]
+    zone: NDArray[np.int16]  # minutes that the clock of an item's time is ahead of UTC
     items: Items
     lexical: Lexical
     embedded: NDArray[np.bool_]

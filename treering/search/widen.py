@@ -28,6 +28,7 @@ def widened(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: in
         base,
         fragment=np.concatenate([base.fragment, missing]),
         entry=np.concatenate([base.entry, missing]),
+        zone=np.concatenate([base.zone, np.zeros(more, dtype=np.int16)]),
         kind=np.concatenate([base.kind, np.full(more, _usual(base.kind), dtype=np.int8)]),
         items=_extended(base.items, vectors),
         lexical=_with_texts(base.lexical, texts),

@@ -152,6 +152,7 @@ CREATE TABLE entry (
     body     BIGINT NOT NULL,
     expires  BIGINT,
     pinned   BOOLEAN NOT NULL DEFAULT FALSE,
+    zone     BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (space, seq),
     UNIQUE (space, id),
     UNIQUE (space, source, digest),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
@@ -108,7 +108,7 @@ class RememberCall(ToolCall):
             self.text,
             source=self.source,
             speaker=self.speaker,
-            at=self.at or datetime.now(UTC),
+            at=self.at or datetime.now().astimezone(),
             mask=True,
         )
         data = {"ids": [*receipt.ids], "masked": receipt.masked}

@@ -10,7 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, Final
 from urllib.parse import quote
@@ -312,7 +312,7 @@ async def _turn(request: HTTPRequest, asked: CompletionRequest) -> ProxyTurn:
 
 def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any]]:
     """What is new as messages to remember, a microsecond apart: time tells equal ones apart."""
-    now = datetime.now(UTC)
+    now = datetime.now().astimezone()
     return [
         {
             "role": utterance.role,

@@ -22,7 +22,8 @@ class Segment:
     """``n`` fragments in order of arrival: their ids ascend.
 
     ``start`` is the place of each in its entry's text; ``source``, ``position``, ``at`` (seconds
-    since the epoch, NaN where unknown) and ``kind`` (a place in ``KINDS``) are those of its entry.
+    since the epoch, NaN where unknown), ``zone`` (minutes ahead of UTC) and ``kind`` (a place in
+    ``KINDS``) are those of its entry.
     ``speaker`` and ``session`` are what ``name_code`` makes of its names, 0 for none; ``Names``
     has numbers for them. ``lengths`` counts the terms of each. The rows of ``postings`` are places
     in this segment.
@@ -37,6 +38,7 @@ class Segment:
     speaker: NDArray[np.uint64]
     session: NDArray[np.uint64]
     kind: NDArray[np.int8]
+    zone: NDArray[np.int16]
     lengths: Ints
     postings: PostingRun
 
@@ -85,6 +87,7 @@ def segment_of(first: int, rows: Rows, postings: Postings, is_sorted: bool) -> S
         speaker=rows["speaker"],
         session=rows["session"],
         kind=_kinds(rows["kind"]),
+        zone=rows["zone"],
         lengths=rows["length"],
         postings=_run(postings, slots, is_sorted),
     )

@@ -108,6 +108,7 @@ class Table:
         self._fragment = Column(np.int64)
         self._entry = Column(np.int64)
         self._speaker = Column(np.int32)
+        self._zone = Column(np.int16)
         self._embedded = Column(np.bool_)
         self._vector_number = Column(np.int64)
         self._placed = PlacedColumns.empty()
@@ -129,6 +130,7 @@ class Table:
             self._fragment,
             self._entry,
             self._speaker,
+            self._zone,
             self._embedded,
             self._vector_number,
             placed.source,
@@ -230,6 +232,7 @@ class Table:
         self._fragment.extend(segment.fragment)
         self._entry.extend(segment.entry)
         self._speaker.extend(speaker)
+        self._zone.extend(segment.zone)
         self._embedded.extend(np.zeros(len(segment), dtype=np.bool_))
         self._vector_number.extend(np.zeros(len(segment), dtype=np.int64))
         placed.source.extend(segment.source)
@@ -315,6 +318,7 @@ class Table:
             fragment=fragment,
             entry=self._entry.values,
             kind=kind,
+            zone=self._zone.values,
             items=items,
             lexical=self._lexical,
             embedded=self._embedded.values,

@@ -177,13 +177,13 @@ def _stored(row: Row, lines: list[Row]) -> StoredMemo:
 
 
 def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
-    """The covered lines of versions in reading order: version, seq, id, source, position, at."""
+    """Read covered lines by version: version, seq, id, source, position, at, zone; as read."""
     lines_of: dict[int, list[Row]] = {}
     for start in range(0, len(versions), PAGE):
         chunk = versions[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
         rows = reader.rows(
-            "SELECT l.version, e.seq, e.id, n.text, e.position, e.at FROM memo_line l"
+            "SELECT l.version, e.seq, e.id, n.text, e.position, e.at, e.zone FROM memo_line l"
             " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
             " JOIN source s ON s.space = e.space AND s.id = e.source"
             " JOIN label n ON n.id = s.name"
@@ -204,14 +204,14 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
         placed, key=lambda placed_row: (placed_row[1][3], placed_row[1][4] - placed_row[0])
     ):
         rows = [row for _, row in run]
-        times = [int(row[5]) for row in rows if row[5] is not None]
+        times = [moment(int(row[5]), int(row[6])) for row in rows if row[5] is not None]
         yield Span(
             source=str(rows[0][3]),
             first=int(rows[0][4]),
             last=int(rows[-1][4]),
             entry_ids=tuple(str(row[2]) for row in rows),
-            at=moment(times[0]) if times else None,
-            until=moment(times[-1]) if times else None,
+            at=times[0] if times else None,
+            until=times[-1] if times else None,
         )
 
 
