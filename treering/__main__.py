@@ -22,13 +22,10 @@ def main() -> None:
     from treering.agents.hook import main as hook
 
     arguments = sys.argv[1:]
-    if (
-        len(arguments) > 1
-        and arguments[0] == "hook"
-        and arguments[1] in EVENTS
-        and {"--help", "-h"}.isdisjoint(arguments)
-    ):
-        sys.exit(hook(arguments[1:]))
+    if len(arguments) > 1 and arguments[0] == "hook" and arguments[1] in EVENTS:
+        if {"--help", "-h"}.isdisjoint(arguments):
+            sys.exit(hook(arguments[1:]))
+        sys.argv[1:] = ["hook", "--help"]
     from treering.cli.main import app
 
     signal.signal(signal.SIGINT, before)

@@ -89,8 +89,8 @@ WORDS: Final[Mapping[Hint, Words]] = {
         mcp="choose another source",
     ),
     Hint.FORCE_SYNC: Words(
-        python="to erase what was read from them, give sync=True and force=True",
-        cli="to erase what was read from them, add --sync --force",
+        python="to erase what was read from them, give force=True, too",
+        cli="to erase what was read from them, add --force",
         rest="to erase what was read from them, run `treering add --sync --force`",
         mcp="to erase what was read from them, ask your user to run `treering add --sync --force`",
     ),

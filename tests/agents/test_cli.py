@@ -79,10 +79,16 @@ def test_without_a_name_commands_take_the_users_own_memory_and_say_so_once(
 def test_a_project_in_which_nothing_was_said_is_told(
     treering_command: Command, home: Path, memory_path: Path
 ) -> None:
+    assert "nothing is remembered" in treering_command(home / "work", "search", "tea")
     treering_command(home / "work", "add", "I like tea.")
     boat = repository(home / "boat", "git@host:ana/boat.git")
+    for command in (["search", "tea"], ["context", "tea"], ["brief"], ["list"], ["facts"]):
+        shown = treering_command(boat, *command)
+        assert shown.startswith("nothing is remembered of 'host/ana/boat' yet"), command
     with pytest.raises(AssertionError, match="there is no space 'host/ana/boat'"):
-        treering_command(boat, "search", "tea")
+        treering_command(boat, "show", "nope")
+    with pytest.raises(AssertionError, match="there is no space 'boat'"):
+        treering_command(boat, "search", "tea", "--space", "boat")
 
 
 def test_a_memory_that_is_here_or_named_comes_first(
@@ -102,12 +108,33 @@ def test_status_shows_where_hooks_remember(
     treering_command: Command, home: Path, memory_path: Path
 ) -> None:
     boat = repository(home / "boat", "https://host/ana/boat")
-    [shown] = records(treering_command(boat, "hook", "status", "--json"))
+    [shown] = records(treering_command(boat, "hook", "--json"))
     expected = {"memory": str(memory_path), "project": "host/ana/boat", "space": "host/ana/boat"}
-    assert shown == expected | {"space_reason": "the git repository of this folder", "on": True}
-    treering_command(boat, "hook", "off")
-    assert "hooks    off" in treering_command(boat, "hook", "status")
-    assert "hooks    on" in treering_command(home, "hook", "status")
+    assert shown == expected | {
+        "space_reason": "the git repository of this folder",
+        "on": True,
+        "installed": {},
+    }
+    treering_command(boat, "hook", "--off")
+    assert "hooks    off" in treering_command(boat, "hook")
+    assert "hooks    on" in treering_command(home, "hook")
+
+
+def test_status_names_the_memory_that_an_agent_was_installed_with(
+    treering_command: Command, home: Path, memory_path: Path
+) -> None:
+    assert "hooks    on, but `treering install` put them nowhere" in treering_command(home, "hook")
+    for client in ("claude-code", "codex", "zed"):
+        treering_command(home, "install", client, "-m", str(home / f"{client}.db"))
+    [shown] = records(treering_command(home, "hook", "--json"))
+    assert shown["installed"] == {
+        "claude-code": str(home / "claude-code.db"),
+        "codex": str(home / "codex.db"),
+    }
+    assert shown["memory"] == str(home / "claude-code.db")
+    text = treering_command(home, "hook")
+    assert f"{home / 'codex.db'} (codex)" in text
+    assert "hooks    on\n" in text
 
 
 @pytest.mark.parametrize(
@@ -130,9 +157,9 @@ def test_status_says_why_a_space_was_chosen(
     boat = repository(home / "boat", "https://host/ana/boat")
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert f"space    {shown}\n" in treering_command(boat, "hook", "status", *options)
-    at_home = treering_command(home, "hook", "status", *options)
-    apart = treering_command(home / "work", "hook", "status", *options)
+    assert f"space    {shown}\n" in treering_command(boat, "hook", *options)
+    at_home = treering_command(home, "hook", *options)
+    apart = treering_command(home / "work", "hook", *options)
     if shown.startswith("host"):
         assert "space    default (this folder belongs to no project)\n" in at_home
         own = f"{project_of(home / 'work')} (this folder, which is in no git repository)"
@@ -143,7 +170,7 @@ def test_status_says_why_a_space_was_chosen(
 
 def test_the_events_are_documented_commands() -> None:
     shown = CliRunner().invoke(app, ["hook", "--help"]).output
-    assert all(event in shown for event in ("session-start", "prompt", "turn", "log", "off"))
+    assert all(event in shown for event in ("session-start", "prompt", "turn", "log", "--off"))
 
 
 @pytest.mark.parametrize("named", [None, "life.db"])

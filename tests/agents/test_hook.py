@@ -177,9 +177,9 @@ def test_what_was_said_while_hooks_were_off_is_not_taken_in_later(
         settled(server)
 
     say(1, MAST)
-    treering_command(boat, "hook", "off")
+    treering_command(boat, "hook", "--off")
     say(2, "Between us.")
-    treering_command(boat, "hook", "on")
+    treering_command(boat, "hook", "--on")
     say(3, "The keel is of lead.")
     assert entries(server, "host/ana/boat") == [MAST, "The keel is of lead."]
 
@@ -621,11 +621,11 @@ def test_hooks_can_be_switched_off_for_a_project(
     boat = repository(home / "boat", "git@host:ana/boat.git")
     remember(server, MAST, "host/ana/boat")
     question = {"prompt": "How long is the mast of the boat?", "cwd": str(boat)}
-    treering_command(boat, "hook", "off")
+    treering_command(boat, "hook", "--off")
     assert hook("prompt", question) == {}
     hook("turn", {"cwd": str(boat), "transcript_path": "/x", "session_id": "s"})
     assert not inbox.folder_of(str(server)).exists()
-    treering_command(boat, "hook", "on")
+    treering_command(boat, "hook", "--on")
     assert MAST in put_in(hook("prompt", question))
 
 

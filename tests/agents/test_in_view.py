@@ -97,5 +97,5 @@ def test_a_line_whose_reply_nobody_read_is_put_in_the_next_time(server: Path, ho
 def test_stopping_the_server_says_whether_one_ran(
     server: Path, home: Path, treering_command: Callable[..., str]
 ) -> None:
-    assert "the server has ended" in treering_command(home, "hook", "stop")
-    wait_until(lambda: "no server runs" in treering_command(home, "hook", "stop"))
+    assert "the server has ended" in treering_command(home, "hook", "serve", "--stop")
+    wait_until(lambda: "no server runs" in treering_command(home, "hook", "serve", "--stop"))

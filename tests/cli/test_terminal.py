@@ -223,7 +223,7 @@ def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> Non
     assert (changes.exit_code, changes.stdout) == (0, "")
 
 
-@pytest.mark.parametrize("command", [(), ("search",), ("tree", "export"), ("serve", "key", "add")])
+@pytest.mark.parametrize("command", [(), ("search",), ("tree", "search"), ("serve", "key", "add")])
 def test_a_short_h_is_help(treering: Treering, command: tuple[str, ...]) -> None:
     result = treering(*command, "-h")
     assert result.exit_code == 0
@@ -233,7 +233,7 @@ def test_a_short_h_is_help(treering: Treering, command: tuple[str, ...]) -> None
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_the_help_of_an_event_runs_no_hook(process: Process, option: str) -> None:
     shown, _ = process("hook", "turn", option).communicate("{}", timeout=60)
-    assert "Take in what was said: for the end of a turn." in shown
+    assert "Agents run `treering hook EVENT`" in shown
 
 
 def test_without_a_terminal_long_work_says_now_and_then_how_far_it_is(

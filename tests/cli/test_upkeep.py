@@ -96,7 +96,9 @@ def test_a_pipe_that_says_nothing_has_nobody_who_answers(
     assert len(treering("list").stdout.splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", [["forget", "--source", "secrets"], ["spaces", "remove", "x"]])
+@pytest.mark.parametrize(
+    "command", [["forget", "--source", "secrets"], ["spaces", "--remove", "x"]]
+)
 def test_who_ends_the_input_of_a_terminal_hears_what_a_pipe_does(
     treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
@@ -230,20 +232,20 @@ def test_a_space_is_removed_with_its_keys_and_its_name(
     treering("serve", "key", "add", "--space", "ana-de-almeida")
     assert b"ana-de-almeida" in (tmp_path / "life.db").read_bytes()
     assert b"boat" in (tmp_path / "life.db").read_bytes()
-    result = treering("spaces", "remove", "ana-de-almieda", "--yes")
+    result = treering("spaces", "--remove", "ana-de-almieda", "--yes")
     assert result.exit_code == 2
     assert "there is 'ana-de-almeida'" in result.stderr
-    result = treering("spaces", "remove", "ana-de-almeida")
+    result = treering("spaces", "--remove", "ana-de-almeida")
     assert result.exit_code == 2
     assert "--yes" in result.stderr
-    result = treering("spaces", "remove", "ana-de-almeida", "-y")
+    result = treering("spaces", "--remove", "ana-de-almeida", "-y")
     assert result.stdout == "removed ana-de-almeida with 1 entry and 1 key\n"
     assert "1 entry and its keys will be erased" in result.stderr
     assert treering("spaces").stdout == "default\n"
     left = b"".join(file.read_bytes() for file in tmp_path.glob("life.db*"))
     assert not [word for word in (b"ana-de-almeida", b"boat") if word in left]
     assert b"swordfish" in left  # of another space
-    assert treering("serve", "key", "list").stdout == ""
+    assert treering("serve", "key").stdout == ""
 
 
 def test_a_space_that_only_a_key_opens_is_removed_with_it(
@@ -251,10 +253,10 @@ def test_a_space_that_only_a_key_opens_is_removed_with_it(
 ) -> None:
     treering("serve", "key", "add", "--space", "ana")
     assert treering("list", "--space", "ana").exit_code == 0
-    result = treering("spaces", "remove", "ana", "--yes")
+    result = treering("spaces", "--remove", "ana", "--yes")
     assert result.stdout == "removed ana with 0 entries and 1 key\n", result.stderr
-    assert treering("serve", "key", "list").stdout == ""
-    assert "no space 'ana'" in treering("spaces", "remove", "ana", "--yes").stderr
+    assert treering("serve", "key").stdout == ""
+    assert "no space 'ana'" in treering("spaces", "--remove", "ana", "--yes").stderr
 
 
 def test_spaces_are_apart(treering: Treering, identity: str) -> None:
@@ -383,6 +385,16 @@ def test_doctor_says_why_a_view_could_not_read_an_entry(
     settled = treering("settle")
     assert settled.exit_code
     assert why in " ".join(settled.stderr.split())
+
+
+def test_doctor_says_once_why_a_file_cannot_be_opened(
+    treering: Treering, identity: str, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "life.db")) as file:
+        file.execute("PRAGMA user_version = 999")
+    result = treering("doctor")
+    assert result.exit_code == 6
+    assert result.stdout.count("has format 999") == 1
 
 
 def test_doctor_makes_no_file(treering: Treering, tmp_path: Path) -> None:

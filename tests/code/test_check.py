@@ -271,7 +271,7 @@ def test_a_round_is_recorded_noted_and_told_at_a_terminal(root: Path) -> None:
     write(root, m=GUARDED)
     assert "m.py::half" in run(root, "record", "Refuse negative numbers").stdout
     where = ("--memory", str(root.parent / "memory.db"))
-    noted = CliRunner().invoke(app, ["code", "note", "half", "fine", *where])
+    noted = CliRunner().invoke(app, ["code", "log", "half", "--note", "fine", *where])
     assert noted.exit_code == 0
     told = run(root, "log", "half").stdout
     assert "Begin" in told

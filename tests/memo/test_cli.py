@@ -55,9 +55,9 @@ def test_memos_are_edited_pinned_and_deleted_and_history_shows_it(path: Path) ->
     assert "  Ines lives in Porto." in run(
         path, "edit", "memo-ines", "--summary", "Ines lives in Porto."
     )
-    assert "* Ines in Porto" in run(path, "pin", "memo-ines")
-    assert "* Ines" not in run(path, "pin", "memo-ines", "--off")
-    run(path, "delete", "memo-ines")
+    assert "* Ines in Porto" in run(path, "edit", "memo-ines", "--pin")
+    assert "* Ines" not in run(path, "edit", "memo-ines", "--unpin")
+    run(path, "edit", "memo-ines", "--delete")
     assert "Ines" not in run(path)
     shown = run(path, "show", "memo-ines", "--history")
     assert "The sister moved." in shown
@@ -76,10 +76,16 @@ def test_memos_are_merged_and_split(path: Path) -> None:
 
 
 def test_memos_are_searched(path: Path) -> None:
-    shown = run(path, "search", "a sail for the boat", "-k", "1")
+    shown = run(path, "--about", "a sail for the boat", "-k", "1")
     assert "[red]boat" in shown
-    assert json.loads(run(path, "search", "boat", "-k", "1", "--json"))["memo"]["topic"]
+    assert json.loads(run(path, "--about", "boat", "-k", "1", "--json"))["memo"]["topic"]
 
 
-def test_an_edit_of_nothing_names_the_options(path: Path) -> None:
-    assert "give --topic or --summary" in run(path, "edit", "any", code=2)
+@pytest.mark.parametrize(
+    "arguments",
+    [("edit", "any"), ("edit", "any", "--delete", "--pin"), ("--about", "boat", "--topic", "boat")],
+)
+def test_options_that_do_not_go_together_are_refused(
+    path: Path, arguments: tuple[str, ...]
+) -> None:
+    run(path, *arguments, code=2)

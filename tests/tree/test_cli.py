@@ -35,15 +35,15 @@ def test_tree_prints_an_outline(path: Path) -> None:
 
 
 def test_export_prints_or_writes_a_file(path: Path, tmp_path: Path) -> None:
-    assert json.loads(run(path, "export", "json"))
-    run(path, "export", "html", "--out", str(tmp_path / "tree.html"))
+    assert json.loads(run(path, "--form", "json"))
+    run(path, "--form", "html", "--out", str(tmp_path / "tree.html"))
     assert "<details" in (tmp_path / "tree.html").read_text("utf-8")
 
 
 def test_export_overwrites_a_file_only_if_told_to(path: Path, tmp_path: Path) -> None:
     page = tmp_path / "tree.html"
     page.write_text("precious")
-    export = ["tree", "export", "html", "-o", str(page), "-m", str(path)]
+    export = ["tree", "--form", "html", "-o", str(page), "-m", str(path)]
     refused = CliRunner().invoke(app, export)
     assert refused.exit_code == 2
     assert f"{page} is there already; give another name or --force" in refused.stderr
@@ -55,17 +55,12 @@ def test_export_overwrites_a_file_only_if_told_to(path: Path, tmp_path: Path) ->
 
 
 def test_with_json_each_line_is_an_object(path: Path) -> None:
-    roots = json.loads(run(path, "export", "json"))
+    roots = json.loads(run(path, "--form", "json"))
     assert [json.loads(line) for line in run(path, "--json").splitlines()] == roots
-    [line] = run(path, "export", "outline", "--json").splitlines()
-    assert json.loads(line) == {
-        "form": "outline",
-        "drawing": run(path, "export", "outline").strip(),
-    }
 
 
 def test_a_branch_can_be_shown_alone(path: Path) -> None:
-    (topic, _) = json.loads(run(path, "export", "json"))
+    (topic, _) = json.loads(run(path, "--form", "json"))
     assert "Ben" not in run(path, "--root", str(topic["node"]))
 
 
@@ -85,7 +80,7 @@ def test_search_prints_json_for_programs(path: Path) -> None:
 
 
 def test_stats_prints_figures(path: Path) -> None:
-    shown = run(path, "stats")
+    shown = run(path, "--stats")
     assert "4 nodes, 2 topics" in shown
 
 
@@ -95,14 +90,14 @@ def test_one_pending_summary_is_no_plural(tmp_path: Path) -> None:
         for text in ("Ana sails her boat.", "Ana sails a small boat."):
             memory.add(text)
         memory.tree.roots()  # which it grows for
-    assert "1 summary pending" in run(file, "stats")
+    assert "1 summary pending" in run(file, "--stats")
 
 
 def test_replant_grows_the_tree_by_the_thresholds_given(path: Path, tmp_path: Path) -> None:
     path = Path(copy(path, tmp_path))
     shown = run(path, "replant", "--base", "-1", "--max-depth", "1")
     assert "0 summaries pending; `treering settle` makes them" in shown
-    assert "3 nodes, 3 topics" in run(path, "stats")
+    assert "3 nodes, 3 topics" in run(path, "--stats")
 
 
 def test_plain_search_finds_summaries_and_says_how_deep_a_hit_stands(path: Path) -> None:

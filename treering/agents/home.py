@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import normalize
 
 from treering.agents.project import project_of, repository_of
 from treering.hooks.places import user_memory
-from treering.text import composed
 
 HERE = "treering.db"
 """A memory of a working folder, where it can be seen, copied and deleted like any other file."""
@@ -55,17 +55,17 @@ def agent_space(named: str | None, folder: Path) -> SpaceChoice:
 
     Which file the memory is in plays no part: projects that share a file stay apart.
     """
-    from_environment = composed(os.environ.get("TREERING_SPACE", ""))
-    if named and composed(named) != from_environment:
-        return SpaceChoice(composed(named), "chosen by --space")
+    from_environment = _composed(os.environ.get("TREERING_SPACE", ""))
+    if named and _composed(named) != from_environment:
+        return SpaceChoice(_composed(named), "chosen by --space")
     if from_environment:
         return SpaceChoice(from_environment, "chosen by TREERING_SPACE")
     project = project_of(folder)
     if project is None:
         return SpaceChoice(DEFAULT_SPACE, "this folder belongs to no project")
     if repository_of(folder):
-        return SpaceChoice(composed(project), "the git repository of this folder")
-    return SpaceChoice(composed(project), "this folder, which is in no git repository")
+        return SpaceChoice(_composed(project), "the git repository of this folder")
+    return SpaceChoice(_composed(project), "this folder, which is in no git repository")
 
 
 def command_space(memory: str, folder: Path) -> str:
@@ -80,3 +80,8 @@ def command_space(memory: str, folder: Path) -> str:
 def is_own(memory: str) -> bool:
     """Whether a memory is the user's own."""
     return "://" not in memory and Path(memory).absolute() == user_memory().absolute()
+
+
+def _composed(name: str) -> str:
+    """As ``treering.text.composed``, whose module a hook need not wait for."""
+    return normalize("NFC", name)

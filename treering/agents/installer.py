@@ -27,6 +27,7 @@ from treering.hooks.files import read_bytes, remove_empty, text_of
 from treering.hooks.places import agents_home, data_home, make_private
 
 LOCK_TIMEOUT_S = 10.0
+_MEMORY = "--memory"
 ATTEMPTS = 3
 """A client that writes its settings just then is waited out so many times."""
 
@@ -89,6 +90,22 @@ def uninstall(client: Client, *, dry_run: bool = False) -> list[FilePlan]:
 def is_installed(client: Client) -> bool:
     """Whether ``install`` was done for a client and not taken back."""
     return _record_path(client.name).is_file()
+
+
+def installed_memory(client: Client) -> str | None:
+    """Return the memory that a client was installed with; None where it was not."""
+    values = [change["value"] for noted in _record(client) for change in noted["changes"]]
+    return next((memory for value in values for memory in _memories(value)), None)
+
+
+def _memories(value: object) -> Iterator[str]:
+    """The values of --memory in lists of arguments, wherever these are in a value."""
+    if isinstance(value, dict):
+        yield from (memory for part in value.values() for memory in _memories(part))
+    elif isinstance(value, list):
+        if _MEMORY in value[:-1]:
+            yield str(value[value.index(_MEMORY) + 1])
+        yield from (memory for part in value for memory in _memories(part))
 
 
 # ---------------------------------------------------------------------- planning

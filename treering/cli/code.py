@@ -184,29 +184,29 @@ def record(
         run.out.emit(_plain(block), f"{block.id} {block.key}")
 
 
-@command(app, name="note")
-def note_(
-    run: Run,
-    definition: Annotated[str, typer.Argument(help="PATH::NAME, Class.method or a name.")],
-    text: Annotated[str, typer.Argument(help="How the last change was received.")],
-    outcome: Annotated[
-        str, typer.Option(metavar="WORD", help="accepted, rejected, or in other words.")
-    ] = "",
-) -> None:
-    """Write down how the last recorded change of a definition was received."""
-    with run.memory() as memory:
-        block = memory.code.note(definition, text, outcome=outcome)
-    run.out.emit(_plain(block), f"{block.id} {block.key}")
-
-
 @command(app)
 def log(
     run: Run,
     definition: Annotated[str, typer.Argument(help="PATH::NAME, Class.method or a name.")],
     root: Tree = Path(),
     git: Annotated[bool, typer.Option("--git/--no-git", help="Commits too.")] = True,
+    note_: Annotated[
+        str | None,
+        typer.Option(
+            "--note", metavar="TEXT", help="Write down how its last recorded change was received."
+        ),
+    ] = None,
+    outcome: Annotated[
+        str,
+        typer.Option(metavar="WORD", help="With --note: accepted, rejected, or in other words."),
+    ] = "",
 ) -> None:
     """Tell the story of a definition: what was asked for, changed and noted, oldest first."""
+    if note_ is not None:
+        with run.memory() as memory:
+            block = memory.code.note(definition, note_, outcome=outcome)
+        run.out.emit(_plain(block), f"{block.id} {block.key}")
+        return
     if run.is_there:
         with run.memory(whole=True) as memory:
             story = memory.code.log(definition, root=root if git else None)

@@ -90,6 +90,8 @@ def doctor(
     )
     for check in checks:
         for finding in _guarded(check, run):
+            if finding.state == "fail" and finding.detail in (one.detail for one in findings):
+                continue  # a file that cannot be opened fails each check that opens it
             if not run.out.as_json:
                 text = finding.text(given)
                 style = _STYLES[finding.state]

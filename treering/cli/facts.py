@@ -52,7 +52,7 @@ def facts(
     if attribute and not subject:
         raise InputError("--attribute needs --subject")
     then = moment(as_of)
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         superseded = memory.facts.changes(then) if changes else []
         if changes:
             listed = []

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,49 +10,70 @@ import typer
 
 from treering.agents import switches
 from treering.agents.home import working_folder
-from treering.agents.hook import CLIENTS, EVENTS
-from treering.agents.hook import main as run_event
 from treering.agents.project import project_of
-from treering.cli.options import command
+from treering.cli.global_options import Globals, run_of_group
+from treering.cli.options import command, spelled_out
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import UnknownName
 from treering.hooks import hook_log
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
-
-_HELP = {
-    "session-start": "Give a brief of the project: for the start of a session.",
-    "prompt": "Give the few lines that matter to a prompt, or nothing.",
-    "turn": "Take in what was said: for the end of a turn.",
-    "compact": "Take in what was said: for the moment before a compaction.",
-    "session-end": "Take in what was said: for the end of a session.",
-}
+app = typer.Typer(
+    add_completion=False, pretty_exceptions_enable=False, subcommand_metavar="[COMMAND]"
+)
 
 
-def _event(name: str) -> Callable[..., None]:
-    """The command of an event. ``treering.__main__`` runs it itself, without this parser."""
+@app.callback(invoke_without_command=True)
+@spelled_out
+def hook(
+    ctx: typer.Context,
+    options: Globals,
+    on: Annotated[
+        bool | None,
+        typer.Option(
+            "--on/--off", help="Switch hooks on, or off, in the project of this folder first."
+        ),
+    ] = None,
+) -> None:
+    """Show the memory, project and space of hooks in this folder, and whether they are on.
 
-    def event(
-        run: Run,
-        client: Annotated[
-            str, typer.Option(help=f"Whose form the event has: {', '.join(CLIENTS)}.")
-        ] = CLIENTS[0],
-        personal: Annotated[
-            bool, typer.Option("--personal", help="Recall from the space 'default', too.")
-        ] = False,
-    ) -> None:
-        space = ["--space", run.named_space] if run.named_space else []
-        memory = ["--memory", run.url] if run.is_named else []
-        beside = ["--personal"] if personal else []
-        sys.exit(run_event([name, "--client", client, *memory, *space, *beside]))
+    Agents run `treering hook EVENT` with the event's JSON on standard input. session-start and
+    prompt recall; turn, compact and session-end take in what was said. While hooks are off, nothing
+    is taken in, and it is not taken in later, either.
+    """
+    run = run_of_group(ctx, options)
+    if run is None:
+        return
+    space, project = run.agent_space, project_of(working_folder())
+    if on is not None:
+        switches.switch(project, on)
+    installed = _installed()
+    is_on = not switches.is_off(project)
+    record: dict[str, Any] = {
+        "memory": next(iter(installed.values()), run.hook_memory),
+        "project": project,
+        "space": space.name,
+        "space_reason": space.reason,
+        "on": is_on,
+        "installed": installed,
+    }
+    places = [f"{memory} ({client})" for client, memory in installed.items()]
+    state = "on" if is_on else "off"
+    run.out.emit(
+        record,
+        f"memory   {', '.join(places) or record['memory']}\nproject  {project or 'none'}\n"
+        f"space    {space.name} ({space.reason})\n"
+        f"hooks    {state if installed else f'{state}, but `treering install` put them nowhere'}",
+    )
 
-    event.__doc__ = f"{_HELP[name]} The event's JSON is read from standard input."
-    return event
 
+def _installed() -> dict[str, str]:
+    """The memory that each agent's hooks were installed with."""
+    from treering.agents import installer
+    from treering.agents.clients import CLIENTS
 
-for _name in EVENTS:
-    command(app, name=_name)(_event(_name))
+    memories = ((client, installer.installed_memory(client)) for client in CLIENTS if client.hooks)
+    return {client.name: memory for client, memory in memories if memory is not None}
 
 
 @command(app)
@@ -70,38 +90,6 @@ def log(
 
 
 @command(app)
-def off(run: Run) -> None:
-    """Switch hooks off in the project of this folder; what is said meanwhile is never taken in."""
-    _switch(run, on=False)
-
-
-@command(app)
-def on(run: Run) -> None:
-    """Switch hooks on again in the project of this folder."""
-    _switch(run, on=True)
-
-
-@command(app)
-def status(run: Run) -> None:
-    """Show the memory, project and space of hooks in this folder, and whether they are on."""
-    memory, space = run.hook_memory, run.agent_space
-    project = project_of(working_folder())
-    record: dict[str, Any] = {
-        "memory": memory,
-        "project": project,
-        "space": space.name,
-        "space_reason": space.reason,
-        "on": not switches.is_off(project),
-    }
-    state = "on" if record["on"] else "off"
-    run.out.emit(
-        record,
-        f"memory   {memory}\nproject  {project or 'none'}\n"
-        f"space    {space.name} ({space.reason})\nhooks    {state}",
-    )
-
-
-@command(app)
 def serve(
     run: Run,
     idle: Annotated[
@@ -111,33 +99,25 @@ def serve(
             metavar="SECONDS",
             envvar="TREERING_HOOK_IDLE",
             show_envvar=False,
-            help="Of quiet, after which it ends. Default: $TREERING_HOOK_IDLE, else 1800.",
+            help="End after so long without a hook. Default: $TREERING_HOOK_IDLE, else 1800.",
         ),
     ] = 1800.0,
+    stop: Annotated[
+        bool, typer.Option("--stop", help="End the server that runs; the next hook starts another.")
+    ] = False,
 ) -> None:
     """Keep a memory warm for hooks, which start this by themselves."""
     from treering.agents.server import serve as serve_hooks
-
-    memory = run.hook_memory
-    if not serve_hooks(memory, idle_s=idle, embedder=run.embedder):
-        note(f"another server keeps {memory} warm already")
-
-
-@command(app)
-def stop(run: Run) -> None:
-    """End the server that keeps the memory warm, if one runs; the next hook starts another."""
     from treering.agents.server import stop as stop_server
 
-    ran = stop_server(run.hook_memory)
-    run.out.emit({"stopped": ran}, "the server has ended" if ran else "no server runs")
-
-
-def _switch(run: Run, *, on: bool) -> None:
-    project = project_of(working_folder())
-    switches.switch(project, on)
-    state = "on" if on else "off"
-    where = project or "your home folder"
-    run.out.emit({"project": project, "on": on}, f"hooks are {state} in {where}")
+    memory = run.hook_memory
+    if stop:
+        stopped = [stop_server(place) for place in {memory, *_installed().values()}]
+        ran = any(stopped)
+        run.out.emit({"stopped": ran}, "the server has ended" if ran else "no server runs")
+        return
+    if not serve_hooks(memory, idle_s=idle, embedder=run.embedder):
+        note(f"another server keeps {memory} warm already")
 
 
 def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:

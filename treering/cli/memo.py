@@ -43,12 +43,22 @@ def memos(
         typer.Option(metavar="TIME", help="Only with lines from before this time."),
     ] = None,
     as_of: AsOf = None,
+    about: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY", help="Only the -k memos that this is about, best first."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many memos, with --about.")] = 10,
 ) -> None:
     """List the memos: pinned ones first, else in the order they were first made."""
     run = run_of_group(ctx, options)
     if run is None:
         return
-    with run.memory() as memory:
+    if about is not None:
+        if any((topic, source, since, until, as_of)):
+            raise InputError("--about goes with no other condition", param="about")
+        _search(run, about, k)
+        return
+    with run.memory(may_be_empty=True) as memory:
         listed = memory.memos.list(
             topic=topic,
             source=source,
@@ -86,14 +96,8 @@ def show(
         run.out.emit(line, (f"{line.speaker or line.role or ''}: ", "bold"), line.text)
 
 
-@command(app)
-def search(
-    run: Run,
-    query: Annotated[str, typer.Argument(help="What to look for, or - for standard input.")],
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many memos.")] = 10,
-) -> None:
-    """Find the memos that a query is about; needs no language model."""
-    with run.memory() as memory:
+def _search(run: Run, query: str, k: int) -> None:
+    with run.memory(may_be_empty=True) as memory:
         hits = memory.memos.search(stdin.argument(query), k=k)
     for hit in hits:
         run.out.emit(hit, f"{hit.score:.2f}  ", *_memo(hit.memo))
@@ -102,23 +106,30 @@ def search(
 
 
 @command(app)
-def edit(run: Run, memo_id: Id, topic: NewTopic = None, summary: NewSummary = None) -> None:
-    """Give a memo another topic or summary; its history stays."""
-    if topic is None and summary is None:
-        raise InputError("nothing to change: give --topic or --summary")
-    with run.memory() as memory:
-        _emit(run, memory.memos.edit(memo_id, topic=topic, summary=summary))
-
-
-@command(app)
-def pin(
+def edit(
     run: Run,
     memo_id: Id,
-    off: Annotated[bool, typer.Option("--off", help="Unpin it.")] = False,
+    topic: NewTopic = None,
+    summary: NewSummary = None,
+    pin: Annotated[
+        bool | None, typer.Option("--pin/--unpin", help="List it first and always choose it.")
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete it; its history stays.")] = False,
 ) -> None:
-    """Pin a memo: it is listed first and always chosen."""
+    """Give a memo another topic or summary, pin it, or delete it; its history stays."""
+    changes = topic is not None or summary is not None or pin is not None
+    if delete == changes:
+        raise InputError("an edit needs --topic, --summary, --pin or --unpin, or --delete alone")
     with run.memory() as memory:
-        _emit(run, memory.memos.pin(memo_id, not off))
+        if delete:
+            memory.memos.delete(memo_id)
+            note(f"deleted; `treering memo show {memo_id} --history` still shows it")
+            return
+        if topic is not None or summary is not None:
+            memo = memory.memos.edit(memo_id, topic=topic, summary=summary)
+        if pin is not None:
+            memo = memory.memos.pin(memo_id, pin)
+        _emit(run, memo)
 
 
 @command(app)
@@ -156,14 +167,6 @@ def split(
             summaries=_pair(summary, "--summary"),
         )
     _emit(run, *parts)
-
-
-@command(app)
-def delete(run: Run, memo_id: Id) -> None:
-    """Delete a memo; what was said stays, and so does the memo's history."""
-    with run.memory() as memory:
-        memory.memos.delete(memo_id)
-    note(f"deleted; `treering memo show {memo_id} --history` still shows it")
 
 
 def _why_none(due: int) -> str:

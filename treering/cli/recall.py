@@ -58,7 +58,7 @@ def search(
     from treering.cli import snippets  # it counts terms, for which help need not wait
 
     asked = stdin.argument(query)
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         how = {"k": k, "level": level, "rerank": rerank, **ranking.chosen()}
         hits = memory.search(asked, **how, **where.of(memory))
         reasons = [] if hits else [*where.why_nothing(memory)]
@@ -99,7 +99,7 @@ def context(
     ] = "sentences",
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         passages = memory.context(
             stdin.argument(query),
             budget=budget,
@@ -133,7 +133,7 @@ def brief(
 
     Cited; no model is asked.
     """
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         summary = memory.brief(budget=budget)
         too_small = budget < BRIEF_TOKENS and not summary.lines and bool(memory.brief().lines)
     if summary.lines or run.out.as_json:

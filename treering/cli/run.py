@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
+
+import typer
 
 from treering.agents.home import (
     SpaceChoice,
@@ -124,17 +126,21 @@ class Run:
         talks: bool = False,
         whole: bool = False,
         begins: bool = False,
+        may_be_empty: bool = False,
     ) -> Iterator[Memory]:
         """The open memory.
 
         ``create`` makes a memory or space that is not there. Without it, either is an error:
         raises UnknownName. ``whole`` is for commands on the whole file: there a space that is not
         there counts as empty. ``begins`` is for those that read a space before they add to it: it
-        is made at once.
+        is made at once. ``may_be_empty`` is for commands that list or search: they end at once,
+        with a note, in a project that nothing was remembered of yet.
 
         ``talks`` is for commands that need a language model. Without one they raise
         LLMNotConfigured at once, before a file is made or a message typed. A server has its own.
         """
+        if may_be_empty and self._is_by_folder and not self.is_there:
+            self._end_as_empty()
         is_new = self.ensure_there(create)
         from treering.memory import Memory
 
@@ -153,7 +159,7 @@ class Run:
             )
             memory = stack.enter_context(opened)
             if not create and not whole:
-                self._ensure_space(memory)
+                self._ensure_space(memory, may_be_empty=may_be_empty)
             if is_new:
                 self._say_if_git_takes_it()
             try:
@@ -192,15 +198,27 @@ class Run:
             note(f"your own memory is made: {self.path}; -m or TREERING_MEMORY names another")
         return True
 
-    def _ensure_space(self, memory: Memory) -> None:
-        """Raise UnknownName if the space is not in the file: "nothing found" would hide a typo.
+    def _ensure_space(self, memory: Memory, *, may_be_empty: bool) -> None:
+        """Raise UnknownSpace if the space is not in the file: "nothing found" would hide a typo.
 
-        A server is not asked: it does not tell its callers which other spaces it has.
+        The working folder chose the space where no option names one: that is not a typo. A server
+        is not asked: it does not tell its callers which other spaces it has.
         """
         there = [] if self.is_served else memory.spaces()
         if there and self.space not in there and not _is_keyed(memory):
+            if may_be_empty and self._is_by_folder:
+                self._end_as_empty()
             meant = nearest_told(self.space, there)
             raise UnknownSpace(f"there is no space {self.space!r} in {self.place}{meant}")
+
+    @property
+    def _is_by_folder(self) -> bool:
+        """Whether the working folder chose memory and space, and no option or variable did."""
+        return not self.is_named and self.named_space is None
+
+    def _end_as_empty(self) -> NoReturn:
+        note(f"nothing is remembered of {self.space!r} yet; `treering spaces` lists what there is")
+        raise typer.Exit
 
     def _say_if_git_takes_it(self) -> None:
         """Warn if git would commit the new file: a memory should not be published by accident."""

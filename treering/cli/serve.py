@@ -123,7 +123,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     subcommand_metavar="[FILE] [COMMAND]",
 )
-key = typer.Typer(no_args_is_help=True, help="Keys: who may ask the server, and for which space.")
+key = typer.Typer(add_completion=False, subcommand_metavar="[COMMAND]")
 app.add_typer(key, name="key")
 
 
@@ -140,6 +140,36 @@ def serve(ctx: typer.Context, options: Globals, server: ServerOptions) -> None:
     serve_until_stopped(server.settings(run), lambda url: note(f"serving {run.place} on {url}"))
 
 
+@key.callback(invoke_without_command=True)
+@spelled_out
+def list_keys(
+    ctx: typer.Context,
+    options: Globals,
+    reopen: Annotated[
+        bool,
+        typer.Option(
+            "--open",
+            help="Answer all callers on this machine without a key again, once no key is left.",
+        ),
+    ] = False,
+) -> None:
+    """List the keys of the server by id; their texts are not stored."""
+    run = run_of_group(ctx, options)
+    if run is None:
+        return
+    from treering.serve import keys
+
+    with run.database() as database:
+        if reopen:
+            keys.open_again(database)
+            note("this memory needs no key on this machine any more")
+            return
+        listed = keys.listed(database)
+    for entry in listed:
+        label = f"  {entry.label}" if entry.label else ""
+        run.out.emit(entry, (entry.id, "dim"), f"  {entry.created:%Y-%m-%d}  {entry.space}{label}")
+
+
 @command(key)
 def add(
     run: Run,
@@ -154,18 +184,6 @@ def add(
     note(f"key {made_key.id} opens the space {made_key.space!r}; keep it, it cannot be shown again")
 
 
-@command(key, name="list")
-def list_(run: Run) -> None:
-    """List the keys by id; their texts are not stored."""
-    from treering.serve import keys
-
-    with run.database() as database:
-        listed = keys.listed(database)
-    for entry in listed:
-        label = f"  {entry.label}" if entry.label else ""
-        run.out.emit(entry, (entry.id, "dim"), f"  {entry.created:%Y-%m-%d}  {entry.space}{label}")
-
-
 @command(key)
 def remove(
     run: Run, key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id.")]
@@ -176,13 +194,3 @@ def remove(
     with run.database() as database:
         keys.remove(database, key_id)
     note(f"removed key {key_id}")
-
-
-@command(key, name="open")
-def open_(run: Run) -> None:
-    """Answer everybody on this machine without a key again, once the last key is removed."""
-    from treering.serve import keys
-
-    with run.database() as database:
-        keys.open_again(database)
-    note("this memory needs no key on this machine any more")

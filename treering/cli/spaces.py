@@ -6,36 +6,33 @@ from typing import Annotated
 
 import typer
 
-from treering.cli.global_options import Globals, run_of_group
-from treering.cli.options import command, spelled_out
+from treering.cli.options import command
 from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.cli.upkeep import STILL_READ, Yes, confirm
 
-app = typer.Typer(
-    add_completion=False, pretty_exceptions_enable=False, subcommand_metavar="[COMMAND]"
-)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.callback(invoke_without_command=True)
-@spelled_out
-def spaces(ctx: typer.Context, options: Globals) -> None:
+@command(app)
+def spaces(
+    run: Run,
+    remove: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Erase this space: all it holds, its name, its keys."),
+    ] = None,
+    yes: Yes = False,
+) -> None:
     """List the spaces of the file, or remove one."""
-    run = run_of_group(ctx, options)
-    if run is None:
+    if remove is not None:
+        _remove(run, remove, yes)
         return
     with run.memory(whole=True) as memory:
         for name in memory.spaces():
             run.out.emit({"space": name}, name)
 
 
-@command(app)
-def remove(
-    run: Run,
-    name: Annotated[str, typer.Argument(help="The space.")],
-    yes: Yes = False,
-) -> None:
-    """Erase a space: all it holds, its name, and the keys that open only it."""
+def _remove(run: Run, name: str, yes: bool) -> None:
     with run.in_space(name).memory() as memory:
         entries = memory.stats().entries
         held = counted(entries, "entry", "entries")

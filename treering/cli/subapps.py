@@ -28,11 +28,11 @@ class SubApp:
 SUB_APPS: dict[str, SubApp] = {
     "code": SubApp("treering.cli.code", "Code: index, search, record work on it, guard it."),
     "memo": SubApp("treering.cli.memo", "Read and correct what has been talked about, by topic."),
-    "tree": SubApp("treering.cli.tree", "Look at the tree of summaries."),
+    "tree": SubApp("treering.cli.tree", "Draw and search the tree of summaries."),
     "spaces": SubApp("treering.cli.spaces", "List the spaces of the file, or remove one."),
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
     "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
-    "hook": SubApp("treering.cli.hook", "What agents run at their events; look at it, stop it."),
+    "hook": SubApp("treering.cli.hook", "What agents run at their events: see it, switch it off."),
     "tune": SubApp("treering.cli.tune", "Teach a small model to write memos."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""

@@ -16,6 +16,7 @@ from treering.cli.run import Run
 from treering.cli.upkeep import new_file, refuse_target
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
+from treering.views.tree.view import TreeStats
 
 app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
 
@@ -26,50 +27,47 @@ Branch = Annotated[
 
 @app.callback(invoke_without_command=True)
 @spelled_out
-def tree(ctx: typer.Context, options: Globals, root: Branch = ROOT) -> None:
-    """Print the tree as an outline: "[leaves] summary #node" and "- text #node".
+def tree(
+    ctx: typer.Context,
+    options: Globals,
+    root: Branch = ROOT,
+    form: Annotated[
+        Literal["outline", "html", "json"],
+        typer.Option(help="How it is drawn; html is one page in which branches open and close."),
+    ] = "outline",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: print it.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+    stats: Annotated[
+        bool,
+        typer.Option("--stats", help="Show figures instead: nodes and tokens by depth, cost."),
+    ] = False,
+) -> None:
+    """Draw the tree: "[leaves] summary #node" and "- text #node".
 
     With --json each root is an object, with what is below it.
     """
     run = run_of_group(ctx, options)
     if run is None:
         return
-    with run.memory() as memory:
-        drawn = memory.tree.draw("json" if run.out.as_json else "outline", root=root)
-    if run.out.as_json:
-        run.out.lines(map(to_json, json.loads(drawn)))
-        return
-    run.out.lines(iter(drawn.splitlines()))
-    if not drawn:
-        note("the tree is empty")
-
-
-@command(app)
-def export(
-    run: Run,
-    form: Annotated[
-        Literal["outline", "html", "json"],
-        typer.Argument(help="outline, html or json."),
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: print it.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
-    root: Branch = ROOT,
-) -> None:
-    """Draw the tree; html is one page in which branches open and close."""
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         if out is not None:
             refuse_target(out, force)
-        drawn = memory.tree.draw(form, root=root)
-    if out is None and run.out.as_json:
-        run.out.emit({"form": form, "drawing": drawn})
-    elif out is None:
-        run.out.lines(iter(drawn.splitlines()))
-    else:
+        if stats:
+            _stats(run, memory.tree.stats())
+            return
+        drawn = memory.tree.draw("json" if run.out.as_json and out is None else form, root=root)
+    if out is not None:
         with new_file(out, force) as stream:
             stream.write(drawn)
         note(f"written to {out}")
+    elif run.out.as_json:
+        run.out.lines(map(to_json, json.loads(drawn)))
+    else:
+        run.out.lines(iter(drawn.splitlines()))
+    if not drawn:
+        note("the tree is empty")
 
 
 @command(app)
@@ -83,7 +81,7 @@ def search(
     ] = "related",
 ) -> None:
     """Find summaries and original texts that answer a query."""
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         nodes = memory.tree.search(stdin.argument(query), k=k, method=method)
     for node in nodes:
         run.out.emit(node, *_node(node))
@@ -91,11 +89,7 @@ def search(
         note("nothing found")
 
 
-@command(app)
-def stats(run: Run) -> None:
-    """Show figures: nodes and tokens by depth, branching, cost."""
-    with run.memory() as memory:
-        figures = memory.tree.stats()
+def _stats(run: Run, figures: TreeStats) -> None:
     shape = figures.shape
     rows = [f"{'depth':>5}  {'texts':>7}  {'summaries':>9}  {'tokens':>6}"]
     rows += [

@@ -56,7 +56,7 @@ def list_(
     ] = False,
 ) -> None:
     """List entries in the order they were added."""
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         conditions = where.of(memory)
         entries = memory.entries(**conditions)
         if not memory.page(limit=1, **conditions).entries:
@@ -237,7 +237,7 @@ def export(
 @command(commands)
 def stats(run: Run) -> None:
     """Show what a space holds, its model, pending work, and what models have cost."""
-    with run.memory() as memory:
+    with run.memory(may_be_empty=True) as memory:
         figures = memory.stats()
     run.out.emit(figures, *_stats(figures))
 

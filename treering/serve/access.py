@@ -23,7 +23,7 @@ SPACE_HEADER = "x-treering-space"
 NO_KEY_SENT = "this server requires a key"
 NO_KEY_IS_LEFT = (
     "this memory had keys and the last one was removed; make one with `treering serve key add`, or "
-    "answer everybody on this machine again with `treering serve key open`"
+    "answer everybody on this machine again with `treering serve key --open`"
 )
 REFRESH_S = 1.0
 """How long it takes at most until a running server notices that a key was added or removed."""

@@ -84,7 +84,7 @@ def remove(database: Database, identity: str) -> None:
     """Revoke a key. Raises UnknownName."""
     with database.write() as writer:
         if not writer.execute("DELETE FROM serve_key WHERE id = ?", (identity,)):
-            raise UnknownName(f"no key {identity!r}; `treering serve key list` shows the ids")
+            raise UnknownName(f"no key {identity!r}; `treering serve key` shows the ids")
 
 
 def listed(database: Database) -> list[Key]:
