@@ -30,8 +30,7 @@ class ModelAccount:
     @property
     def has_model(self) -> bool:
         """Whether there is a model to ask, opened or not."""
-        model = self._llm or self._spec
-        return isinstance(model, LLM) or is_configured(model)
+        return is_configured(self._llm or self._spec)
 
     def close(self) -> None:
         """Close the model if this memory opened it."""

@@ -53,10 +53,10 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
     Raises ``LLMNotConfigured`` with what to set, ``UnknownName``, or ``MissingExtra``.
     """
     environ = os.environ if environ is None else environ
-    if isinstance(spec, LLM):
-        return spec
     if spec is None:
         return _from_environment(environ)
+    if not isinstance(spec, str):
+        return spec
     if spec == NONE:
         message = "the specification 'none' disables the language model, but this call needs one"
         raise LLMNotConfigured(message, hint=Hint.CHOOSE_LLM, param="llm")
@@ -84,7 +84,9 @@ def ensure_meaningful(spec: str | LLM | None) -> None:
         _registered(spec.partition("#")[0])
 
 
-def is_configured(spec: str | None = None, *, environ: Mapping[str, str] | None = None) -> bool:
+def is_configured(
+    spec: str | LLM | None = None, *, environ: Mapping[str, str] | None = None
+) -> bool:
     """Whether ``spec``, or else the environment, names a language model; it need not work."""
     environ = os.environ if environ is None else environ
     if spec is not None:
