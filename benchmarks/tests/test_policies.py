@@ -10,10 +10,10 @@ from treering.arrays import Floats
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
-from treering.search.relations.asked import ReplyTo
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.defaults import Weighted
-from treering.search.relations.feedback import Feedback
+from treering.search.relations.plan import Weighted
+from treering.search.signals.feedback import Feedback
+from treering.search.signals.sources import ReplyTo
 from treering_bench.metrics.evidence import ranked_units, reached
 from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.policy.peering import searching_with

@@ -22,11 +22,12 @@ from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.records import Filter
 from treering.search.filters import RowFilter
-from treering.search.rank import Ranking
-from treering.search.relations.asked import ReplyTo, When
+from treering.search.people import LEXICAL_AMONG_PEOPLE
+from treering.search.ranking import Ranking
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.defaults import LEXICAL_AMONG_PEOPLE, NAMED_AMONG_PEOPLE, Weighted
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan, Weighted
+from treering.search.signals.question import NamedSpeaker, When
+from treering.search.signals.sources import ReplyTo
 from treering_bench.quality import FOLDERS, METRICS
 from treering_bench.read import read_as, sha256_of
 from treering_bench.registry import Benchmark, benchmark
@@ -36,6 +37,7 @@ from treering_bench.task import Task, TaskQuestion
 PLAN: Final[Plan] = {
     "chat": [
         Weighted(ContextRelation(w=0.6, within="session"), 1.0, 1.0),
+        Weighted(NamedSpeaker(), 1.0, 1.0),
         Weighted(When(), 1.0, 1.0),
         Weighted(ReplyTo(), 1.0, 1.0),
     ]
@@ -104,7 +106,6 @@ def _ranked(memory: Memory, space: TaskSpace, task: Task, question: TaskQuestion
             *(reader, snapshot, queries, vectors, "hybrid", PLAN, "messages", allowed),
             question.at or space.now,
         )
-        ranking = searcher._related(reader, ranking, queries, allowed)
         assert isinstance(ranking, Ranking)
         terms = [ranking.why(row, 0).terms for row in range(len(snapshot))]
         seqs = snapshot.entry.tolist()
@@ -120,7 +121,7 @@ def _ranked(memory: Memory, space: TaskSpace, task: Task, question: TaskQuestion
 
 def _units() -> Features:
     """What each term is multiplied by before it is learned."""
-    unit = {"lexical": float(LEXICAL_AMONG_PEOPLE), "named": float(NAMED_AMONG_PEOPLE)}
+    unit = {"lexical": float(LEXICAL_AMONG_PEOPLE)}
     return np.array([unit.get(name, 1.0) for name in FEATURES])
 
 

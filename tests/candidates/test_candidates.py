@@ -38,9 +38,9 @@ from treering.journal.postgres.nearest import PgConnection
 from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import Space
 from treering.records import Hit
-from treering.search import rank
-from treering.search.relations.defaults import Weighted
+from treering.search import pipeline
 from treering.search.relations.group import Session
+from treering.search.relations.plan import Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.snapshot import Cosines, Wanted
 from treering.search.term_postings import RowCounts
@@ -190,7 +190,7 @@ def test_what_the_best_hits_bring_to_the_front_is_looked_up(
 ) -> None:
     for name in ("NEAREST", "BY_WORDS", "MOST_TIED"):
         monkeypatch.setattr(database_vectors, name, 4)
-    monkeypatch.setattr(rank, "BEST", 4)
+    monkeypatch.setattr(pipeline, "BEST", 4)
     corpus_source = same.found._views.searcher._corpus
     monkeypatch.setattr(corpus_source, "_drawn", 4)  # else the sample is the whole space
     monkeypatch.setattr(corpus_source, "_held", database_vectors.Held())

@@ -21,9 +21,10 @@ from treering.errors import FilterError
 from treering.journal import entries
 from treering.records import Filter
 from treering.search import metadata
+from treering.search.best_rows import top_rows
 from treering.search.filters import RowFilter, allowed_rows
 from treering.search.metadata import MAX_KEYS
-from treering.search.rank import Ranking, top_rows
+from treering.search.ranking import Ranking
 from treering.search.searcher import Searcher
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)

@@ -20,8 +20,8 @@ from treering import Memory
 from treering.chat.registry import POLICIES
 from treering.errors import InputError
 from treering.ingest import exchange
-from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Speaker
+from treering.search.relations.plan import Weighted
 from treering.views.choices import PolicyName
 
 names = st.sampled_from(["Ana", "Ben", "名前"])

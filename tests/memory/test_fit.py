@@ -40,7 +40,7 @@ def test_fit_reports_and_the_space_follows_what_is_kept(open_memory: Open) -> No
     assert list(memory._views.planner.defaults()["text"]) == list(DEFAULTS["text"])
     # These turns are short: whole messages have nothing to say that their only pieces have not. And
     # the question names no time, no source and nobody, and nobody asks or takes up anything.
-    silent = {"message", "when", "role", "wish", "parts", "source", "reply"}
+    silent = {"message", "named", "when", "role", "wish", "parts", "source", "reply"}
     named = {one.relation.name for one in expected} - silent
     assert named <= set(memory.search("noun1 noun2", k=1)[0].why.terms)
 

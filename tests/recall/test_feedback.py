@@ -10,7 +10,7 @@ import pytest
 from tests.embedders import HashingEmbedder
 from tests.recall.questions import assert_answered_as_each_alone
 from treering import Hit, Memory
-from treering.search import feedback
+from treering.search.signals import feedback
 
 QUESTION = "what did we plan for the summer"
 PLAN = "for the summer we plan a trip to Lofoten"

@@ -20,8 +20,8 @@ from treering.llm.settings import NONE
 from treering.records import KINDS, Forgotten, Why
 from treering.search import searcher
 from treering.search.relations.decay import ContextRelation, Time
-from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import Session, Speaker
+from treering.search.relations.plan import Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import MAX_QUERY_CHARS
 

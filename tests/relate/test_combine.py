@@ -11,14 +11,17 @@ from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS
 from treering.search.lexical import Lexical
-from treering.search.related import add_related, relate
+from treering.search.pipeline import contributions, signals_of
+from treering.search.ranking import Queries, Ranking
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import Items, Relation
+from treering.search.relations.contract import Items, Relation, is_relation
 from treering.search.relations.decay import ContextRelation, Time
-from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.registry import Plan, plan, relation
+from treering.search.relations.plan import Plan, Weighted
+from treering.search.relations.registry import plan, relation
 from treering.search.relations.semantic import Semantic
+from treering.search.signals.environment import EnvironmentTerm
 from treering.search.snapshot import Snapshot
 
 
@@ -59,11 +62,14 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
         "chat": [Weighted(ContextRelation(0.8, "session"), 2.0), Weighted(Speaker(), 0.5)],
         "code": [],
     }
-    related = relate(snapshot, Relations(), weighted, own)
-    total = own.copy()
-    add_related(total, related)
+    nothing = Queries((), (), None, "hybrid")
+    ranking = Ranking(snapshot, Relations(), weighted, nothing, False, 1.0, scores=own.copy())
+    ranking.add(contributions(signals_of(ranking), ranking))
+    total = ranking.scores
     terms = {
-        name: np.sum([part.values for part in term.parts], axis=0) for name, term in related.items()
+        name: np.sum([part.values for part in term.parts], axis=0)
+        for name, term in ranking.terms.items()
+        if isinstance(term, EnvironmentTerm)
     }
     np.testing.assert_allclose(total, sum(terms.values(), own), rtol=1e-5, atol=1e-6)
     relations = Relations()
@@ -72,6 +78,7 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
             one.relation.name: one.alpha
             * relations.environment(one.relation, snapshot.items, 1, own)
             for one in weighted[kind]
+            if is_relation(one.relation)
         }
         rows = snapshot.kind == code
         for name, values in terms.items():
@@ -108,7 +115,7 @@ def test_two_relations_of_one_name_are_refused() -> None:
     plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9, name="wide context")], None)
 
 
-@pytest.mark.parametrize("name", ["lexical", "dense", "named"])
+@pytest.mark.parametrize("name", ["lexical", "dense"])
 def test_a_relation_may_not_take_the_name_of_a_term_of_the_own_score(name: str) -> None:
     """Else the terms of ``hit.why`` would no longer add up to the score."""
     with pytest.raises(InputError, match=name):

@@ -13,8 +13,8 @@ from tests.docs.pages import entry_points, examples
 from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError
-from treering.search.relations.contract import Items, NullOperator
-from treering.search.relations.defaults import Weighted
+from treering.search.relations.contract import Items, NullOperator, is_relation
+from treering.search.relations.plan import Weighted
 
 PAGE = "how-to/relations.md"
 
@@ -29,9 +29,11 @@ def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
     assert capsys.readouterr().out == "True\n"
     with Memory.open("relations.db") as memory:
         hits = {hit.text: hit for hit in memory.search("choir", relations=["weekday"], k=3)}
-        operator = memory._views.planner.plan(["weekday"], None)["chat"][0].relation.bind(
-            memory._views.searcher.snapshot().items  # type: ignore[union-attr]
-        )
+        weekday = memory._views.planner.plan(["weekday"], None)["chat"][0].relation
+        snapshot = memory._views.searcher.snapshot()
+        assert is_relation(weekday)
+        assert snapshot is not None
+        operator = weekday.bind(snapshot.items)
         again = memory._views.planner.plan(
             [Weighted(sys.modules["weekdays"].SameWeekday(), 0.5)], None
         )

@@ -7,10 +7,10 @@ import pytest
 
 from tests.conftest import Open
 from treering.search.reading import RowChange
-from treering.search.related import beside_messages
 from treering.search.relations.contract import MISSING, Items, NullOperator
 from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.group import MessageOperator, WholeMessage
+from treering.search.signals.environment import beside_messages
 
 
 def items(message: list[int] | None) -> Items:

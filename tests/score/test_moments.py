@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treering.search.own import FLAT, MANY, moments, standardise
+from treering.search.fusion import FLAT, MANY, moments, standardise
 
 
 @pytest.mark.parametrize("size", [1, 7, MANY - 1, MANY, 2 * MANY + 3])

@@ -2,7 +2,7 @@
 
 A row x is kept as whole numbers ``codes`` from −127 to 127 and one ``scale``, with
 ``x ≈ scale · codes``. The cosine of two unit vectors of 384 dimensions is then off by about 0.0005;
-where that could decide, the floats are read from the database (``treering.search.refine``).
+where that could decide, the floats are read from the database (``treering.search.exact_rescore``).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.search.own import FLAT, moments
+from treering.search.fusion import FLAT, moments
 from treering.search.snapshot import Cosines
 
 FEATURES: Final = ("coverage", "cosine", "standing")

@@ -14,8 +14,8 @@ from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.records import JSON, KINDS, Filter
+from treering.search.best_rows import RankedRows, top_rows
 from treering.search.metadata import is_plain
-from treering.search.rank import RankedRows, Ranking, top_rows
 from treering.search.relations.contract import Labels
 from treering.search.snapshot import Snapshot
 
@@ -89,10 +89,9 @@ class RowFilter:
 
     def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """The rows of the k best of a ranking for a query that meet the filter."""
-        margin = ranking.margin(query) if isinstance(ranking, Ranking) else 0.0
-        return ranking.best(query, k, self._allowed(ranking, query, k, margin))
+        return ranking.best(query, k, self._allowed(ranking, query, k, ranking.margin(query)))
 
-    def first(self, ranking: Ranking, query: int, k: int) -> Codes:
+    def first(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """As ``best``, by the scores as they are: none is made exact for it."""
         allowed = self._allowed(ranking, query, k, 0.0)
         return top_rows(ranking.scores[:, query], k, allowed)
@@ -101,7 +100,7 @@ class RowFilter:
         """A mask with which the k best rows that are in it are the k best that meet the filter,
         even if scores change by ``margin``.
         """
-        if self.rest != Filter() and isinstance(ranking, Ranking):
+        if self.rest != Filter() and ranking.by_row:
             allowed = self._among_best(ranking.scores[:, query], k, margin)
             if allowed is not None:
                 return allowed

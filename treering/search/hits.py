@@ -1,20 +1,54 @@
-"""From rows of a ranking to hits; their texts are read from the database here."""
+"""Hits: rows of a ranking with their texts, which are read from the database here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treering.arrays import Codes, Floats
 from treering.journal import entries
 from treering.journal.space import SpaceReader
 from treering.journal.stored import cut
 from treering.records import BLOCK, Hit
+from treering.search.best_rows import RankedRows
+from treering.search.filters import RowFilter
 from treering.search.marks import Mark, Marker, Quote
-from treering.search.rank import RankedRows
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import FragmentSource, Snapshot
 from treering.split import Span
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads rows of a snapshot from the database; ``allowed`` are those that meet the filter."""
+
+    reader: SpaceReader
+    corpus: FragmentSource
+    allowed: RowFilter
+
+    @property
+    def exact(self) -> Callable[[Codes], Floats] | None:
+        """A function that reads the vectors of rows as they were embedded; None if the snapshot
+        has them.
+        """
+        snapshot = self.allowed.snapshot
+        model, matrix, numbers = (
+            snapshot.state.model,
+            snapshot.items.vectors,
+            snapshot.vector_number,
+        )
+        if model is None or getattr(matrix, "is_exact", True):
+            return None
+        assert numbers is not None  # the database has vectors of eight bits together with them
+        return lambda rows: self.corpus.exact(self.reader, model, numbers[rows])
+
+    def quotes(self, rows: Codes) -> list[Quote]:
+        """The texts of the fragments at ``rows``, in the order given."""
+        snapshot = self.allowed.snapshot
+        spans = self.corpus.spans(self.reader, snapshot.fragment[rows].tolist())
+        return quotes_of(self.reader, snapshot, rows, spans)
 
 
 def hits(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,13 @@ from treering.arrays import Codes, Floats
 from treering.embed.checked import unit_rows
 from treering.journal import entries
 from treering.journal.space import SpaceReader
-from treering.records import KINDS, Mode, Why
-from treering.search.rank import Ranking, rank
+from treering.records import KINDS, Why
+from treering.search.pipeline import rank
+from treering.search.ranking import Queries, Ranking
 from treering.search.reading import ReadingOrder
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan
 from treering.search.snapshot import FragmentSource, Snapshot
 
 Flags = NDArray[np.bool_]
@@ -37,10 +38,16 @@ class RoundRanking:
     (N, Q), are those of the rounds.
     """
 
+    by_row: ClassVar[bool] = False
+
     snapshot: Snapshot
     scores: Floats
     rounds: Ranking
     round_of: Codes
+
+    def margin(self, query: int) -> float:
+        """The margin of the rounds' scores."""
+        return self.rounds.margin(query)
 
     def confidence(self, rows: Codes, query: int) -> list[float]:
         """The probability of the round of each of some rows that it answers a query."""
@@ -82,14 +89,11 @@ class RoundRanker:
         reader: SpaceReader,
         snapshot: Snapshot,
         plan: Plan,
-        queries: Sequence[str],
-        vectors: Floats | None,
-        mode: Mode,
-        now: datetime | None = None,
+        queries: Queries,
     ) -> RoundRanking:
-        """As ``rank.rank``, with rounds in the place of fragments."""
+        """Rank as ``pipeline.rank`` does, with rounds in the place of fragments."""
         rounds, round_of = self._rounds(reader, snapshot)
-        ranking = rank(rounds, self._relations, plan, queries, vectors, mode, now=now)
+        ranking = rank(rounds, self._relations, plan, queries)
         return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
 
     def _rounds(self, reader: SpaceReader, snapshot: Snapshot) -> tuple[Snapshot, Codes]:

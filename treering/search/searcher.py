@@ -25,18 +25,16 @@ from treering.journal import entries
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import MODES, ChatUnit, Context, Filter, Hit, Mode
+from treering.search.best_rows import RankedRows
 from treering.search.context import Candidate, CountTokens, assemble
-from treering.search.feedback import with_feedback
 from treering.search.filters import RowFilter
-from treering.search.hits import hits
-from treering.search.leading import with_leading
+from treering.search.hits import RowReader, hits
 from treering.search.marks import Marker, unmarked
-from treering.search.mentions import with_mentions
-from treering.search.named import SpeakerNames
-from treering.search.rank import RankedRows, Ranking, rank
-from treering.search.related import has_weights_of_people, names_among_people
+from treering.search.people import SpeakerNames, has_weights_of_people, names_among_people
+from treering.search.pipeline import rank
+from treering.search.ranking import Queries
 from treering.search.relations.combine import Relations
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan
 from treering.search.rounds import RoundRanker
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import terms
@@ -249,7 +247,6 @@ class Searcher:
             ranking = self._rank(
                 reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed, condition.as_of
             )
-            ranking = self._related(reader, ranking, asked, allowed)
             best += [
                 self.hits(reader, ranking, at, allowed.best(ranking, at, k))
                 for at in range(len(asked))
@@ -273,7 +270,6 @@ class Searcher:
         ranking = self._rank(
             reader, snapshot, [query], vectors, mode, plan, chat_unit, allowed, condition.as_of
         )
-        ranking = self._related(reader, ranking, [query], allowed)
         order = allowed.best(ranking, 0, len(ranking.snapshot))
         order = _pinned_first(reader, ranking.snapshot, order)
         # A context is filled from the front, so a statement must come before what it replaced.
@@ -303,38 +299,13 @@ class Searcher:
         now: datetime | None,
     ) -> RankedRows:
         self.ensure_same(snapshot, vectors)
+        of_query = [terms(query) for query in queries]
         if chat_unit == "rounds" and "chat" in snapshot.kinds:
-            return self._rounds.rank(reader, snapshot, plan, queries, vectors, mode, now)
-        exact = self.exact(reader, snapshot)
-        return rank(
-            snapshot, self._relations, plan, queries, vectors, mode, exact, allowed.whole, now
-        )
-
-    def _related(
-        self,
-        reader: SpaceReader,
-        ranking: RankedRows,
-        queries: Sequence[str],
-        allowed: RowFilter,
-    ) -> RankedRows:
-        """A ranking with the relations that are told of its best hits."""
-        if not isinstance(ranking, Ranking):
-            return ranking
-        plan = ranking.plan
-        ranking = with_leading(reader, ranking, plan, queries, allowed)
-        ranking = with_feedback(reader, self._corpus, ranking, plan, queries, allowed.best)
-        return with_mentions(reader, self._corpus, ranking, plan, queries, allowed.best)
-
-    def exact(
-        self, reader: SpaceReader, snapshot: Snapshot
-    ) -> Callable[[NDArray[np.int64]], Floats] | None:
-        """What reads the vectors of rows as they were embedded; None if the snapshot has them."""
-        model, matrix = snapshot.state.model, snapshot.items.vectors
-        numbers = snapshot.vector_number
-        if model is None or getattr(matrix, "is_exact", True):
-            return None
-        assert numbers is not None  # the database has vectors of eight bits together with them
-        return lambda rows: self._corpus.exact(reader, model, numbers[rows])
+            asked = Queries(queries, of_query, vectors, mode, now)
+            return self._rounds.rank(reader, snapshot, plan, asked)
+        rows = RowReader(reader, self._corpus, allowed)
+        asked = Queries(queries, of_query, vectors, mode, now, rows)
+        return rank(snapshot, self._relations, plan, asked)
 
     def ensure_same(self, snapshot: Snapshot, vectors: Floats | None) -> None:
         """Raises ModelMismatch if the model has changed since ``vectors`` were embedded."""

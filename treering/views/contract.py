@@ -23,7 +23,7 @@ from treering.llm.contract import LLM
 from treering.records import Entry, Progress
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.relations.contract import Relation
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan
 from treering.search.searcher import Searcher
 
 

@@ -19,16 +19,16 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Progress
-from treering.search.own import fuse, raw_scores
-from treering.search.related import among_people, beside_messages, pieces_a_message
+from treering.search.fusion import cosine_scores, fuse, word_scores
+from treering.search.people import LEXICAL_AMONG_PEOPLE, among_people
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import Relation
+from treering.search.relations.contract import Relation, is_relation
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.defaults import LEXICAL_AMONG_PEOPLE, Weighted
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan, Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.relations.settings import FitReport
+from treering.search.signals.environment import beside_messages, pieces_a_message
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 from treering.text import with_speaker
@@ -104,7 +104,8 @@ def _fit_kind(
         [Speaker()],
         [Semantic()],
     ]
-    tried = {choice.relation for choice in default}.union(*families)
+    given = {choice.relation for choice in default if is_relation(choice.relation)}
+    tried = given.union(*families)
     bound = Relations()
     cut = pieces_a_message(snapshot, bound, {"chat": default}) if kind == "chat" else 1.0
     trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), bound, cut, lexical, progress)
@@ -179,7 +180,8 @@ class _Trial:
         """The reciprocal ranks of the answers to some of the queries, shape of ``which``."""
         scores = self.own[:, which]
         for choice in beside_messages({"chat": weighted}, self.cut)["chat"]:
-            scores = scores + np.float32(choice.alpha) * self.env[choice.relation][:, which]
+            if is_relation(choice.relation):  # pseudo-queries ask for nothing but their words
+                scores = scores + np.float32(choice.alpha) * self.env[choice.relation][:, which]
         answers = scores[self.target[which], np.arange(len(which))]
         ranks = 1 + (scores > answers).sum(axis=0)
         reciprocal: Floats = (1 / ranks).astype(np.float32)
@@ -190,18 +192,18 @@ def _masked_own(
     snapshot: Snapshot, queries: _PseudoQueries, batch: slice, lexical: np.float32 | None
 ) -> Floats:
     """Own scores, shape (N, B). The answer to each query is scored by what is left of its text."""
-    raw = raw_scores(snapshot, queries.asked[batch], queries.asked_vectors[batch], "hybrid")
+    asked, vectors = queries.asked[batch], queries.asked_vectors[batch]
+    bm25 = word_scores(snapshot, asked, "hybrid")
+    cosines = cosine_scores(snapshot, vectors, "hybrid")
     rows = queries.rows[batch]
     columns = np.arange(len(rows))
-    if raw.bm25 is not None:
-        pairs = zip(queries.asked[batch], queries.left[batch], strict=True)
-        raw.bm25[rows, columns] = [
-            snapshot.lexical.score_text(asked, left) for asked, left in pairs
-        ]
-    if raw.cosine is not None:
-        asked, left = queries.asked_vectors[batch], queries.left_vectors[batch]
-        raw.cosine[rows, columns] = np.einsum("qd,qd->q", asked, left)
-    return fuse(snapshot, raw, queries.asked[batch], lexical=lexical).total()
+    if bm25 is not None:
+        pairs = zip(asked, queries.left[batch], strict=True)
+        bm25[rows, columns] = [snapshot.lexical.score_text(query, left) for query, left in pairs]
+    if cosines is not None:
+        left_vectors = queries.left_vectors[batch]
+        cosines.values[rows, columns] = np.einsum("qd,qd->q", vectors, left_vectors)
+    return fuse(snapshot, bm25, cosines, asked, lexical=lexical).total()
 
 
 def _pseudo_queries(

@@ -9,7 +9,8 @@ from treering.journal import ledger
 from treering.journal.space import Space
 from treering.search.relations import settings as fitted
 from treering.search.relations.contract import Relation
-from treering.search.relations.registry import Chosen, Named, Plan, plan
+from treering.search.relations.plan import Plan
+from treering.search.relations.registry import Chosen, Named, plan
 from treering.views.contract import View, attributed
 from treering.views.tree.derive import Summaries
 from treering.views.tree.search import with_tree

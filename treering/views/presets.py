@@ -17,7 +17,7 @@ from treering.journal.contract import Reader
 from treering.records import KINDS, Kind
 from treering.search.relations import settings as relation_settings
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.defaults import Weighted
+from treering.search.relations.plan import Weighted
 from treering.search.relations.semantic import Semantic
 from treering.views import settings
 from treering.views.settings import OWN, SpaceSettings

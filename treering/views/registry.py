@@ -27,7 +27,8 @@ from treering.records import Filter, Hit, Level, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.relations import settings as fitted
 from treering.search.relations.defaults import DEFAULTS
-from treering.search.relations.registry import Chosen, Plan
+from treering.search.relations.plan import Plan
+from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
 from treering.search.searcher import Searcher
 from treering.search.snapshot import FragmentSource

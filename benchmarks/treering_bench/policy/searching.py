@@ -12,7 +12,8 @@ from treering.errors import InputError, UnknownName
 from treering.records import Kind
 from treering.search.compression.contract import check_rate
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.defaults import DEFAULTS, Weighted
+from treering.search.relations.defaults import DEFAULTS
+from treering.search.relations.plan import Weighted
 from treering.search.relations.registry import ALPHA, BUILT_IN
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.policy.contract import RetrievalPolicy

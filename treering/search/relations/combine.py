@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
 from treering.arrays import Floats
-from treering.errors import InputError
 from treering.parallel import for_each_piece
-from treering.records import Kind
 from treering.search.reading import RowChange
 from treering.search.relations.contract import (
     Items,
@@ -22,10 +18,6 @@ from treering.search.relations.contract import (
     Relation,
     is_rebinding,
 )
-from treering.search.relations.defaults import Weighted
-
-OWN_TERMS = frozenset({"lexical", "dense", "named"})
-"""Keys of ``Hit.why`` that no relation may take."""
 
 MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some bytes an item
 
@@ -106,28 +98,3 @@ def _inverse(mass: Floats) -> Floats:
 
     for_each_piece(divide, len(mass))
     return inverse
-
-
-def check_plan(plan: Mapping[Kind, Sequence[Weighted]]) -> None:
-    """Raises InputError for a weight that is not one, and for names that ``why`` would confuse."""
-    for kind, choices in plan.items():
-        names = [choice.relation.name for choice in choices]
-        if taken := sorted(OWN_TERMS.intersection(names)):
-            raise InputError(
-                f"{taken[0]!r} is a term of the own score; give the relation another name"
-            )
-        for choice in choices:
-            if type(choice.relation).__hash__ is None:
-                raise InputError(
-                    f"relation {choice.relation.name!r} has no hash, by which its operator is kept;"
-                    " make it a frozen dataclass, or leave out its __eq__"
-                )
-            if not 0 <= choice.alpha < inf:
-                raise InputError(
-                    f"alpha of {choice.relation.name} is {choice.alpha}; "
-                    "it must be finite and at least 0"
-                )
-        if len(set(names)) < len(names):
-            raise InputError(
-                f"two relations for {kind} share a name ({', '.join(names)}); give one another name"
-            )

@@ -186,20 +186,6 @@ class NullOperator:
         return np.zeros(self.size, dtype=np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryRelation:
-    """A relation of queries, or of their best hits, which no items know.
-
-    It has no operator over items: the search is told by its name, and scores by it.
-    """
-
-    name: str
-
-    def bind(self, items: Items) -> Operator:
-        """Nothing."""
-        return NullOperator(len(items))
-
-
 class LocalOperator(Operator, Protocol):
     """An operator whose scores go no further than to a few items beside each."""
 
@@ -236,6 +222,11 @@ class Relation(Protocol):
     def bind(self, items: Items) -> Operator:
         """The operator of this relation over ``items``."""
         ...
+
+
+def is_relation(term: object) -> TypeGuard[Relation]:
+    """Whether a term of a plan is a relation."""
+    return hasattr(term, "bind")
 
 
 class Rebinding(Protocol):

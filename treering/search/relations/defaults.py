@@ -3,51 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
-
-import numpy as np
 
 from treering.records import Kind
-from treering.search.relations.asked import (
-    NamedSource,
-    Parts,
-    ReplyTo,
-    Role,
-    When,
-    Wish,
-)
-from treering.search.relations.contract import Relation
 from treering.search.relations.decay import ContextRelation
-from treering.search.relations.feedback import Feedback
 from treering.search.relations.group import WholeMessage
-from treering.search.relations.mention import Mention
-
-
-@dataclass(frozen=True, slots=True)
-class Weighted:
-    """A relation and the weight α of its environment score (FragRel eq. 10).
-
-    ``among_people`` is the weight in chats without an assistant; None for ``alpha`` there, too.
-    """
-
-    relation: Relation
-    alpha: float
-    among_people: float | None = None
-
-    def __str__(self) -> str:
-        """Such as ``context(w=0.3, within=document) @ 0.5``; a relation of others by its name."""
-        parameters = ""
-        if is_dataclass(self.relation):
-            values = asdict(self.relation)
-            named = (f"{name}={value}" for name, value in values.items() if name != "name")
-            parameters = ", ".join(named)
-        called = f"{self.relation.name}({parameters})" if parameters else self.relation.name
-        return f"{called} @ {self.alpha:g}"
-
+from treering.search.relations.plan import Weighted
+from treering.search.signals.feedback import Feedback
+from treering.search.signals.mentions import Mention
+from treering.search.signals.parts import Parts
+from treering.search.signals.question import NamedSpeaker, Role, When, Wish
+from treering.search.signals.sources import NamedSource, ReplyTo
 
 DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
     "text": (
         Weighted(ContextRelation(w=0.3), alpha=0.5),
+        Weighted(NamedSpeaker(), alpha=2.0),
         Weighted(Mention(), alpha=0.7),
         Weighted(When(), alpha=4.0),
         Weighted(Parts(), alpha=0.4),
@@ -56,6 +26,7 @@ DEFAULTS: Mapping[Kind, tuple[Weighted, ...]] = {
     "chat": (
         Weighted(ContextRelation(w=0.6, within="session"), alpha=3.0, among_people=2.3),
         Weighted(WholeMessage(), alpha=3.0, among_people=2.3),
+        Weighted(NamedSpeaker(), alpha=2.0, among_people=3.3),
         Weighted(Feedback(), alpha=1.0, among_people=0.0),
         Weighted(When(), alpha=4.0, among_people=13.0),
         Weighted(Parts(), alpha=0.4, among_people=0.0),
@@ -89,14 +60,3 @@ such questions. Source: MultiHop-RAG recall@10 rises from 91.0 to 92.3 and 2Wiki
 to 95.3, half as much for α of 2. Reply: LoCoMo recall@10 rises from 82.1 to 83.4, on each of its
 five chats, within half a point for α from 0.5 to 1.25; on LiHua-World, whose units are whole talks,
 it changes one question for the better and four for the worse."""
-
-LEXICAL_AMONG_PEOPLE = np.float32(0.65)
-"""What BM25 counts beside the cosine in chats between people. Its best scores lie eight deviations
-above the mean, those of cosines four: added as they are, the words alone decide."""
-
-NAMED_SPEAKER = np.float32(2.0)
-"""Added to what was said by somebody whom the query names, in standard deviations of one scorer:
-"What did Ana say about …" asks for Ana's turns. LoCoMo + 1.3; 1 to 3 do the same."""
-
-NAMED_AMONG_PEOPLE = np.float32(3.3)
-"""As ``NAMED_SPEAKER``, in chats between people."""

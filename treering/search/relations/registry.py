@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
-from treering.records import KINDS, Kind
-from treering.search.relations.asked import (
-    NamedSource,
-    Parts,
-    ReplyTo,
-    Role,
-    When,
-    Wish,
-)
-from treering.search.relations.combine import check_plan
+from treering.records import KINDS
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
-from treering.search.relations.defaults import Weighted
-from treering.search.relations.feedback import Feedback
 from treering.search.relations.group import Session, Speaker, WholeMessage
-from treering.search.relations.mention import Mention
+from treering.search.relations.plan import Plan, Term, Weighted, check_plan
 from treering.search.relations.semantic import Semantic
+from treering.search.signals.feedback import Feedback
+from treering.search.signals.mentions import Mention
+from treering.search.signals.parts import Parts
+from treering.search.signals.question import NamedSpeaker, Role, When, Wish
+from treering.search.signals.sources import NamedSource, ReplyTo
 
 GROUP = "treering.relations"
 ALPHA = 0.5  # FragRel's default weight, for a relation named without one
 
-BUILT_IN: Mapping[str, RelationFactory] = {
+BUILT_IN: Mapping[str, Callable[..., Term]] = {
     "context": ContextRelation,
     "time": Time,
     "semantic": Semantic,
     "session": Session,
     "speaker": Speaker,
     "message": WholeMessage,
+    "named": NamedSpeaker,
     "mention": Mention,
     "feedback": Feedback,
     "when": When,
@@ -45,12 +40,11 @@ BUILT_IN: Mapping[str, RelationFactory] = {
     "reply": ReplyTo,
 }
 
-Plan = Mapping[Kind, Sequence[Weighted]]
 Named = str | Relation | Weighted
 Chosen = Sequence[Named]
 
 
-def relation(name: str, others: Sequence[str] = ()) -> Relation:
+def relation(name: str, others: Sequence[str] = ()) -> Term:
     """The relation of that name with its default parameters. Raises UnknownName.
 
     ``others`` are the relations that the memory's views add; an error names them too.
@@ -99,11 +93,6 @@ def plan(
         by_kind = {kind: _reweighted(weighted, alpha) for kind, weighted in by_kind.items()}
     check_plan(by_kind)
     return by_kind
-
-
-def alpha_of(plan: Plan, kind: Kind, relation: type[Relation]) -> float:
-    """The weight of a relation for a kind of content, 0 where it is not in the plan."""
-    return next((w.alpha for w in plan.get(kind, ()) if isinstance(w.relation, relation)), 0.0)
 
 
 def _resolve(

@@ -8,9 +8,9 @@ from typing import Any
 
 from treering.errors import InputError
 from treering.records import KINDS, Kind
-from treering.search.relations.combine import check_plan
-from treering.search.relations.defaults import DEFAULTS, Weighted
-from treering.search.relations.registry import BUILT_IN, Plan
+from treering.search.relations.defaults import DEFAULTS
+from treering.search.relations.plan import Plan, Weighted, check_plan
+from treering.search.relations.registry import BUILT_IN
 
 KEY = "relations"
 

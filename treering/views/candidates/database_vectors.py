@@ -15,7 +15,7 @@ from treering.errors import JournalError
 from treering.journal.postgres import nearest
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
-from treering.search.rank import top_rows
+from treering.search.best_rows import top_rows
 from treering.search.relations.contract import Items, Matrix
 from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
 from treering.views.candidates.sample import Sample

@@ -18,12 +18,12 @@ from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel
 from treering.records import Mode
-from treering.search.rank import rank
+from treering.search.pipeline import rank
+from treering.search.ranking import Queries
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items
-from treering.search.relations.defaults import Weighted
 from treering.search.relations.group import GroupOperator
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan, Weighted
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 from treering.search.widen import widened
@@ -133,7 +133,12 @@ class MemoSearch:
         """
         topic = Weighted(memo_space.relation, alpha)
         plan = {kind: [*weighted, topic] for kind, weighted in defaults.items()}
-        ranking = rank(memo_space.snapshot, self._relations, plan, [query], vectors, mode)
+        ranking = rank(
+            memo_space.snapshot,
+            self._relations,
+            plan,
+            Queries([query], [terms(query)], vectors, mode),
+        )
         # The fragments only pass on scores; the rows of memos alone may be hits.
         first = len(memo_space.snapshot) - len(memo_space.memos)
         allowed = np.zeros(len(memo_space.snapshot), dtype=np.bool_)

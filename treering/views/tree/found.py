@@ -10,8 +10,9 @@ import numpy as np
 
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
+from treering.search.best_rows import RankedRows
 from treering.search.context import Candidate, CountTokens, arranged, cost_of, excerpt
-from treering.search.rank import RankedRows, Ranking
+from treering.search.ranking import Ranking
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
 from treering.search.terms import terms

@@ -16,11 +16,11 @@ from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import Mode
-from treering.search.rank import Ranking, rank
+from treering.search.pipeline import rank
+from treering.search.ranking import Queries, Ranking
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items, Relation
-from treering.search.relations.defaults import Weighted
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan, Weighted
 from treering.search.relations.tree import TreeOperator, TreeRelation
 from treering.search.rounds import grouped, reading_of
 from treering.search.searcher import check_choice
@@ -263,7 +263,8 @@ class TreeSearch:
             ]
             for kind, weighted in plan.items()
         }
-        return rank(wide.snapshot, self._relations, bound, queries, vectors, mode, now=now)
+        asked = Queries(queries, [terms(query) for query in queries], vectors, mode, now)
+        return rank(wide.snapshot, self._relations, bound, asked)
 
 
 def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan:

@@ -20,7 +20,7 @@ from treering.records import ChatUnit, Context, Filter, Hit, Level, Mode, Progre
 from treering.search.context import CountTokens
 from treering.search.filters import allowed_rows
 from treering.search.relations.contract import MISSING
-from treering.search.relations.registry import Plan
+from treering.search.relations.plan import Plan
 from treering.search.searcher import check_choice, check_count, check_queries, known_until
 from treering.views.contract import Resources
 from treering.views.follow import SETTLE_PATIENCE_S

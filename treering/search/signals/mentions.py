@@ -13,24 +13,22 @@ hold all words of a name: nothing is stored for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.arrays import Codes
+from treering.arrays import Codes, Floats
 from treering.journal import entries
-from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search import languages
-from treering.search.hits import quotes_of
-from treering.search.rank import Ranking
-from treering.search.relations.mention import Mention
-from treering.search.relations.registry import Plan, alpha_of
-from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.hits import RowReader
+from treering.search.ranking import Queries, Ranking, RowValues, Stage
+from treering.search.relations.plan import alpha_of
+from treering.search.snapshot import Snapshot
 from treering.search.terms import terms
 
 HITS: Final = 5
@@ -59,52 +57,52 @@ says; counting it cost 0.6 points on MultiHop-RAG."""
 _INITIAL: Final = 2  # letters of "J." and "St.", behind which a name goes on
 _PARTICLE = re.compile(r"of|the|de|del|di|da|la|le|von|van|der|den|al|bin|ibn")
 
-BestRows = Callable[[Ranking, int, int], Codes]
-"""The rows of the k best of a ranking for a query that may be found."""
-
 TextNames = Mapping[str, NDArray[np.uint32]]
 """The terms of names, by the name in plain words."""
 
 
-def with_mentions(
-    reader: SpaceReader,
-    corpus: FragmentSource,
-    ranking: Ranking,
-    plan: Plan,
-    queries: Sequence[str],
-    best: BestRows,
-) -> Ranking:
-    """A ranking in which the best hits, as ``best`` gives them, support the documents that they
-    name. The scores of the ranking change in place.
-    """
-    alpha = alpha_of(plan, "text", Mention)
-    if not alpha or "text" not in ranking.snapshot.kinds:
-        return ranking
-    finder = _Finder(reader, corpus, ranking.snapshot)
-    support: dict[tuple[int, int], float] = {}
-    for number, query in enumerate(queries):
-        hits = best(ranking, number, HITS)
-        for row, given in finder.supported(ranking, number, query, hits).items():
-            support[row, number] = alpha * given
-            ranking.scores[row, number] += np.float32(alpha * given)
-    return replace(ranking, noted={**ranking.noted, Mention().name: support})
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A text supports the one that is about somebody or something that it names."""
+
+    stage: ClassVar[Stage] = Stage.MENTIONS
+    is_evidence: ClassVar[bool] = True
+
+    name: str = "mention"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """The support by the best hits of the documents that they name."""
+        alpha, reader = alpha_of(ranking.plan, "text", self.name), queries.rows
+        if not alpha or reader is None or "text" not in ranking.snapshot.kinds:
+            return None
+        finder = _Finder(reader, ranking.snapshot)
+        rows: list[Codes] = []
+        values: list[Floats] = []
+        for number, query in enumerate(queries.texts):
+            hits = reader.allowed.best(ranking, number, HITS)
+            support = finder.supported(ranking, number, query, hits)
+            rows.append(np.array(list(support), dtype=np.int64))
+            given = np.array([alpha * value for value in support.values()], dtype=np.float32)
+            # Scores have their share of the kind of content already.
+            values.append(given if ranking.share is None else given / ranking.share[rows[-1]])
+        return RowValues(rows, values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
     """Finds the documents that hits name."""
 
-    reader: SpaceReader
-    corpus: FragmentSource
+    reader: RowReader
     snapshot: Snapshot
 
     def supported(self, ranking: Ranking, number: int, query: str, hits: Codes) -> dict[int, float]:
         """The support of rows by the best hits of a query: the most that one of them gives."""
+        assert ranking.standings is not None  # known before any hit is looked at
         centre = float(ranking.standings.centre[number])
         asked = set(terms(query)[:, 0].tolist())
         links = self._links(hits, asked)
         heads = entries.beginnings(
-            self.reader,
+            self.reader.reader,
             [int(self.snapshot.entry[row]) for _, _, row, _ in links],
             HEAD_CHARS,
         )
@@ -123,8 +121,7 @@ class _Finder:
 
     def _links(self, hits: Codes, asked: set[int]) -> list[tuple[int, str, int, float]]:
         """Hit, name, and a row that may be about it with the room it gives to the name."""
-        spans = self.corpus.spans(self.reader, self.snapshot.fragment[hits].tolist())
-        quotes = quotes_of(self.reader, self.snapshot, hits, spans)
+        quotes = self.reader.quotes(hits)
         said = [
             (hit, name)
             for hit, quote in zip(hits.tolist(), quotes, strict=True)

@@ -8,24 +8,20 @@ of the best turns are of one session, its other turns are likely about it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from treering.arrays import Codes, Floats
-from treering.journal.space import SpaceReader
-from treering.parallel import for_each_piece
 from treering.records import KINDS
-from treering.search.hits import quotes_of
+from treering.search.fusion import standardise
+from treering.search.hits import RowReader
 from treering.search.lexical import Lexical
-from treering.search.mentions import BestRows
-from treering.search.own import standardise
-from treering.search.rank import Ranking, ScoreTerm
-from treering.search.relations.feedback import Feedback
-from treering.search.relations.registry import Plan, alpha_of
-from treering.search.snapshot import FragmentSource, Snapshot
+from treering.search.ranking import Queries, Ranking, RowValues, Stage
+from treering.search.relations.plan import alpha_of
+from treering.search.snapshot import Snapshot
 from treering.search.terms import dated, terms
 from treering.text import with_speaker
 
@@ -44,58 +40,42 @@ of the best hits at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackTerm:
-    """What the best hits add, shape (N, Q)."""
+class Feedback:
+    """The best hits support what shares their rare words, and the turns of their sessions.
 
-    values: Floats
-
-    def at(self, row: int, query: int) -> float:
-        """That of one row for one query."""
-        return float(self.values[row, query])
-
-
-def with_feedback(
-    reader: SpaceReader,
-    corpus: FragmentSource,
-    ranking: Ranking,
-    plan: Plan,
-    queries: Sequence[str],
-    best: BestRows,
-) -> Ranking:
-    """A ranking in which the best hits, as ``best`` gives them, say more of what is asked for.
-
-    The scores of the ranking change in place. How sure a hit is does not: the best of a question
-    to which there is no answer support each other, too.
+    How sure a hit is does not change by it: the best of a question to which there is no answer
+    support each other, too.
     """
-    alpha = alpha_of(plan, "chat", Feedback)
-    snapshot = ranking.snapshot
-    if not alpha or "chat" not in snapshot.kinds or ranking.raw.bm25 is None:
-        return ranking
-    columns: list[Floats] = []
-    for number, query in enumerate(queries):
-        hits = best(ranking, number, HITS)
-        weights = ranking.scores[hits, number] - ranking.standings.centre[number]
-        column = _by_words(reader, corpus, snapshot, query, hits, weights)
-        _add_sessions(column, snapshot, hits[:SESSION_HITS])
-        columns.append(column)
-    values: Floats = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
-    if alpha != 1:
-        values *= np.float32(alpha)
-    if len(snapshot.kinds) > 1:
-        values[snapshot.kind != KINDS.index("chat")] = 0
-    share, scores = ranking.share, ranking.scores
 
-    def add(rows: slice) -> None:
-        scores[rows] += values[rows] if share is None else values[rows] * share[rows, None]
+    stage: ClassVar[Stage] = Stage.FEEDBACK
+    is_evidence: ClassVar[bool] = False
 
-    for_each_piece(add, len(scores))
-    related: dict[str, ScoreTerm] = {**ranking.terms, Feedback().name: FeedbackTerm(values)}
-    return replace(ranking, terms=related)
+    name: str = "feedback"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """The words and the sessions of the best hits."""
+        alpha, reader = alpha_of(ranking.plan, "chat", self.name), queries.rows
+        snapshot, standings = ranking.snapshot, ranking.standings
+        if not alpha or reader is None or ranking.bm25 is None or standings is None:
+            return None
+        if "chat" not in snapshot.kinds:
+            return None
+        columns: list[Floats] = []
+        for number, query in enumerate(queries.texts):
+            hits = reader.allowed.best(ranking, number, HITS)
+            weights = ranking.scores[hits, number] - standings.centre[number]
+            column = _by_words(reader, snapshot, query, hits, weights)
+            _add_sessions(column, snapshot, hits[:SESSION_HITS])
+            if alpha != 1:
+                column *= np.float32(alpha)
+            if len(snapshot.kinds) > 1:
+                column[snapshot.kind != KINDS.index("chat")] = 0
+            columns.append(column)
+        return RowValues([None] * len(columns), columns)
 
 
 def _by_words(
-    reader: SpaceReader,
-    corpus: FragmentSource,
+    reader: RowReader,
     snapshot: Snapshot,
     query: str,
     hits: Codes,
@@ -105,7 +85,7 @@ def _by_words(
     asked = set(terms(query)[:, 0].tolist())
     said = [
         [term for term in terms(text)[:, 0].tolist() if term not in asked]
-        for text in _texts(reader, corpus, snapshot, hits)
+        for text in _texts(reader, hits)
     ]
     of_hits: dict[int, list[float]] = {}
     for of_hit, share in zip(said, np.maximum(weights, 0).tolist(), strict=True):
@@ -144,12 +124,9 @@ def _heaviest(lexical: Lexical, shares: Mapping[int, Sequence[float]]) -> dict[i
     return weight
 
 
-def _texts(
-    reader: SpaceReader, corpus: FragmentSource, snapshot: Snapshot, hits: Codes
-) -> Iterator[str]:
+def _texts(reader: RowReader, hits: Codes) -> Iterator[str]:
     """The texts of hits as their words are counted: with the speaker and the day."""
-    spans = corpus.spans(reader, snapshot.fragment[hits].tolist())
-    for quote in quotes_of(reader, snapshot, hits, spans):
+    for quote in reader.quotes(hits):
         yield dated(with_speaker(quote.text, quote.entry.speaker), quote.entry.at)
 
 

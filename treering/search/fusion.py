@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -40,24 +40,6 @@ of what does it."""
 
 
 @dataclass(frozen=True, slots=True)
-class RawScores:
-    """Scores of N fragments for Q queries, (N, Q); None where a scorer took no part."""
-
-    bm25: Floats | None
-    cosines: Cosines | None
-
-    @property
-    def cosine(self) -> Floats | None:
-        """The cosines as far as they are known."""
-        return None if self.cosines is None else self.cosines.values
-
-    @property
-    def spread(self) -> Spread | None:
-        """How the cosines of all rows are spread, where most are missing."""
-        return None if self.cosines is None else self.cosines.spread
-
-
-@dataclass(frozen=True, slots=True)
 class ScaledScores:
     """``scale · (raw − centre)`` for raw scores of shape (N, Q), 0 for the rows in ``silent``.
 
@@ -75,7 +57,11 @@ class ScaledScores:
             return 0.0
         return float((self.raw[row, query] - self.centre[query]) * self.scale[query])
 
-    def add_to(self, total: Floats) -> None:
+    def among(self, cosines: Cosines | None) -> ScaledScores:  # noqa: ARG002
+        """All of them."""
+        return self
+
+    def add_to(self, total: Floats, share: Floats | None = None) -> None:  # noqa: ARG002
         """Add them to scores of the same shape."""
         before = total[self.silent]
 
@@ -107,30 +93,35 @@ class OwnScores:
         return total
 
 
-def raw_scores(
+def word_scores(snapshot: Snapshot, queries: Sequence[Terms], mode: Mode) -> Floats | None:
+    """BM25 of every fragment for every query, (N, Q); None if words take no part."""
+    if mode == "dense":
+        return None
+    columns = [snapshot.lexical.score(query) for query in queries]
+    return columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
+
+
+def cosine_scores(
     snapshot: Snapshot,
-    queries: Sequence[Terms],
     vectors: Floats | None,
     mode: Mode,
-    wanted: Callable[[Floats | None], Wanted] | None = None,
-) -> RawScores:
-    """BM25 and cosine of every fragment for every query; ``vectors`` has a unit row per query.
+    bm25: Floats | None = None,
+    wanted: Wanted | None = None,
+) -> Cosines | None:
+    """The cosine of every fragment with every query; None if vectors take no part.
 
-    ``wanted`` is asked for the rows whose cosines are needed, given BM25, where not all can be had.
+    ``vectors`` has a unit row per query. Where not all cosines can be computed, those of the rows
+    that are ``wanted`` are.
     """
-    bm25 = cosines = None
-    if mode != "dense":
-        columns = [snapshot.lexical.score(query) for query in queries]
-        bm25 = columns[0][:, None] if len(columns) == 1 else np.stack(columns).T
-    if mode != "lexical" and vectors is not None and snapshot.embedded.any():
-        asked = None if wanted is None else wanted(bm25)
-        cosines = snapshot.cosines(snapshot.items, vectors, bm25, asked)
-    return RawScores(bm25, cosines)
+    if mode == "lexical" or vectors is None or not snapshot.embedded.any():
+        return None
+    return snapshot.cosines(snapshot.items, vectors, bm25, wanted)
 
 
 def fuse(
     snapshot: Snapshot,
-    raw: RawScores,
+    bm25: Floats | None,
+    cosines: Cosines | None,
     queries: Sequence[Terms],
     readable: Floats | None = None,
     lexical: np.float32 | None = None,
@@ -146,18 +137,18 @@ def fuse(
     proportion below: where query and text share few words its best hits are accidents.
     """
     terms: dict[str, ScaledScores] = {}
-    if raw.bm25 is not None:
-        terms["lexical"] = scaled(raw.bm25)
-        if raw.cosine is not None:
-            weight = _telling(snapshot, raw.bm25, queries) if lexical is None else lexical
+    if bm25 is not None:
+        terms["lexical"] = scaled(bm25)
+        if cosines is not None:
+            weight = _telling(snapshot, bm25, queries) if lexical is None else lexical
             words = terms["lexical"]
             terms["lexical"] = replace(words, scale=words.scale * weight)
-    if raw.cosine is not None:
-        dense = scaled(raw.cosine, ~snapshot.embedded, raw.spread)
-        if readable is not None and raw.bm25 is not None:
+    if cosines is not None:
+        dense = scaled(cosines.values, ~snapshot.embedded, cosines.spread)
+        if readable is not None and bm25 is not None:
             share = UNREAD + (1 - UNREAD) * readable
             dense = replace(dense, scale=dense.scale * share.astype(np.float32))
-        if raw.bm25 is not None:
+        if bm25 is not None:
             dense = replace(dense, scale=dense.scale * _of_kinds(snapshot))
         terms["dense"] = dense
     return OwnScores(terms, (len(snapshot), len(queries)))

@@ -1,4 +1,4 @@
-"""What the leading rows of a search are beside their words: replies, and of a named source.
+"""Signals of the leading rows of a search: replies, and what is of a named source.
 
 "What is Ana's sister called?" finds "What is your sister's name?", asked by somebody else. The
 turn after that answers both, and need not share a word with either. And "What did The Verge write
@@ -10,9 +10,8 @@ Both are told of the leading rows alone: of these, the sources and the ends of t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -21,12 +20,10 @@ from treering.journal import entries, sources
 from treering.journal.space import SpaceReader
 from treering.records import KINDS
 from treering.search import languages
-from treering.search.filters import RowFilter
-from treering.search.rank import Ranking
-from treering.search.related import ASSISTANT, weight_of_rows
-from treering.search.relations.asked import NamedSource, ReplyTo
+from treering.search.people import ASSISTANT
+from treering.search.ranking import Queries, Ranking, RowValues, Stage
 from treering.search.relations.contract import MISSING
-from treering.search.relations.registry import Plan, alpha_of
+from treering.search.relations.plan import alpha_of
 from treering.search.snapshot import Snapshot
 
 LEADING: Final = 64
@@ -43,38 +40,52 @@ _PARENTHESIS = re.compile(r"\([^()]*\)")
 _EXTENSION = re.compile(r"\.\w{1,5}$")
 
 
-def with_leading(
-    reader: SpaceReader,
-    ranking: Ranking,
-    plan: Plan,
-    queries: Sequence[str],
-    allowed: RowFilter,
-) -> Ranking:
-    """A ranking in which replies to questions and what is of a named source come first, among the
-    leading rows that are ``allowed``. The scores of the ranking change in place.
-    """
-    snapshot = ranking.snapshot
-    of_source = weight_of_rows(snapshot, plan, NamedSource)
-    of_reply = alpha_of(plan, "chat", ReplyTo) if "chat" in snapshot.kinds else 0.0
-    if of_source is None and not of_reply:
-        return ranking
-    noted: dict[str, dict[tuple[int, int], float]] = {}
-    for number, query in enumerate(queries):
-        rows = allowed.first(ranking, number, LEADING)
-        given: dict[str, dict[int, float]] = {}
-        if of_source is not None:
-            named = _of_named_sources(reader, snapshot, query, rows).tolist()
-            weights = np.broadcast_to(of_source, len(snapshot))
-            given[NamedSource().name] = {row: float(weights[row]) for row in named if weights[row]}
-        if of_reply:
-            replies = _replies(reader, ranking, rows, number)
-            given[ReplyTo().name] = {row: of_reply * asked for row, asked in replies.items()}
-        for name, of_rows in given.items():
-            for row, value in of_rows.items():
-                share = 1.0 if ranking.share is None else float(ranking.share[row])
-                ranking.scores[row, number] += np.float32(share * value)
-                noted.setdefault(name, {})[row, number] = share * value
-    return replace(ranking, noted={**ranking.noted, **noted})
+@dataclass(frozen=True, slots=True)
+class NamedSource:
+    """A question that names a source asks for what that says."""
+
+    stage: ClassVar[Stage] = Stage.SOURCES
+    is_evidence: ClassVar[bool] = False
+
+    name: str = "source"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """A bonus for those of the leading rows whose source is named."""
+        weight, reader = ranking.weight(self.name), queries.rows
+        if weight is None or reader is None:
+            return None
+        weights = np.broadcast_to(weight, len(ranking.snapshot))
+        named: list[Codes] = []
+        for number, text in enumerate(queries.texts):
+            rows = reader.allowed.first(ranking, number, LEADING)
+            rows = _of_named_sources(reader.reader, ranking.snapshot, text, rows)
+            named.append(rows[weights[rows] != 0])
+        return RowValues(named, [weights[rows] for rows in named])
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTo:
+    """The reply to a question is an answer to one like it."""
+
+    stage: ClassVar[Stage] = Stage.SOURCES
+    is_evidence: ClassVar[bool] = False
+
+    name: str = "reply"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """The own score of the question to which one of the leading rows replies."""
+        alpha = alpha_of(ranking.plan, "chat", self.name)
+        reader = queries.rows
+        if not alpha or reader is None or "chat" not in ranking.snapshot.kinds:
+            return None
+        every: list[dict[int, float]] = []
+        for number in range(len(queries.texts)):
+            rows = reader.allowed.first(ranking, number, LEADING)
+            every.append(_replies(reader.reader, ranking, rows, number))
+        return RowValues(
+            [np.array(list(replies), dtype=np.int64) for replies in every],
+            [np.array([alpha * x for x in of.values()], dtype=np.float32) for of in every],
+        )
 
 
 def _replies(reader: SpaceReader, ranking: Ranking, rows: Codes, query: int) -> dict[int, float]:
@@ -84,7 +95,7 @@ def _replies(reader: SpaceReader, ranking: Ranking, rows: Codes, query: int) -> 
     question of his own does not answer it. Assistants ask out of politeness, and reply to all.
     """
     entry = ranking.snapshot.entry
-    own = [ranking.terms[name] for name in ("lexical", "dense") if name in ranking.terms]
+    own = ranking.own.terms.values()
     pairs: list[tuple[int, int, float]] = []
     for row, before in _turns_after(ranking.snapshot, rows):
         score = sum(term.at(before, query) for term in own)

@@ -1,4 +1,4 @@
-"""A question of several parts, each of which may ask for another text (relation ``parts``).
+"""A question of several parts, each of which may ask for another text.
 
 "Which company, that the Verge says bought the maker of trackers, is said by the Age to pay for its
 place in browsers?" asks for two texts, and each holds the words of one part only. The words of a
@@ -11,15 +11,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from treering.arrays import Floats
-from treering.search.own import standardise
-from treering.search.related import weight_of_rows
-from treering.search.relations.asked import Parts
-from treering.search.relations.registry import Plan
+from treering.search.fusion import standardise
+from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 
@@ -44,35 +42,27 @@ _SPLIT: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class PartsTerm:
-    """What the parts of queries add, shape (N,) by query; None for a query of one part."""
+class Parts:
+    """A long question asks for what answers one of its parts."""
 
-    columns: Sequence[Floats | None]
+    stage: ClassVar[Stage] = Stage.QUESTION
+    is_evidence: ClassVar[bool] = False
 
-    def at(self, row: int, query: int) -> float:
-        """That of one row for one query."""
-        column = self.columns[query]
-        return 0.0 if column is None else float(column[row])
+    name: str = "parts"
 
-    def add_to(self, total: Floats, share: Floats | None) -> None:
-        """Add it to scores of shape (N, Q), times ``share``, shape (N,), if it is given."""
-        for scores, column in zip(total.T, self.columns, strict=True):
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """BM25 of the part that a row answers best, in standard deviations."""
+        weight = ranking.weight(self.name)
+        if weight is None or queries.mode == "dense":
+            return None
+        columns = [_column(ranking.snapshot, parts_of(text)) for text in queries.texts]
+        if all(column is None for column in columns):
+            return None
+        for column in columns:
             if column is not None:
-                scores += column if share is None else column * share
-
-
-def by_parts(snapshot: Snapshot, plan: Plan, queries: Sequence[str]) -> PartsTerm | None:
-    """α times the BM25 of the part that a row answers best, in standard deviations."""
-    weight = weight_of_rows(snapshot, plan, Parts)
-    if weight is None:
-        return None
-    columns = [_column(snapshot, parts_of(query)) for query in queries]
-    if all(column is None for column in columns):
-        return None
-    for column in columns:
-        if column is not None:
-            column *= weight
-    return PartsTerm(columns)
+                column *= weight
+        rows = [NO_ROWS if column is None else None for column in columns]
+        return RowValues(rows, [np.float32(0) if column is None else column for column in columns])
 
 
 def _column(snapshot: Snapshot, parts: Sequence[str]) -> Floats | None:

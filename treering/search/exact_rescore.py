@@ -10,10 +10,12 @@ import numpy as np
 
 from treering.arrays import Codes, Floats, are_among, union
 from treering.embed.quantised import LARGEST
-from treering.search.own import ScaledScores
-from treering.search.related import LEAST_SHARE
+from treering.search.fusion import ScaledScores
 from treering.search.relations.contract import Operator, is_local
 from treering.search.snapshot import Cosines, Snapshot
+
+LEAST_SHARE = 0.02
+"""Neighbours of which a relation passes on less are not looked for."""
 
 
 class WeightedScores(Protocol):

@@ -1,0 +1,160 @@
+"""The pipeline of a search: own scores, then the contributions of signals, for all fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import cast
+
+import numpy as np
+
+from treering.arrays import Codes
+from treering.records import KINDS, Kind
+from treering.search.best_rows import top_rows
+from treering.search.confidence import BUNDLED, Standings
+from treering.search.exact_rescore import Refinement
+from treering.search.fusion import OwnScores, cosine_scores, fuse, word_scores
+from treering.search.languages import latin_share
+from treering.search.people import LEXICAL_AMONG_PEOPLE, among_people
+from treering.search.ranking import (
+    Contribution,
+    Queries,
+    Ranking,
+    RowValues,
+    Signal,
+    Stage,
+    is_mask,
+)
+from treering.search.relations.combine import Relations
+from treering.search.relations.contract import is_relation
+from treering.search.relations.plan import Plan, Weighted
+from treering.search.signals.environment import (
+    Environment,
+    EnvironmentTerm,
+    beside_messages,
+    neighbours,
+    pieces_a_message,
+)
+from treering.search.signals.question import When
+from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
+
+BEST = 128
+"""Rows that are promising by the cosines that are known at first, where most are missing."""
+
+Contributions = Sequence[tuple[Signal, Contribution]]
+
+
+def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries) -> Ranking:
+    """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10), and the
+    contributions of further signals.
+    """
+    people = among_people(snapshot, plan)
+    cut = pieces_a_message(snapshot, relations, people or plan)
+    plan = beside_messages(people or plan, cut)
+    ranking = Ranking(snapshot, relations, plan, queries, people is not None, cut)
+    by_stage = {stage: list(every) for stage, every in groupby(signals_of(ranking), _stage)}
+
+    asked = contributions(by_stage.pop(Stage.QUESTION, ()), ranking)
+    ranking.bm25 = word_scores(snapshot, queries.terms, queries.mode)
+    wanted = _wanted(ranking, by_stage.get(Stage.ROWS, ()), asked)
+    ranking.cosines = cosine_scores(snapshot, queries.vectors, queries.mode, ranking.bm25, wanted)
+    _score(ranking, by_stage.pop(Stage.ROWS, ()), asked)
+    ranking.refinement = _refinement(ranking)
+    if queries.rows is not None:
+        for signals in by_stage.values():  # those that look at the best rows
+            ranking.add(contributions(signals, ranking))
+    return ranking
+
+
+def _score(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> None:
+    """Score all fragments by words, meaning and surroundings, and by what the questions ask for."""
+    ranking.own = _own_scores(ranking)
+    ranking.scores = ranking.own.total()
+    ranking.terms = dict(ranking.own.terms)
+    ranking.add(contributions(signals, ranking))
+    if len(ranking.snapshot.kinds) > 1 and ranking.terms:
+        weights = [1 + alpha for alpha in _alphas(ranking)]
+        ranking.share = np.reciprocal(np.array(weights, dtype=np.float32))[ranking.snapshot.kind]
+        ranking.scores *= ranking.share[:, None]
+    ranking.standings = Standings.of(ranking.scores, ranking.cosines)
+    ranking.add(asked)
+
+
+def _own_scores(ranking: Ranking) -> OwnScores:
+    """BM25 and cosines on one scale. Of another script the bundled model reads nothing."""
+    snapshot, queries, model = ranking.snapshot, ranking.queries, ranking.snapshot.state.model
+    readable = None
+    if model is not None and model.name == BUNDLED:  # another may have learnt anything
+        readable = np.array([latin_share(text) for text in queries.texts], dtype=np.float32)
+    lexical = LEXICAL_AMONG_PEOPLE if ranking.among_people else None
+    return fuse(snapshot, ranking.bm25, ranking.cosines, queries.terms, readable, lexical)
+
+
+def contributions(signals: Sequence[Signal], ranking: Ranking) -> Contributions:
+    """The contributions of signals that see the same ranking."""
+    pairs = [(signal, signal.contribute(ranking.queries, ranking)) for signal in signals]
+    return [(signal, term) for signal, term in pairs if term is not None]
+
+
+def signals_of(ranking: Ranking) -> list[Signal]:
+    """The signals of a plan by their stage; each relation is a signal over all rows."""
+    by_name: dict[str, dict[Kind, Weighted]] = {}
+    for kind in ranking.snapshot.kinds:
+        for weighted in ranking.plan.get(kind, ()):
+            by_name.setdefault(weighted.relation.name, {})[kind] = weighted
+    every: list[Signal] = []
+    for name, choices in by_name.items():
+        term = next(iter(choices.values())).relation
+        every.append(Environment(name, choices) if is_relation(term) else cast("Signal", term))
+    return sorted(every, key=_stage)
+
+
+def _stage(signal: Signal) -> Stage:
+    return signal.stage
+
+
+def _alphas(ranking: Ranking) -> list[float]:
+    """``Σα`` of each kind of content, of the relations that have a term.
+
+    The more relations a kind has the larger are its scores; where several kinds compete, each
+    score becomes a weighted mean of own and environment scores. The order within a kind stays.
+    """
+    related = {name for name, term in ranking.terms.items() if isinstance(term, EnvironmentTerm)}
+    choices = [ranking.plan.get(kind, ()) for kind in KINDS]
+    return [sum(one.alpha for one in every if one.relation.name in related) for every in choices]
+
+
+def _wanted(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> Wanted:
+    """The rows whose cosines are needed, for a space that cannot compute all."""
+    rows, size = ranking.queries.rows, len(ranking.queries.terms)
+    # Few rows may be of the time that a query names: the nearest of all need not be among them.
+    times = [term for signal, term in asked if isinstance(signal, When)]
+    of_time = times[0].rows if times and isinstance(times[0], RowValues) else [None] * size
+    favoured = [mask if is_mask(mask) else None for mask in of_time]
+
+    def allowed() -> Mask | None:
+        return None if rows is None else rows.allowed.whole()
+
+    def promising(cosines: Cosines) -> list[Codes]:
+        """The best rows by the cosines that are known so far, and the rows near them, by query."""
+        trial = replace(ranking, cosines=cosines, terms={}, doubtful=set())
+        _score(trial, signals, asked)
+        best = [np.sort(top_rows(column, BEST, allowed())) for column in trial.scores.T]
+        return [neighbours(trial, of_query) for of_query in best]
+
+    return Wanted(allowed, favoured, promising)
+
+
+def _refinement(ranking: Ranking) -> Refinement | None:
+    """What makes the scores of the best rows exact, if vectors of eight bits have scored them."""
+    queries, cosines = ranking.queries, ranking.cosines
+    exact = None if queries.rows is None else queries.rows.exact
+    if exact is None or cosines is None or queries.vectors is None:
+        return None
+    terms = [term for term in ranking.terms.values() if isinstance(term, EnvironmentTerm)]
+    parts = [part for term in terms for part in term.parts]
+    dense, alpha = ranking.own.terms["dense"], max(_alphas(ranking))
+    return Refinement(
+        ranking.snapshot, cosines, dense, queries.vectors, parts, alpha, ranking.share, exact
+    )

@@ -1,0 +1,277 @@
+"""A ranking: the scores of all fragments, and the contributions that they are the sum of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import IntEnum
+from functools import partial
+from typing import ClassVar, Protocol, TypeGuard
+
+import numpy as np
+
+from treering.arrays import Codes, Floats
+from treering.parallel import for_each_piece
+from treering.records import KINDS, Mode, Why
+from treering.search.best_rows import top_rows
+from treering.search.confidence import BUNDLED, Standings, confidence
+from treering.search.exact_rescore import Refinement
+from treering.search.fusion import OwnScores
+from treering.search.hits import RowReader
+from treering.search.relations.combine import Relations
+from treering.search.relations.plan import Plan, alpha_of
+from treering.search.snapshot import Cosines, Mask, Snapshot
+from treering.search.terms import Terms
+
+MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
+
+NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Some queries that are ranked together.
+
+    ``vectors`` has a unit row per query; None without any. ``now`` is an aware time from which
+    "last week" counts; None for the local clock. Without ``rows`` no signal reads the best hits.
+    """
+
+    texts: Sequence[str]
+    terms: Sequence[Terms]
+    vectors: Floats | None
+    mode: Mode
+    now: datetime | None = None
+    rows: RowReader | None = None
+
+
+class Contribution(Protocol):
+    """What a signal adds to scores."""
+
+    def at(self, row: int, query: int) -> float:
+        """The value of one row for one query."""
+        ...
+
+    def add_to(self, scores: Floats, share: Floats | None = None) -> None:
+        """Add the values to scores of shape (N, Q), times ``share``, shape (N,), if given."""
+        ...
+
+    def among(self, cosines: Cosines | None) -> Contribution:
+        """The contribution to the rows that may have it, given the cosines that are known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowValues:
+    """The contribution of a signal to some rows of each query.
+
+    ``rows`` has a mask of shape (N,), row numbers, or None for all rows. ``values`` has one number
+    for all of these rows, or an array: shape (N,) for a mask or None, else one value per row.
+    """
+
+    rows: Sequence[Mask | Codes | None]
+    values: Sequence[np.float32 | Floats]
+
+    def at(self, row: int, query: int) -> float:
+        """See ``Contribution``."""
+        rows, values = self.rows[query], self.values[query]
+        places = np.array([row])
+        if rows is not None:
+            places = places[rows[places]] if is_mask(rows) else np.flatnonzero(rows == row)
+        if not len(places):
+            return 0.0
+        return float(values if isinstance(values, np.float32) else values[places[0]])
+
+    def speaks_of(self, row: int, query: int) -> bool:
+        """Whether a row has a value; where rows are not listed, all have one."""
+        rows = self.rows[query]
+        return rows is None or is_mask(rows) or bool((rows == row).any())
+
+    def add_to(self, scores: Floats, share: Floats | None = None) -> None:
+        """See ``Contribution``."""
+        for column, rows, values in zip(scores.T, self.rows, self.values, strict=True):
+            if rows is None or is_mask(rows):
+                for_each_piece(partial(_add, column, rows, values, share), len(column))
+            elif len(rows):
+                column[rows] += values if share is None else values * share[rows]
+
+    def among(self, cosines: Cosines | None) -> RowValues:
+        """The values of the rows whose cosines are known.
+
+        With it the others, at the mean of all, would come before the rows that answer the query,
+        in the order of their arrival.
+        """
+        if cosines is None or cosines.spread is None:
+            return self
+        narrowed = list(self.rows)
+        for query, (rows, known) in enumerate(zip(self.rows, cosines.known, strict=True)):
+            if rows is not None and is_mask(rows):
+                mask = np.zeros_like(rows)
+                mask[known] = rows[known]
+                narrowed[query] = mask
+        return replace(self, rows=narrowed)
+
+
+def is_mask(rows: Mask | Codes | None) -> TypeGuard[Mask]:
+    """Whether rows are given by a mask."""
+    return rows is not None and rows.dtype == np.bool_
+
+
+def _add(
+    column: Floats,
+    mask: Mask | Codes | None,
+    values: np.float32 | Floats,
+    share: Floats | None,
+    rows: slice,
+) -> None:
+    added = values if isinstance(values, np.float32) else values[rows]
+    if share is not None:
+        added = added * share[rows]
+    column[rows] += added if mask is None else mask[rows] * added
+
+
+class Stage(IntEnum):
+    """The order in which signals contribute; those of one stage see the same ranking.
+
+    The signals of ``QUESTION`` look at no scores, those behind it at the best rows.
+    """
+
+    ROWS = 0
+    QUESTION = 1
+    SOURCES = 2
+    FEEDBACK = 3
+    MENTIONS = 4
+
+
+class Signal(Protocol):
+    """A term of the score that looks at the queries and the ranking so far.
+
+    ``is_evidence`` says whether the term makes a hit surer: the best hits of a question without an
+    answer get the terms of the other signals, too.
+    """
+
+    stage: ClassVar[Stage]
+    is_evidence: ClassVar[bool]
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> Contribution | None:
+        """The weighted values of the rows that the signal is for; None if there are none."""
+        ...
+
+
+@dataclass(slots=True)
+class Ranking:
+    """The scores of N fragments for Q queries, (N, Q), and the terms that they are the sum of.
+
+    ``share``, shape (N,), is what every term is multiplied by, if it is given. ``cut`` is the mean
+    number of pieces of a message, ``doubtful`` has the names of the terms that are not evidence.
+    With a ``refinement`` the scores are those of vectors in eight bits, until ``best`` makes those
+    of the rows that it returns exact, and of those that come as near to them as scores may be off.
+    """
+
+    by_row: ClassVar[bool] = True
+
+    snapshot: Snapshot
+    relations: Relations
+    plan: Plan
+    queries: Queries
+    among_people: bool
+    cut: float
+    bm25: Floats | None = None
+    cosines: Cosines | None = None
+    own: OwnScores = field(default_factory=lambda: OwnScores({}, (0, 0)))
+    scores: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    terms: dict[str, Contribution] = field(default_factory=dict)
+    doubtful: set[str] = field(default_factory=set)
+    share: Floats | None = None
+    standings: Standings | None = None
+    refinement: Refinement | None = None
+
+    def weight(self, name: str, times: float = 1.0) -> np.float32 | Floats | None:
+        """The weight of a signal at each row by its kind of content, multiplied by ``times``.
+
+        One number if all rows are of one kind, else shape (N,); None if it is 0 everywhere.
+        """
+        snapshot = self.snapshot
+        alphas = np.array(
+            [times * alpha_of(self.plan, kind, name) for kind in KINDS], dtype=np.float32
+        )
+        here = alphas[[KINDS.index(kind) for kind in snapshot.kinds]]
+        if not here.any():
+            return None
+        return np.float32(here[0]) if len(here) == 1 else alphas[snapshot.kind]
+
+    def add(self, contributions: Iterable[tuple[Signal, Contribution]]) -> None:
+        """Add the contributions of signals to the scores."""
+        for signal, whole in contributions:
+            contribution = whole.among(self.cosines)
+            contribution.add_to(self.scores, self.share)
+            self.terms[signal.name] = contribution
+            if not signal.is_evidence:
+                self.doubtful.add(signal.name)
+
+    def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
+        """What is known of how well each of some fragments answers a query (see ``FEATURES``)."""
+        assert self.standings is not None  # set before anyone gets the ranking
+        features: list[dict[str, float]] = [
+            {"standing": self.standings.standing(self._evidence(row, query), query)}
+            for row in rows.tolist()
+        ]
+        if self.bm25 is not None:
+            coverage = self.snapshot.lexical.coverage(self.queries.terms[query], rows)
+            for values, share in zip(features, coverage.tolist(), strict=True):
+                values["coverage"] = share
+        model = self.snapshot.state.model
+        if self.cosines is not None and model is not None and model.name == BUNDLED:
+            for values, row in zip(features, rows.tolist(), strict=True):
+                if self.snapshot.embedded[row]:
+                    values["cosine"] = float(self.cosines.values[row, query])
+        return features
+
+    def _evidence(self, row: int, query: int) -> float:
+        """The score of a fragment without the terms that are no evidence."""
+        extra = sum(self.terms[name].at(row, query) for name in self.doubtful)
+        return float(self.scores[row, query]) - self._share(row) * extra
+
+    def _share(self, row: int) -> float:
+        return 1.0 if self.share is None else float(self.share[row])
+
+    def confidence(self, rows: Codes, query: int) -> list[float]:
+        """The probability of each of some fragments that it answers a query."""
+        return list(map(confidence, self.features(rows, query)))
+
+    def why(self, row: int, query: int) -> Why:
+        """Why a fragment has its score for a query."""
+        bm25, cosines, share = self.bm25, self.cosines, self._share(row)
+        terms = {
+            name: share * term.at(row, query)
+            for name, term in self.terms.items()
+            if not isinstance(term, RowValues) or term.speaks_of(row, query)
+        }
+        return Why(
+            terms=terms,
+            bm25=None if bm25 is None else float(bm25[row, query]),
+            cosine=None if cosines is None else float(cosines.values[row, query]),
+        )
+
+    def margin(self, query: int) -> float:
+        """How much two scores may differ by more or less than here, until ``best`` makes them
+        exact.
+        """
+        return 0.0 if self.refinement is None else self.refinement.margin(query)
+
+    def best(self, query: int, k: int, allowed: Mask | None = None) -> Codes:
+        """The rows of the k best fragments for a query, best first; ties by order of arrival."""
+        if self.refinement is None:
+            return top_rows(self.scores[:, query], k, allowed)
+        depth = max(k, min(k + self.refinement.cosines.doubt.rows, MOST_REFINED))
+        rows = top_rows(self.scores[:, query], depth, allowed)
+        scores = self.scores[rows, query]
+        rows = rows[scores >= scores[:k].min(initial=np.inf) - self.margin(query)]
+        self.refinement.refine(self.scores, np.sort(rows[:MOST_REFINED]), query)
+        rows = np.sort(rows)  # an exact score may also fall below one that is not
+        order = np.argsort(-self.scores[rows, query], kind="stable")
+        best: Codes = rows[order][:k]
+        return best

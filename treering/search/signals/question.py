@@ -1,0 +1,214 @@
+"""Signals of a question: the time, the side of a chat, the rule or the speaker that it asks for.
+
+These are bonuses in the scale of the own score. They leave the order alone among the rows that get
+one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Final
+
+import numpy as np
+
+from treering.arrays import Floats
+from treering.parallel import for_each_piece
+from treering.search.people import ASSISTANT, USER, SpeakerNames
+from treering.search.periods import Period, periods
+from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
+from treering.search.relations.contract import Labels
+from treering.search.snapshot import Mask, Snapshot
+from treering.search.terms import terms
+
+MOST_CUT: Final = 4.0
+"""Pieces a message up to which what is asked of users and assistants counts the more. Beyond, own
+scores grow no wider: times 20 a question with "my" left out all that assistants say."""
+
+WISH_WORDS: Final = ("always", "prefer")
+"""What users say of what they want from now on; "preference" has the stem of "prefer"."""
+
+MOST_WISHES: Final = 20_000
+"""Turns with such a word, from which on it tells nothing and costs time."""
+
+_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we've|our|us)\b")
+_DONE = (
+    "recommended|suggested|advised|said|told|gave|given|mentioned|listed|proposed|explained|"
+    "described|provided|outlined|helped|wrote|written|made|showed|shown|named|called|answered"
+)
+_DO = (
+    "recommend|suggest|advise|say|tell|give|mention|list|propose|explain|describe|provide|outline|"
+    "help|write|make|show|name|call|answer"
+)
+_OF_ASSISTANT = re.compile(
+    rf"\byou(?:'ve|'d| have| had| just| already| once)*(?: \w+ly)? (?:{_DONE})\b"
+    rf"|\bdid you(?: \w+ly)? (?:{_DO})\b"
+)
+_OF_BOTH = re.compile(r"\b(?:summar\w+|overview|recap)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A question that names a time asks for what was said then."""
+
+    stage: ClassVar[Stage] = Stage.QUESTION
+    is_evidence: ClassVar[bool] = False
+
+    name: str = "when"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """A bonus for the rows of that time, the smaller the more rows it holds."""
+        weight = ranking.weight(self.name)
+        if weight is None:
+            return None
+        clock = queries.now or datetime.now()
+        masks = [_when(ranking.snapshot, text, clock) for text in queries.texts]
+        shares = [0.0 if mask is None else 1 - float(mask.mean()) for mask in masks]
+        return bonus(masks, weight, shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A question that says "I" asks for the user's turns, "you recommended" for the assistant's.
+
+    Its weight is times the pieces of a message: the more there are the wider scores are spread.
+    """
+
+    stage: ClassVar[Stage] = Stage.QUESTION
+    is_evidence: ClassVar[bool] = False
+
+    name: str = "role"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """A bonus for the turns of the side that a question asks of."""
+        codes, weight = _sides(ranking.snapshot), ranking.weight(self.name, _cut(ranking))
+        if codes is None or weight is None:
+            return None
+        sides = [side_of(text) for text in queries.texts]
+        masks = {side: ranking.snapshot.items.speaker == codes[side] for side in set(sides) if side}
+        return bonus([masks[side] if side else None for side in sides], weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A rule that a user wants to hold always is of every question that it is near to."""
+
+    stage: ClassVar[Stage] = Stage.QUESTION
+    is_evidence: ClassVar[bool] = False
+
+    name: str = "wish"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """A bonus for the turns of users that say what they always want."""
+        codes, weight = _sides(ranking.snapshot), ranking.weight(self.name, _cut(ranking))
+        if codes is None or weight is None:
+            return None
+        snapshot = ranking.snapshot
+        mask = np.zeros(len(snapshot), dtype=np.bool_)
+        words = [terms(word)[:, 0] for word in WISH_WORDS]
+        for rows, _ in snapshot.lexical.holders(words, MOST_WISHES):
+            mask[rows[snapshot.items.speaker[rows] == codes[USER]]] = True
+        return bonus([mask if mask.any() else None] * len(queries.texts), weight)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSpeaker:
+    """A question that names a speaker, "What did Ana say about …", asks for the turns of Ana."""
+
+    stage: ClassVar[Stage] = Stage.ROWS
+    is_evidence: ClassVar[bool] = True
+
+    name: str = "named"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """A bonus for the turns of the speakers that are named."""
+        weight = ranking.weight(self.name)
+        if weight is None or queries.mode == "dense":
+            return None
+        speaker, names = (
+            ranking.snapshot.items.speaker,
+            SpeakerNames.from_names(ranking.snapshot.speakers),
+        )
+        return bonus([_among(speaker, names.codes(text)) for text in queries.texts], weight)
+
+
+def bonus(
+    masks: Sequence[Mask | None], weight: np.float32 | Floats, shares: Sequence[float] = ()
+) -> RowValues | None:
+    """A weight for the rows of each query's mask, times a share of it; None without any mask."""
+    if all(mask is None for mask in masks):
+        return None
+    values = [weight * np.float32(share) for share in shares or [1.0] * len(masks)]
+    return RowValues([NO_ROWS if mask is None else mask for mask in masks], values)
+
+
+def _among(speaker: Labels, codes: Collection[int]) -> Mask | None:
+    """The rows of some speakers; None for no speakers."""
+    if not codes:
+        return None
+    mask = np.zeros(len(speaker), dtype=np.bool_)
+
+    def look(rows: slice) -> None:
+        for code in codes:
+            mask[rows] |= speaker[rows] == code
+
+    for_each_piece(look, len(speaker))
+    return mask
+
+
+def _cut(ranking: Ranking) -> float:
+    return min(ranking.cut, MOST_CUT)
+
+
+def _when(snapshot: Snapshot, query: str, now: datetime) -> Mask | None:
+    """The rows of the times that a query names.
+
+    In a chat of years ago nothing is of "last week": it then counts from the newest row.
+    """
+    at = snapshot.items.at
+    if not periods(query, now):
+        return None
+    # A speaker may be called April.
+    names = frozenset(word for name in snapshot.speakers for word in name.lower().split())
+    named = periods(query, now, names)
+    if not named:
+        return None
+    mask = _within(snapshot, named)
+    if mask is None:
+        newest = np.fmax.reduce(at, initial=-np.inf)
+        if newest > 0:
+            then = datetime.fromtimestamp(float(newest), now.tzinfo)
+            mask = _within(snapshot, periods(query, then, names))
+    return mask
+
+
+def _within(snapshot: Snapshot, named: Sequence[Period]) -> Mask | None:
+    mask = np.zeros(len(snapshot), dtype=np.bool_)
+
+    def look(rows: slice) -> None:
+        at = snapshot.items.at[rows]
+        on_own_clock = at + 60.0 * snapshot.zone[rows]
+        for period in named:
+            time = on_own_clock if period.is_by_calendar else at
+            mask[rows] |= (time >= period.start) & (time < period.end)
+
+    for_each_piece(look, len(mask))
+    return mask if mask.any() else None
+
+
+def _sides(snapshot: Snapshot) -> dict[str, int] | None:
+    """The codes of the speakers of a chat of a user and an assistant; None for other chats."""
+    codes = {name: code for code, name in enumerate(snapshot.speakers)}
+    return codes if USER in codes and ASSISTANT in codes else None
+
+
+def side_of(query: str) -> str | None:
+    """Whom a query asks of: the user, the assistant, or None for both."""
+    plain = query.lower().replace("\u2019", "'")
+    if _OF_BOTH.search(plain):
+        return None
+    if _OF_ASSISTANT.search(plain):
+        return ASSISTANT
+    return USER if _FIRST_PERSON.search(plain) else None
