@@ -17,6 +17,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
+from treering.views.choices import Choices
 from treering.views.presets import preset_of
 from treering.views.tree.node import TreeNode
 from treering.views.tree.view import TreeView
@@ -29,7 +30,7 @@ DEPTH = 100
 
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
-_CONFIGURED = signature(Memory.configure).parameters
+_CONFIGURED = Choices.__annotations__.keys()
 _REPLANTED = signature(TreeView.replant).parameters
 
 CountTokens = Callable[[str], int]
@@ -103,14 +104,13 @@ class TaskSpace:
             )
         tree = {name: value for name, value in settings.items() if name not in _CONFIGURED}
         if strange := [name for name in tree if name not in _REPLANTED]:
-            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED} - {"self", "preset"}))
+            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED} - {"self"}))
             raise UnknownName(f"no setting {strange[0]!r}; there are {there}")
         others = {name: value for name, value in settings.items() if name not in tree}
         configured = self._memory.configure(preset, **others)
         if tree:
             self._memory.tree.replant(**tree)
-        if preset or "k" in others:
-            self._depth = configured.k
+        self._depth = configured.k or DEPTH
 
     def remember(self, before: str = "") -> None:
         """Add the documents that are not added yet, one source each, up to the one ``before``
