@@ -15,6 +15,9 @@ from treering.views.code.index.code_index import CodeHit, CodeIndex
 from treering.views.code.write.context_memory import ContextMemory, NameJudge
 from treering_bench.coding.task import CodeTask
 
+DOCUMENTS = 5
+"""What ADD looks up (CodeMEM, 4.2)."""
+
 
 def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[str, float]:
     """Recall and precision of the blocks at hand in every round, and their means over rounds.
@@ -23,7 +26,7 @@ def held_by_round(index: CodeIndex, task: CodeTask, *, selects: bool) -> dict[st
     """
     names = {definition.name for _, definition in index.definitions()}
     context = ContextMemory(
-        lambda query, k: best_blocks(index, query, k), NameJudge(names.__contains__)
+        lambda query: best_blocks(index, query, DOCUMENTS), NameJudge(names.__contains__)
     )
     figures: dict[str, list[float]] = {"context recall": [], "context precision": []}
     for instruction in task.instructions:
