@@ -1,4 +1,4 @@
-"""Write the tables of figures into the pages from the committed results.
+"""Write the tables of figures and experiments into the pages.
 
 Run as ``python -m tools.document_results``. A test compares the result with the committed pages. A
 table is between ``<!-- NAME -->`` and ``<!-- /NAME -->``.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from treering_bench.metrics.evidence import BUDGETS
+from treering_bench.paper import experiments_table
 from treering_bench.perf import report as speed
 from treering_bench.perf.timing import OURS
 from treering_bench.report import Key, Scores, difference, overview, table, titled
@@ -54,7 +55,7 @@ def document(page: str, text: str) -> str:
 @cache
 def scores(folder: str) -> list[Scores]:
     """All results files of a folder of the results."""
-    return [Scores.of(*read(file)) for file in sorted((RESULTS / folder).glob("*.jsonl.gz"))]
+    return [Scores.group(*read(file)) for file in sorted((RESULTS / folder).glob("*.jsonl.gz"))]
 
 
 def _recall() -> str:
@@ -105,6 +106,8 @@ PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "README.md": {"recall": _recall, "speed": _speed},
     "docs/figures.md": {"recall": _recall, "speed": _speed},
     "docs/explanation/papers.md": {"presets": _presets},
+    "docs/explanation/experiments.md": {"experiments": experiments_table},
+    "benchmarks/README.md": {"gpu": partial(experiments_table, papers=False)},
 }
 """The tables of each page, by name."""
 

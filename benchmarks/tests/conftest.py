@@ -29,8 +29,8 @@ def embedder() -> BagOfWords:
 
 
 @pytest.fixture
-def space(tmp_path: Path, embedder: BagOfWords) -> Iterator[TaskSpace]:
-    with remembered(tmp_path, chat_task(), embedder) as found:
+def space(embedder: BagOfWords) -> Iterator[TaskSpace]:
+    with remembered(chat_task(), embedder) as found:
         yield found
 
 

@@ -6,11 +6,10 @@ import json
 import re
 from pathlib import Path
 
-from test_suites import write
 from treering.llm.scripted import Request, ScriptedLLM
 from treering_bench import facts
 from treering_bench.task import Document, DocumentPiece, Task
-from worlds import Bench
+from worlds import Bench, write
 
 ROWS = [
     {"text": "I relocated to Porto.", "value": "porto"},

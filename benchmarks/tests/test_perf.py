@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,7 @@ HEADER = this_run("perf", "", 0, {"max_n": 1000})
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with World(BagOfWords(), bounds=Bounds(patience=0.0)) as opened:
+    with closing(World(BagOfWords(), bounds=Bounds(patience=0.0))) as opened:
         yield opened
 
 
@@ -134,18 +135,21 @@ def test_what_takes_long_is_done_fewer_times_but_three() -> None:
 
 
 def test_a_world_that_was_cut_short_grows_on_from_what_is_whole(tmp_path: Path) -> None:
-    with World(BagOfWords(), tmp_path) as world:
+    with closing(World(BagOfWords(), tmp_path)) as world:
         world.grow(30)
         world.memory.add("to be forgotten", source="passing")
         world.bare.add(["a batch ahead"], world.vectors.embed(["a batch ahead"]))
-    with World(BagOfWords(), tmp_path) as world:
+    with closing(World(BagOfWords(), tmp_path)) as world:
         assert world.n == 30
         assert world.grow(30) == []
         assert {one.n for one in world.grow(50)} == {50}
         texts = [entry.text for entry in world.memory.entries()]
         assert vectors_in(world.bare.path).shape == (50, BagOfWords.dimension)
     assert texts == [turn["content"] for turn in (*turns(0, 30), *turns(30, 20))]
-    with World(BagOfWords(), tmp_path) as world, pytest.raises(InputError, match="50 turns"):
+    with (
+        closing(World(BagOfWords(), tmp_path)) as world,
+        pytest.raises(InputError, match="50 turns"),
+    ):
         world.grow(40)
 
 
@@ -167,7 +171,7 @@ def names(found: Iterable[list[Timing]]) -> list[tuple[str, int]]:
 def test_only_the_sizes_that_are_named_are_timed_again_the_largest_in_the_memory_kept(
     tmp_path: Path,
 ) -> None:
-    with World(BagOfWords(), tmp_path) as world:
+    with closing(World(BagOfWords(), tmp_path)) as world:
         world.grow(2_000)
     wanted = {("size", 2_000), ("store", 1_000), ("text", 1_000)}
     grown = {("store", 2_000)}  # which cannot be told from what is filled

@@ -12,11 +12,9 @@ from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.plan import Weighted
-from treering.search.signals.feedback import Feedback
-from treering.search.signals.sources import ReplyTo
 from treering_bench.metrics.evidence import ranked_units, reached
 from treering_bench.policy.contract import RetrievalPolicy
-from treering_bench.policy.peering import searching_with
+from treering_bench.policy.peers import searching_with
 from treering_bench.policy.registry import policies
 from treering_bench.space import TaskSpace
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
@@ -68,7 +66,7 @@ STORY = Task(
 def test_of_a_story_in_one_piece_as_much_is_shown_as_fits(
     name: str, shown: str, tmp_path: Path, embedder: BagOfWords
 ) -> None:
-    with remembered(tmp_path, STORY, embedder) as space:
+    with remembered(STORY, embedder) as space:
         [asked] = STORY.questions
         picked = named(name).pick
         assert picked is not None
@@ -98,14 +96,8 @@ def test_spelled_relations_replace_the_defaults(space: TaskSpace) -> None:
 
 
 def test_default_stands_for_the_relations_of_the_kind_of_content(space: TaskSpace) -> None:
-    asked = space.task.questions[1]
     assert units(space, "with:default", 1) == units(space, "treering", 1)
     assert units(space, "with:default@0", 1) == units(space, "own", 1)
-    faded = named("with:default(w=0.1)@9").pick
-    assert faded is not None
-    context = ContextRelation(w=0.1, within="session")
-    related = [Weighted(context, 9.0), Weighted(Feedback(), 9.0), Weighted(ReplyTo(), 9.0)]
-    assert faded(space, asked) == space.search(asked, relations=related)
 
 
 def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
@@ -119,7 +111,7 @@ def test_the_lines_of_a_memo_support_each_other_once_a_model_has_written_them(
     boat = {"topic": "boat", "summary": "Ana says the boat leaks.", "start": 9, "end": 10}
     llm = ScriptedLLM([json.dumps([numbers, boat])])
     [policy] = policies(["with:topic@2"], 0, writer=llm)
-    with remembered(tmp_path, task, embedder, llm) as space:
+    with remembered(task, embedder, llm) as space:
         assert policy.pick is not None
         assert ranked_units(policy.pick(space, asked))[:2] == ["D8", "D9"]
         policy.pick(space, asked)
@@ -149,7 +141,7 @@ def test_plain_fusions_order_by_the_formulas(space: TaskSpace) -> None:
 
 def test_what_compression_cut_into_is_not_counted_as_found(space: TaskSpace) -> None:
     asked = space.task.questions[0]
-    [shorter] = named("compressed@0.4").within(space, asked, (), 110)
+    [shorter] = named("context/0.4").within(space, asked, (), 110)
     texts = {piece.unit: piece.text for d in space.task.documents for piece in d.pieces}
     assert all(texts[unit] in shorter.text for unit in shorter.units)
     cut = set(shorter.sources) - set(shorter.units)
@@ -233,7 +225,7 @@ def test_a_peer_holds_the_fragments_as_they_are_embedded_once_for_all_questions(
     [system] = opened
     assert system.texts[0] == "Ana: My sister moved to Porto in spring."
     assert (system.vectors[0] == embedder.embed(system.texts)).all()
-    space.__exit__(None, None, None)
+    space.close()
     assert system.closed
     assert not system.folder.exists()
 
@@ -278,14 +270,16 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
-        ("magic", UnknownName, "no policy 'magic'; there are all, treering"),
+        ("magic", UnknownName, "no policy 'magic'; there are all, "),
         ("memory-stream+rated", InputError, "needs ratings; name a model with --summaries"),
         ("with:default+topic", InputError, "needs memos; name a model with --summaries"),
-        ("with:default(tau=1)", InputError, "default takes w, not tau"),
         ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
-        ("peer:oracle", UnknownName, "no peer 'oracle'; there are lancedb"),
-        ("compressed@half", InputError, "policy 'compressed@half': 'half' is no rate"),
-        ("compressed@0", InputError, "compress is 0.0"),
+        ("peer:oracle", UnknownName, "no peer 'oracle'; there are mem0"),
+        ("dense/half", InputError, "policy 'dense/half': 'half' is not a rate"),
+        ("dense/0", InputError, "compress is 0.0"),
+        ("tree-traversal@x", InputError, "'x' is not a number of nodes"),
+        ("chat:magic", UnknownName, "no chat policy 'magic'"),
+        ("chat:memo", InputError, "needs memos; name a model with --summaries"),
         ("with:friendship", UnknownName, "no relation 'friendship'"),
         ("with:context(w=)", InputError, "not of the form"),
         ("with:context(w=1.5)", InputError, re.escape("1.5")),
@@ -297,3 +291,38 @@ def test_a_policy_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         policies([name], seed=0)
+
+
+def test_a_policy_in_fewer_tokens_keeps_its_order_and_counts_what_it_cut_as_reached() -> None:
+    said = "The boat leaks at the bow. Nobody knows why it does. The mast is of old pine."
+    pieces = tuple(DocumentPiece(f"D{n}", f"{said} Number {n}.") for n in range(3))
+    asked = TaskQuestion("1", "Where does the boat leak?")
+    with remembered(Task("story", (Document("s", pieces),), (asked,)), BagOfWords()) as space:
+        whole, half = named("dense").pick, named("dense/0.5").pick
+        assert whole is not None
+        assert half is not None
+        passages, shorter = whole(space, asked), half(space, asked)
+    assert len(shorter) == len(passages)
+    assert ranked_units(shorter) == []
+    assert set(reached(shorter)) == set(ranked_units(passages))
+    assert all("bow" in passage.text for passage in shorter)
+    assert all(cut.tokens < p.tokens for cut, p in zip(shorter, passages, strict=True))
+
+
+def test_a_chat_policy_shows_its_prompt_and_counts_rounds_shown_whole() -> None:
+    pieces = tuple(
+        DocumentPiece(f"R{n // 2}", f"{text} of round {n // 2}.", role, role)
+        for n, (text, role) in enumerate([("A red bicycle", "user"), ("A boat", "assistant")] * 3)
+    )
+    asked = TaskQuestion("1", "Which was red?", evidence=frozenset({"R0"}))
+    task = Task("chat", (Document("chat", pieces, chat=True),), (asked,))
+    policy = named("chat:window")
+    with remembered(task, BagOfWords()) as space:
+        [wide] = policy.within(space, asked, (), 10_000)
+        [narrow] = policy.within(space, asked, (), wide.tokens - 20)
+        assert policy.prompt is not None
+        messages = policy.prompt(space, asked, 10_000)
+    assert set(wide.units) == {"R0", "R1", "R2"}
+    assert set(narrow.units) == {"R1", "R2"}
+    assert "R0" in narrow.sources  # the reply alone
+    assert messages[-1].content in wide.text

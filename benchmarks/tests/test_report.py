@@ -1,10 +1,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from treering.errors import InputError
-from treering_bench.report import Scores, compare, report
+from treering_bench.report import Scores, cases, compare, report, summary
 from treering_bench.results import QuestionResult, RunHeader
 
 RUN = RunHeader(
@@ -25,7 +26,7 @@ def scores(run: RunHeader = RUN, **recalls: list[float]) -> Scores:
         for policy, values in recalls.items()
         for n, value in enumerate(values)
     ]
-    return Scores.of(run, lines)
+    return Scores.group(run, lines)
 
 
 def _metrics(value: float) -> Mapping[str, float]:
@@ -42,7 +43,7 @@ def test_a_report_gives_means_intervals_and_the_difference_to_the_reference() ->
     page = report(scores(fusion=[0.5] * 40, treering=[0.75] * 40))
     assert "Commit `cccccccccccc`" in page
     table = rows(page)
-    assert table["fusion"] == ["40", "50.0 [50.0, 50.0]", "1,234", "50.0", "–"]
+    assert table["fusion"][:4] == ["40", "50.0 [50.0, 50.0]", "0.0", "1,234"]
     assert table["treering"][-1] == "+25.0 [+25.0, +25.0]"
 
 
@@ -54,8 +55,42 @@ def test_a_report_says_no_difference_when_there_is_none() -> None:
 
 def test_a_report_has_the_headline_by_category() -> None:
     page = report(scores(dense=[1.0, 0.0, 1.0, 0.0]))
-    assert "| recall@10 | a (2) | b (2) |" in page
-    assert page.rstrip().endswith("| dense | 100.0 | 0.0 |")
+    assert "| recall@10 | a (2) | b (2) |\n| --- | --- | --- |\n| dense | 100.0 | 0.0 |" in page
+    assert "| all@10 | a (2) | b (2) |" in page
+
+
+def line(policy: str, question: str, details: Mapping[str, float], **metrics: float) -> Any:
+    return QuestionResult(policy, "chat", question, "hard", metrics, details)
+
+
+def test_a_report_splits_answers_by_place_of_the_evidence_and_by_round() -> None:
+    found = [
+        line("dense", str(n), {"position": n / 10}, **{"judged": float(n > 4), "IA, round 2": 0.5})
+        for n in range(10)
+    ]
+    page = report(Scores.group(RUN, found))
+    head = "| judged, evidence in | first third (4) | middle third (3) | last third (3) |"
+    assert head in page
+    assert "| dense | 0.0 | 66.7 | 100.0 |" in page
+    assert "| IA, round | 2 |\n| --- | --- |\n| dense | 50.0 |" in page
+
+
+def test_precision_recall_and_f1_are_pooled_over_rows() -> None:
+    rows = [(1.0, 1.0, 4.0, 0.4), (0.0, 3.0, 0.0, 0.0)]
+    names = ("topic matched", "topic predicted", "topic reference", "topic F1")
+    found = [
+        line("rows", str(n), {}, **dict(zip(names, row, strict=True))) for n, row in enumerate(rows)
+    ]
+    scores = Scores.group(RUN, found)
+    means = summary(scores)["rows"]
+    assert (means["topic P"], means["topic R"], means["topic F1"]) == (0.25, 0.25, 0.25)
+    assert "| topic P | topic R |" in report(scores)
+
+
+def test_cases_show_what_each_policy_answered() -> None:
+    found = [line("dense", "1", {"answer": "Porto"}, judged=1.0), line("own", "1", {}, judged=0.0)]  # type: ignore[dict-item]
+    page = cases(Scores.group(RUN, found), 1)
+    assert page.index("### chat 1: dense") < page.index("answer: Porto") < page.index(": own")
 
 
 def test_comparing_runs_pairs_the_questions_that_both_hold() -> None:

@@ -1,6 +1,5 @@
 """Each loader on a few rows of our own in the published file format."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,23 +9,13 @@ import pytest
 from treering.errors import InputError
 from treering_bench.registry import Benchmark, benchmark, benchmarks
 from treering_bench.task import Task
+from worlds import lines, write
 
 
 def load(name: str, path: Path) -> list[Task]:
     found = benchmark(name)
     assert isinstance(found, Benchmark)
     return list(found.load(path))
-
-
-def write(path: Path, content: Any) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = content if isinstance(content, str) else json.dumps(content)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def lines(*rows: Any) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def test_locomo_keeps_sessions_turns_captions_and_times_and_mends_evidence(tmp_path: Path) -> None:

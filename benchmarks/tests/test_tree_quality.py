@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from test_suites import NEWS, lines, write
+from test_suites import NEWS
 from tests.tree.growing import Matrix, clustered, grown, random_vectors, settings
 from treering.views.tree.shape import ROOT, Tree
 from treering_bench.registry import Benchmark, benchmark
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
 from treering_bench.trees.shape import tree_shapes
-from worlds import BagOfWords, Bench
+from worlds import BagOfWords, Bench, lines, write
 
 
 def similarities(vectors: Matrix) -> NDArray[np.float64]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,14 @@ import numpy as np
 from typer.testing import CliRunner, Result
 
 from treering.arrays import Floats
+from treering.cli.failures import INPUT
 from treering.llm.contract import LLM
-from treering.memory import Memory
+from treering_bench import questions
 from treering_bench.cli import app
+from treering_bench.options import RunOptions
+from treering_bench.registry import Benchmark, DataSource
+from treering_bench.report import Scores
+from treering_bench.runner import run
 from treering_bench.space import TaskSpace
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
@@ -75,16 +80,43 @@ def chat_task(space: str = "chat") -> Task:
 
 
 @contextmanager
-def remembered(
-    folder: Path, task: Task, embedder: BagOfWords, llm: LLM | None = None
-) -> Iterator[TaskSpace]:
-    """A task in a memory of its own."""
-    with (
-        Memory.open(folder / "bench.db", embedder=embedder, llm=llm) as memory,
-        TaskSpace(memory, task, embedder, count=len) as space,
-    ):
+def remembered(task: Task, embedder: BagOfWords, llm: LLM | None = None) -> Iterator[TaskSpace]:
+    """A task in a memory of its own, which counts characters."""
+    with questions.remembered(task, embedder, llm, count=len) as space:
         space.remember()
         yield space
+
+
+def measure(
+    folder: Path,
+    *names: str,
+    loader: Callable[[Path], Iterator[Task]] | None = None,
+    embedder: BagOfWords | None = None,
+    marked: bool = True,
+    prompt: str = "search-results",
+    **options: Any,
+) -> Scores:
+    """Run a benchmark of our own: two chats, unless a loader is given."""
+    data = write(folder / "data", "")
+    load = loader or (lambda _: iter([chat_task("first"), chat_task("second")]))
+    ours = DataSource("https://x", "ours", "none")
+    bench = Benchmark("locomo", "ours", load, ours, prompt=prompt, marked=marked)
+    given: Any = {"out": folder / "r.jsonl", "embedder": embedder or BagOfWords(), **options}
+    chosen = RunOptions(data=data, policy=list(names), **given)
+    return run(bench, chosen, lambda _: nullcontext(lambda *_: None)).scores
+
+
+def write(path: Path, content: Any) -> Path:
+    """A file with a text, or with JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def lines(*rows: Any) -> str:
+    """JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 class Bench:
@@ -107,5 +139,11 @@ class Bench:
         """The object that a command prints under ``--json``."""
         result = self(*arguments)
         assert result.exit_code == 0, result.output
-        printed: dict[str, Any] = json.loads(result.stdout)
+        printed: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
         return printed
+
+    def refused(self, *arguments: Any) -> str:
+        """The message of a command that is not run."""
+        result = self(*arguments)
+        assert result.exit_code == INPUT, result.output
+        return " ".join(result.stderr.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from treering.errors import LLMReplyError
@@ -31,6 +31,10 @@ class AnswerSettings:
     temperature: float = 0.0
     seed: int = 0
 
+    def messages(self, question: TaskQuestion, context: str) -> list[Message]:
+        """The benchmark's own prompt, with ``context`` before the question."""
+        return self.prompt.fill(question.text, context, _options(question))
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
@@ -48,16 +52,16 @@ class ScoredAnswer:
 
 
 def answer(
-    question: TaskQuestion, context: str, how: AnswerSettings, history: str = ""
+    question: TaskQuestion, asked: Sequence[Message], how: AnswerSettings, history: str = ""
 ) -> ScoredAnswer:
-    """Ask ``how.llm`` the question with ``context`` before it, and score its answer.
+    """Ask ``how.llm`` the question in these messages, and score its answer.
 
     ``history`` is the part of a dialogue that the question is really about. A judge that rates
     sees it instead of the context: a policy that finds the wrong rounds must not be faithful to
     them (MemoChat, table 9).
     """
     reply = how.llm.complete(
-        how.prompt.fill(question.text, context, _options(question)),
+        list(asked),
         max_tokens=how.prompt.max_tokens,
         temperature=how.temperature,
         seed=how.seed,

@@ -1,11 +1,11 @@
-"""Caches of vectors: for a run, which embeds each question once, or in a file for all runs."""
+"""Caches of vectors: of a run's questions, or of its texts, or of all in a file for many runs."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,108 +19,82 @@ WAIT_S: Final = 600
 """Seconds to wait for another process that writes to the file."""
 
 
-class _SameModel:
-    """An embedder whose vectors are those of another one."""
+class VectorCache:
+    """An embedder that keeps vectors: of queries, of other texts, or of both.
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    @property
-    def name(self) -> str:
-        """The model's own name."""
-        return self._embedder.name
-
-    @property
-    def dimension(self) -> int:
-        """The length of every vector."""
-        return self._embedder.dimension
-
-
-class _VectorCache(_SameModel):
-    """An embedder that caches the vectors of its queries, or of its texts."""
-
-    def __init__(self, embedder: Embedder, *, queries: bool) -> None:
-        super().__init__(embedder)
-        self._queries = queries
-        self._known: dict[str, Floats] = {}
-
-    def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        """One vector a text, shape (len(texts), dimension)."""
-        if query != self._queries:
-            return self._embedder.embed(texts, query=query)
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        if new:
-            vectors = self._embedder.embed(new, query=query)
-            self._known |= dict(zip(new, vectors, strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-
-class QuestionCache(_VectorCache):
-    """An embedder that keeps the vectors of queries: every policy asks the same questions.
-
-    Texts to be remembered are not cached, so that taking them in costs what it costs.
+    Every policy asks the same questions. Texts that a memory takes in are not kept by the cache of
+    queries, so that adding them costs what it costs.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
-        super().__init__(embedder, queries=True)
+    precision: type[np.floating[Any]] = np.float32
 
-
-class TextCache(_VectorCache):
-    """An embedder that keeps the vectors of texts too, for systems that hold the same ones."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        super().__init__(embedder, queries=False)
-
-
-class FileCache(_SameModel):
-    """An embedder whose vectors stay in a file, by the model's checksum and the text."""
-
-    def __init__(self, embedder: Embedder, file: Path) -> None:
-        super().__init__(embedder)
-        self._lock = threading.Lock()  # protects the connection
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # Another process may be storing what it embedded.
-        self._file = sqlite3.connect(file, timeout=WAIT_S, check_same_thread=False)
-        self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute(
-            "CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NULL) "
-            "WITHOUT ROWID"
-        )
+    def __init__(self, embedder: Embedder, *, queries: bool = True, texts: bool = False) -> None:
+        self._embedder = embedder
+        self._keeps = {True: queries, False: texts}
+        self._vectors: dict[bytes, Floats] = {}
+        self.name = embedder.name
+        self.dimension = embedder.dimension
         checksum = SHA256 if embedder.name == "minilm" else embedder.name
         self._model = hashlib.sha256(checksum.encode()).digest()
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        """One vector per text, shape (len(texts), dimension), of half precision."""
+        """One vector per text, shape (len(texts), dimension)."""
+        if not self._keeps[query]:
+            return self._embedder.embed(texts, query=query)
         digests = [self._digest(text, query) for text in texts]
-        with self._lock:
-            vectors = {digest: self._stored(digest) for digest in digests}
+        vectors = dict(self._known(digests))
         missing = {
             digest: text
             for digest, text in zip(digests, texts, strict=True)
-            if vectors[digest] is None
+            if digest not in vectors
         }
         if missing:
             embedded = self._embedder.embed(list(missing.values()), query=query)
-            vectors |= dict(zip(missing, embedded.astype(np.float16), strict=True))
-            with self._lock, self._file:
-                self._file.executemany(
-                    "INSERT OR IGNORE INTO vectors VALUES (?, ?)",
-                    [(digest, vectors[digest].tobytes()) for digest in missing],
-                )
+            new = dict(zip(missing, embedded.astype(self.precision), strict=True))
+            self._keep(new)
+            vectors |= new
         return np.array([vectors[digest] for digest in digests], dtype=np.float32)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def _known(self, digests: Iterable[bytes]) -> Mapping[bytes, Floats]:
+        return {digest: self._vectors[digest] for digest in digests if digest in self._vectors}
 
-    def _stored(self, digest: bytes) -> Any:
-        row = self._file.execute(
-            "SELECT vector FROM vectors WHERE digest = ?", (digest,)
-        ).fetchone()
-        return None if row is None else np.frombuffer(row[0], dtype=np.float16)
+    def _keep(self, vectors: Mapping[bytes, Floats]) -> None:
+        self._vectors |= vectors
 
     def _digest(self, text: str, query: bool) -> bytes:
         read_as = b"query" if query else b"text"
         return hashlib.blake2b(
             text.encode(), digest_size=16, key=self._model, person=read_as
         ).digest()
+
+
+class FileCache(VectorCache):
+    """An embedder whose vectors stay in a file, in half precision, by the model and the text."""
+
+    precision = np.float16
+
+    def __init__(self, embedder: Embedder, file: Path) -> None:
+        super().__init__(embedder, texts=True)
+        self._lock = threading.Lock()  # protects the connection
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._file = sqlite3.connect(file, timeout=WAIT_S, check_same_thread=False)
+        self._file.execute("PRAGMA journal_mode = WAL")
+        self._file.execute(
+            "CREATE TABLE IF NOT EXISTS vectors (digest BLOB PRIMARY KEY, vector BLOB NOT NULL) "
+            "WITHOUT ROWID"
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _known(self, digests: Iterable[bytes]) -> Mapping[bytes, Floats]:
+        select = "SELECT vector FROM vectors WHERE digest = ?"
+        with self._lock:
+            rows = {digest: self._file.execute(select, (digest,)).fetchone() for digest in digests}
+        return {d: np.frombuffer(row[0], dtype=self.precision) for d, row in rows.items() if row}
+
+    def _keep(self, vectors: Mapping[bytes, Floats]) -> None:
+        halves = [(digest, vector.tobytes()) for digest, vector in vectors.items()]
+        with self._lock, self._file:
+            self._file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", halves)

@@ -7,6 +7,7 @@ is fitted so that the evidence of a question gets most of the probability.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +31,7 @@ from treering.search.signals.question import NamedSpeaker, When
 from treering.search.signals.sources import ReplyTo
 from treering_bench.quality import FOLDERS, METRICS
 from treering_bench.read import read_as, sha256_of
-from treering_bench.registry import Benchmark, benchmark
+from treering_bench.registry import with_texts
 from treering_bench.space import UNIT, TaskSpace
 from treering_bench.task import Task, TaskQuestion
 
@@ -76,15 +77,14 @@ def questions(
     name: str, data: Path, embedder: Embedder, progress: Progress
 ) -> list[RankedQuestion]:
     """The questions of a data set, with the terms of every fragment's score for each."""
-    suite = benchmark(name)
-    assert isinstance(suite, Benchmark)
+    suite = with_texts(name)
     path = data / FOLDERS[name]
     ranked: list[RankedQuestion] = []
     for task in read_as(name, path, suite.load(path)):
         with (
             TemporaryDirectory(prefix="treering-learn-") as folder,
             Memory.open(Path(folder) / "life.db", embedder=embedder, llm=NONE) as memory,
-            TaskSpace(memory, task, embedder) as space,
+            closing(TaskSpace(memory, task, embedder)) as space,
         ):
             space.remember()
             asked = [question for question in task.questions if question.evidence]

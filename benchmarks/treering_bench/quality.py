@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from treering.embed.contract import Embedder
 from treering.errors import InputError
-from treering.llm.settings import NONE
-from treering.memory import Memory
 from treering_bench.metrics.evidence import ranked_units
+from treering_bench.questions import remembered
 from treering_bench.read import json_lines, read_as
-from treering_bench.registry import Benchmark, benchmark
-from treering_bench.run import drawn, limited
+from treering_bench.registry import with_texts
+from treering_bench.runner import chosen
 from treering_bench.space import TaskSpace
 from treering_bench.stats import Interval, paired_difference
 from treering_bench.task import Task, TaskQuestion
@@ -76,28 +74,21 @@ METRICS: Final[Mapping[str, Callable[[Ranks], float]]] = {
 
 def measure(name: str, data: Path, embedder: Embedder, progress: Progress) -> SetRanks:
     """The ranks of the evidence of all questions of a data set."""
-    suite = benchmark(name)
-    assert isinstance(suite, Benchmark)
-    path = data / FOLDERS[name]
+    suite, path = with_texts(name), data / FOLDERS[name]
+    tasks: dict[str, Task] = {}
 
-    def tasks() -> Iterator[Task]:
-        return read_as(name, path, suite.load(path))
+    def asked() -> Iterator[tuple[str, Sequence[TaskQuestion]]]:
+        for task in read_as(name, path, suite.load(path)):
+            tasks[task.space] = task
+            yield task.space, [question for question in task.questions if question.evidence]
 
-    def counts(question: TaskQuestion) -> bool:
-        return bool(question.evidence)
-
-    chosen = drawn(tasks(), counts, SAMPLED[name], seed=0) if name in SAMPLED else counts
     ranks: dict[QuestionKey, Ranks] = {}
-    for task in limited(tasks(), chosen, None):
-        with (
-            TemporaryDirectory(prefix="treering-quality-") as folder,
-            Memory.open(Path(folder) / "life.db", embedder=embedder, llm=NONE) as memory,
-            TaskSpace(memory, task, embedder) as space,
-        ):
-            for done, question in enumerate(task.questions):
-                progress(done, len(task.questions), f"{name} {task.space}")
+    for task, questions in chosen(asked, limit=None, sample=SAMPLED.get(name), seed=0):
+        with remembered(tasks.pop(task), embedder) as space:
+            for done, question in enumerate(questions):
+                progress(done, len(questions), f"{name} {task}")
                 space.remember(question.before)
-                ranks[task.space, question.id] = _ranks(space, question)
+                ranks[task, question.id] = _ranks(space, question)
     return ranks
 
 

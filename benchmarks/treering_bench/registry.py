@@ -30,12 +30,12 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A data set, its loader, and how its answers are asked for and scored.
+    """A data set of texts with questions, its loader, and how answers are asked for and scored.
 
     ``prompt`` names an answer prompt of :mod:`treering_bench.prompts`, ``headline`` the evidence
     metric that tables lead with. Tables have a second row without the questions of the category
     ``apart``. Where no evidence is ``marked``, the words of the answers are looked for in what is
-    shown.
+    shown. ``plan`` is the module that plans a run, ``answer_plan`` that of a run with a model.
     """
 
     name: str
@@ -46,13 +46,16 @@ class Benchmark:
     headline: str = "recall@10"
     apart: str = ""
     marked: bool = True
+    plan: str = "treering_bench.questions"
+    answer_plan: str = "treering_bench.questions"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBenchmark:
-    """Functions to be written in repositories, measured by what of a repository is found for them.
+    """Code to be written in repositories, measured by what of a repository is found for it.
 
-    ``load`` reads the tasks, given the folder of the projects' sources too.
+    ``load`` reads the tasks, given the folder of the projects' sources too. With a model the code
+    is written.
     """
 
     name: str
@@ -60,6 +63,9 @@ class CodeBenchmark:
     load: Callable[[Path, Path], Iterator[CodeTask | OmittedTask]]
     data: DataSource
     headline: str = "recall@10"
+    apart: str = ""
+    plan: str = "treering_bench.coding.retrieval"
+    answer_plan: str = "treering_bench.coding.completion"
 
 
 AnyBenchmark = Benchmark | CodeBenchmark
@@ -90,6 +96,14 @@ def benchmark(name: str) -> AnyBenchmark:
     if name not in by_name:
         raise UnknownName(f"no benchmark is called {name!r}; there are: {', '.join(by_name)}")
     return by_name[name]
+
+
+def with_texts(name: str) -> Benchmark:
+    """The benchmark called ``name``, if it has questions about texts. Raise InputError."""
+    found = benchmark(name)
+    if not isinstance(found, Benchmark):
+        raise InputError(f"{name} is a benchmark of code; take one of texts, such as locomo")
+    return found
 
 
 @cache

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from treering.errors import InputError
 from treering_bench.metrics.evidence import BUDGETS
-from treering_bench.registry import Benchmark, benchmark
+from treering_bench.registry import benchmark
 from treering_bench.results import QuestionResult, RunHeader
 from treering_bench.stats import Interval, bootstrap, paired_difference
 
-EVIDENCE_COLUMNS = (
-    "recall@5", "recall@10", "precision@10", "ndcg@10", "mrr", "tokens@10",
-    "recall@1000tokens", "recall@all", "tokens@all",
-)  # fmt: skip
-ANSWER_COLUMNS = (
+COLUMNS: Final = (
+    *("recall@5", "all@5", "recall@10", "all@10", "precision@10", "ndcg@10", "mrr", "tokens@10"),
+    *("recall@1000tokens", "all@1000tokens", "recall@all", "all@all", "tokens@all"),
     *("token_f1", "exact_match", "rouge_l_recall", "accuracy", "judged", "rating"),
-    *("topic_f1", "summary_bert_score", "choice_f1", "chat_bert_score"),  # means over rows
-    *("tokens prompt", "tokens reply"),
+    *("EM", "ES", "IA", "CA", "IFR", "pass@1", "context recall", "context precision"),
+    *("topic P", "topic R", "topic F1", "range P", "range R", "range F1", "border F1"),
+    *("summary BERTScore P", "summary BERTScore R", "summary BERTScore F1"),
+    *("choice P", "choice R", "choice F1", "chat BERTScore", "unread"),
+    *("tokens prompt", "tokens reply", "seconds"),
 )
-_ANSWER_HEADLINES = ("accuracy", "token_f1", "rating")
-"""The metric that leads an answer table: the first of these that was measured."""
+"""The columns of a table of means, as far as they were measured."""
 
-_MARK = {"better": " ▲", "worse": "", "no difference": " ="}
+_LEADING: Final = ("accuracy", "rating", "judged", "token_f1", "EM", "IA", "pass@1", "topic F1")
+"""The metric that a table of answers leads with: the first of these that was measured."""
+
+_BY_KIND: Final = ("judged", "accuracy", "rating", "token_f1", "EM", "ES")
+"""Metrics of answers that have a table by category, beside the headline and its ``all@``."""
+
+_POOLED: Final[Mapping[str, Callable[[float, float, float], float]]] = {
+    "P": lambda matched, predicted, _: matched / predicted if predicted else 0.0,
+    "R": lambda matched, _, reference: matched / reference if reference else 0.0,
+    "F1": lambda matched, predicted, reference: (
+        2 * matched / (predicted + reference) if predicted + reference else 0.0
+    ),
+}
+"""Precision, recall and micro-averaged F1 from the sums of what matched, of so many."""
+
+_SUMMANDS: Final = ("matched", "predicted", "reference")
+_ROUND: Final = re.compile(r"(.+), round (\d+)")
+_THIRDS: Final = ("first third", "middle third", "last third")
+_MARK: Final = {"better": " ▲", "worse": "", "no difference": " ="}
 
 Key = tuple[str, str]
 """Task and question."""
@@ -37,7 +57,7 @@ class Scores:
     by_policy: Mapping[str, Mapping[Key, QuestionResult]]
 
     @classmethod
-    def of(cls, run: RunHeader, lines: Iterable[QuestionResult]) -> Scores:
+    def group(cls, run: RunHeader, lines: Iterable[QuestionResult]) -> Scores:
         """Group ``lines`` by policy, in the order in which policies first appear."""
         by_policy: dict[str, dict[Key, QuestionResult]] = {}
         for line in lines:
@@ -45,42 +65,48 @@ class Scores:
         return cls(run, by_policy)
 
     @property
+    def lines(self) -> list[QuestionResult]:
+        """All lines, policy by policy."""
+        return [line for scored in self.by_policy.values() for line in scored.values()]
+
+    @property
     def metrics(self) -> list[str]:
-        """The metrics that any line holds."""
-        lines = (line for scored in self.by_policy.values() for line in scored.values())
-        return list(dict.fromkeys(metric for line in lines for metric in line.metrics))
+        """The metrics that any line holds. ``all@k`` follows each ``recall@k``."""
+        stored = dict.fromkeys(metric for line in self.lines for metric in line.metrics)
+        return list(dict.fromkeys(name for metric in stored for name in (metric, _all_of(metric))))
 
     @property
     def headline(self) -> str:
         """The metric that tables lead with."""
         measured = self.metrics
-        leading = (benchmark(self.run.benchmark).headline, *_ANSWER_HEADLINES)
+        leading = (benchmark(self.run.benchmark).headline, *_LEADING)
         return next((metric for metric in leading if metric in measured), measured[0])
 
     def values(self, policy: str, metric: str, category: str | None = None) -> dict[Key, float]:
-        """The values of ``metric``, of one category or of all, by question."""
-        return {
-            key: line.metrics[metric]
+        """The values of ``metric``, of one category or of all, by question.
+
+        ``all@k`` is 1 where ``recall@k`` is 1: all the evidence is among the best k.
+        """
+        stored = metric.replace("all@", "recall@", 1) if metric.startswith("all@") else metric
+        found = {
+            key: line.metrics[stored]
             for key, line in self._policy(policy).items()
-            if metric in line.metrics and category in (None, line.category)
+            if stored in line.metrics and category in (None, line.category)
         }
+        return found if stored == metric else {key: float(v >= 1) for key, v in found.items()}
+
+    def mean(self, policy: str, metric: str) -> tuple[float, int] | None:
+        """The mean of a metric, or its value over all pooled lines, and how many these are."""
+        name, _, how = metric.rpartition(" ")
+        sums = [list(self.values(policy, f"{name} {part}").values()) for part in _SUMMANDS]
+        if how in _POOLED and all(sums):
+            return _POOLED[how](*map(sum, sums)), len(sums[0])
+        values = list(self.values(policy, metric).values())
+        return (sum(values) / len(values), len(values)) if values else None
 
     def categories(self) -> list[str]:
         """The categories of questions, in alphabetical order."""
-        lines = (line for scored in self.by_policy.values() for line in scored.values())
-        return sorted({line.category for line in lines})
-
-    def without(self, category: str) -> Scores:
-        """The scores of all questions but those of one category."""
-        return Scores.of(
-            self.run,
-            (
-                line
-                for scored in self.by_policy.values()
-                for line in scored.values()
-                if line.category != category
-            ),
-        )
+        return sorted({line.category for line in self.lines})
 
     def _policy(self, policy: str) -> Mapping[Key, QuestionResult]:
         if policy not in self.by_policy:
@@ -89,20 +115,25 @@ class Scores:
         return self.by_policy[policy]
 
 
+def _all_of(metric: str) -> str:
+    return metric.replace("recall@", "all@", 1) if metric.startswith("recall@") else metric
+
+
 def summary(scores: Scores) -> dict[str, dict[str, float]]:
     """Mean of every metric, and the number of questions ``n``, by policy.
 
     ``n`` is of the headline; a metric that other questions have is followed by its own.
     """
     means: dict[str, dict[str, float]] = {}
+    names = dict.fromkeys([*scores.metrics, *(c for c in COLUMNS if c.endswith((" P", " R")))])
     for policy in scores.by_policy:
         measured = _measured(scores, policy)
         means[policy] = {"n": float(measured)}
-        for metric in scores.metrics:
-            if values := list(scores.values(policy, metric).values()):
-                means[policy][metric] = round(sum(values) / len(values), 6)
-                if len(values) != measured:
-                    means[policy][f"{metric} n"] = float(len(values))
+        for metric in names:
+            if (found := scores.mean(policy, metric)) is not None:
+                means[policy][metric] = round(found[0], 6)
+                if found[1] != measured:
+                    means[policy][f"{metric} n"] = float(found[1])
     return means
 
 
@@ -113,27 +144,81 @@ def _measured(scores: Scores, policy: str) -> int:
 
 
 def report(scores: Scores, reference: str | None = None) -> str:
-    """A Markdown page: what was run, means by policy, and the headline by category.
+    """A Markdown page: what was run, means by policy, then by category, position and round.
 
     ``reference`` is the policy that the others are compared with, by default the first.
     """
     if not scores.by_policy:
         raise InputError("the results file holds no measured question yet")
     reference = reference or next(iter(scores.by_policy))
+    scores.values(reference, scores.headline)  # raises for an unknown policy
     parts = [_title(scores), means_table(scores, reference)]
     if any(f"recall@{budget}tokens" in scores.metrics for budget in BUDGETS):
         parts.append(budget_table(scores, list(scores.by_policy)).rstrip("\n"))
-    if len(scores.categories()) > 1:
-        parts.append(_category_table(scores))
-    return "\n\n".join(parts) + "\n"
+    kinds = dict.fromkeys([scores.headline, _all_of(scores.headline), *_BY_KIND])
+    by_category = _split(scores, lambda line: line.category, scores.categories())
+    by_place = _split(scores, _third, _THIRDS)
+    for metric in (metric for metric in kinds if metric in scores.metrics):
+        for split, title in ((by_category, metric), (by_place, f"{metric}, evidence in")):
+            if len(split) > 1:
+                parts.append(_split_table(scores, metric, split, title))
+    return "\n\n".join([*parts, *_round_tables(scores)]) + "\n"
+
+
+def _split(
+    scores: Scores, part: Callable[[QuestionResult], str | None], names: Sequence[str]
+) -> dict[str, Scores]:
+    """The scores by part, without the parts that have none."""
+    lines = {name: [line for line in scores.lines if part(line) == name] for name in names}
+    return {name: Scores.group(scores.run, some) for name, some in lines.items() if some}
+
+
+def _third(line: QuestionResult) -> str | None:
+    """The third of its text or chat in which a question's first evidence is."""
+    position = line.details.get("position")
+    return None if position is None else _THIRDS[min(int(3 * position), 2)]
+
+
+def _split_table(scores: Scores, metric: str, split: Mapping[str, Scores], title: str) -> str:
+    """A metric of each policy by the parts of ``split``."""
+    first = next(iter(scores.by_policy))
+    sizes = {
+        name: len(part.values(first, metric)) if first in part.by_policy else 0
+        for name, part in split.items()
+    }
+    head = [title, *(f"{name or '–'} ({sizes[name]})" for name in split)]
+    rows = [
+        [policy, *(_mean_of(part, policy, metric) for part in split.values())]
+        for policy in scores.by_policy
+    ]
+    return table(head, rows)
+
+
+def _round_tables(scores: Scores) -> list[str]:
+    """A table for each metric that was measured round by round."""
+    rounds: dict[str, list[int]] = {}
+    for metric in scores.metrics:
+        if found := _ROUND.fullmatch(metric):
+            rounds.setdefault(found[1], []).append(int(found[2]))
+    return [
+        table(
+            [f"{name}, round", *map(str, sorted(numbers))],
+            [
+                [p, *(_mean_of(scores, p, f"{name}, round {n}") for n in sorted(numbers))]
+                for p in scores.by_policy
+            ],
+        )
+        for name, numbers in rounds.items()
+    ]
 
 
 def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) -> str:
     """One Markdown table of several benchmarks: the headline of each policy.
 
-    A figure that ``reference`` does not differ from (paired bootstrap, 95 %) is marked ``=``, one
-    that is above it ``▲``; without a mark ``reference`` is better. A benchmark with questions that
-    stand apart has a second row without them.
+    Recall is followed by the share of questions all of whose evidence is found. A figure that
+    ``reference`` does not differ from (paired bootstrap, 95 %) is marked ``=``, one that is above
+    it ``▲``; without a mark ``reference`` is better. A benchmark with questions that are counted
+    apart has a second row without them.
     """
     head = ["benchmark", "questions", "metric", *policies]
     rows = [
@@ -144,38 +229,63 @@ def overview(runs: Sequence[Scores], policies: Sequence[str], reference: str) ->
     return f"{table(head, rows)}\n"
 
 
+def _overview_row(title: str, scores: Scores, policies: Sequence[str], reference: str) -> list[str]:
+    metric = scores.headline
+    both = dict.fromkeys((metric, _all_of(metric)))
+    ours = scores.values(reference, metric)
+    cells = []
+    for policy in policies:
+        there = policy in scores.by_policy
+        gap = difference(scores.values(policy, metric), ours) if there else None
+        mark = "" if gap is None or policy == reference else _MARK[gap.verdict]
+        means = (_mean_of(scores, policy, name) if there else "–" for name in both)
+        cells.append(" / ".join(means) + mark)
+    return [title, str(len(ours)), " / ".join(both), *cells]
+
+
 def means_table(scores: Scores, reference: str) -> str:
     """A Markdown table of one benchmark: a row a policy, the headline with its interval first."""
     headline = scores.headline
-    columns = (*EVIDENCE_COLUMNS, *ANSWER_COLUMNS)
-    others = [m for m in columns if m in scores.metrics and m != headline]
+    known = set(summary(scores)[reference]).union(scores.metrics)
+    others = [column for column in COLUMNS if column in known and column != headline]
     head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
     rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
     return table(head, rows)
 
 
 def titled(scores: Scores) -> list[tuple[str, Scores]]:
-    """A run's scores under its title; and again without the questions that stand apart, if any."""
+    """A run's scores under its title; and again without the questions counted apart, if any."""
     measured = benchmark(scores.run.benchmark)
     rows = [(measured.title, scores)]
-    if isinstance(measured, Benchmark) and measured.apart in scores.categories():
-        rows.append((f"{measured.title} without {measured.apart}", scores.without(measured.apart)))
+    if measured.apart and measured.apart in scores.categories():
+        others = [line for line in scores.lines if line.category != measured.apart]
+        without = Scores.group(scores.run, others)
+        rows.append((f"{measured.title} without {measured.apart}", without))
     return rows
 
 
 def budget_table(scores: Scores, policies: Sequence[str]) -> str:
     """A Markdown table of one benchmark: evidence recall of each policy by tokens spent.
 
-    A benchmark with questions that stand apart has a second table without them.
+    After each recall stands the share of questions all of whose evidence is shown. A benchmark with
+    questions that are counted apart has a second table without them.
     """
-    metrics = [f"recall@{budget}tokens" for budget in BUDGETS]
     tables = []
     for title, shown in titled(scores):
         rows = [
-            [policy, *(_mean_of(shown, policy, metric) for metric in metrics)]
+            [
+                policy,
+                *(
+                    " / ".join(
+                        _mean_of(shown, policy, f"{name}@{budget}tokens")
+                        for name in ("recall", "all")
+                    )
+                    for budget in BUDGETS
+                ),
+            ]
             for policy in policies
         ]
-        tables.append(table([f"{title}: recall within", *map(str, BUDGETS)], rows))
+        tables.append(table([f"{title}: recall / all within", *map(str, BUDGETS)], rows))
     return "\n\n".join(tables) + "\n"
 
 
@@ -199,6 +309,20 @@ def compare(new: Scores, old: Scores) -> str:
     return f"{title}\n\n{table(head, rows)}\n"
 
 
+def cases(scores: Scores, count: int) -> str:
+    """The first questions with what each policy answered, and showed if the run saved it."""
+    keys = list(dict.fromkeys((line.task, line.question) for line in scores.lines))[:count]
+    parts = []
+    for key in keys:
+        for policy, scored in scores.by_policy.items():
+            if key in scored:
+                line = scored[key]
+                figures = ", ".join(f"{name} {value:g}" for name, value in line.metrics.items())
+                parts.append(f"### {' '.join(key)}: {policy}\n\n{figures}")
+                parts += [f"{name}: {value}" for name, value in line.details.items() if value]
+    return "\n\n".join(parts) + "\n"
+
+
 def difference(
     new: Mapping[Key, float], old: Mapping[Key, float], *, seed: int = 0
 ) -> Interval | None:
@@ -207,18 +331,6 @@ def difference(
     if not both:
         return None
     return paired_difference([new[k] for k in both], [old[k] for k in both], seed=seed)
-
-
-def _overview_row(title: str, scores: Scores, policies: Sequence[str], reference: str) -> list[str]:
-    metric = scores.headline
-    ours = scores.values(reference, metric)
-    cells = []
-    for policy in policies:
-        values = scores.values(policy, metric) if policy in scores.by_policy else {}
-        gap = difference(values, ours, seed=scores.run.seed)
-        mark = "" if gap is None or policy == reference else _MARK[gap.verdict]
-        cells.append(_mean(metric, list(values.values())) + mark)
-    return [title, str(len(ours)), metric, *cells]
 
 
 def _title(scores: Scores) -> str:
@@ -243,46 +355,28 @@ def _mean_row(
     return [policy, str(measured), lead, *cells, against]
 
 
-def _category_table(scores: Scores) -> str:
-    categories, headline = scores.categories(), scores.headline
-    first = next(iter(scores.by_policy))
-    sizes = [len(scores.values(first, headline, category)) for category in categories]
-    head = [headline, *(f"{c or '–'} ({n})" for c, n in zip(categories, sizes, strict=True))]
-    rows = [
-        [
-            policy,
-            *(
-                _mean(headline, list(scores.values(policy, headline, c).values()))
-                for c in categories
-            ),
-        ]
-        for policy in scores.by_policy
-    ]
-    return table(head, rows)
-
-
 def _paired_cells(new: Scores, old: Scores, policy: str, metric: str) -> list[str]:
     after, before = new.values(policy, metric), old.values(policy, metric)
     gap = difference(after, before, seed=new.run.seed)
     if gap is None:
         return ["0", "–", "–", "–", "–"]
     both = [key for key in after if key in before]
-    means = [_mean(metric, [side[key] for key in both]) for side in (before, after)]
+    means = [_shown(metric, sum(side[k] for k in both) / len(both)) for side in (before, after)]
     return [str(gap.n), *means, _signed(gap), gap.verdict]
 
 
-def _mean(metric: str, values: Sequence[float]) -> str:
-    if not values:
-        return "–"
-    mean = sum(values) / len(values)
-    return f"{mean:,.0f}" if metric.startswith("tokens") else f"{100 * mean:.1f}"
+def _shown(metric: str, mean: float) -> str:
+    plain = metric.startswith("tokens") or metric == "seconds"
+    return f"{mean:,.0f}" if plain else f"{100 * mean:.1f}"
 
 
 def _mean_of(scores: Scores, policy: str, metric: str, questions: int | None = None) -> str:
     """The mean; followed by how many questions it is over, if these are not all."""
-    values = list(scores.values(policy, metric).values())
-    differs = bool(values) and questions is not None and len(values) != questions
-    return f"{_mean(metric, values)} ({len(values)})" if differs else _mean(metric, values)
+    found = scores.mean(policy, metric) if policy in scores.by_policy else None
+    if found is None:
+        return "–"
+    few = f" ({found[1]})" if questions is not None and found[1] != questions else ""
+    return _shown(metric, found[0]) + few
 
 
 def _interval(interval: Interval) -> str:

@@ -15,17 +15,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 import treering
 from treering.errors import InputError
 from treering_bench.read import json_lines
 
-PACKAGES = (
-    *("numpy", "scipy", "onnxruntime", "tokenizers", "openai", "xllamacpp"),
-    *("chromadb", "lancedb", "llama-index-core", "mem0ai"),
-)
+PACKAGES = ("numpy", "scipy", "onnxruntime", "tokenizers", "openai", "xllamacpp", "mem0ai")
 _CPU_INFO = Path("/proc/cpuinfo")
 _DECIMALS = 6
 """Enough to tell any two means apart, and short lines."""
@@ -169,15 +165,8 @@ class Results:
         self.measured[measured.key] = measured
         _write(self._file, {"kind": "measured", **asdict(measured)})
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
 from inspect import signature
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
+from treering.chat.prompt import ChatPrompt
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
-from treering.views.choices import Choices
 from treering.views.presets import preset_of
+from treering.views.settings import CHOICES
 from treering.views.tree.node import TreeNode
-from treering.views.tree.view import TreeView
-from treering_bench.embedding import TextCache
+from treering.views.tree.view import TreeStats, TreeView
+from treering_bench.embedding import VectorCache
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
@@ -30,11 +31,15 @@ DEPTH = 100
 
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
-_CONFIGURED = Choices.__annotations__.keys()
 _REPLANTED = signature(TreeView.replant).parameters
 
 CountTokens = Callable[[str], int]
 T = TypeVar("T")
+
+
+def count_words(text: str) -> int:
+    """The words of a text, by which FragRel's budgets count."""
+    return len(text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,10 @@ class ScoredPassage:
 
 
 class TaskSpace:
-    """One task, remembered. Searching goes through the memory, but for the scores of baselines."""
+    """One task, remembered. Searching goes through the memory, but for the scores of baselines.
+
+    ``most`` is how many passages a baseline ranks: as many as the memory's own search shows.
+    """
 
     def __init__(
         self,
@@ -62,25 +70,18 @@ class TaskSpace:
         count: CountTokens = estimate_tokens,
     ) -> None:
         self.task = task
-        self.embedder = TextCache(embedder)
+        self.embedder = VectorCache(embedder, texts=True)
         self.count = cache(count)  # policies find the same passages over and over
         self._memory = memory
         self._last: tuple[TaskQuestion, list[ScoredPassage]] | None = None
         self._values: dict[str, Any] = {}
         self._summarised: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._opened = ExitStack()
-        self._depth = DEPTH
+        self._depth = self.most = DEPTH
         self._added = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close what policies opened."""
         self._opened.close()
 
     def once(self, name: str, make: Callable[[ExitStack], T]) -> T:
@@ -102,15 +103,18 @@ class TaskSpace:
                 f"the preset {preset!r} is for {' and '.join(kinds)}, and this benchmark is of "
                 f"{self.kind}s"
             )
-        tree = {name: value for name, value in settings.items() if name not in _CONFIGURED}
+        tree = {name: value for name, value in settings.items() if name not in CHOICES}
         if strange := [name for name in tree if name not in _REPLANTED]:
-            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED} - {"self"}))
+            there = ", ".join(sorted({*CHOICES, *_REPLANTED} - {"self"}))
             raise UnknownName(f"no setting {strange[0]!r}; there are {there}")
         others = {name: value for name, value in settings.items() if name not in tree}
         configured = self._memory.configure(preset, **others)
         if tree:
             self._memory.tree.replant(**tree)
-        self._depth = configured.k or DEPTH
+        if "k" in others or (preset and "k" in preset_of(preset).choices):
+            self._depth = self.most = configured.k or DEPTH  # else as many as fill a budget
+            if configured.chat_unit == "rounds":
+                self.most *= 2  # a round is two messages, of which baselines rank each
 
     def remember(self, before: str = "") -> None:
         """Add the documents that are not added yet, one source each, up to the one ``before``
@@ -188,6 +192,50 @@ class TaskSpace:
                 (units if is_whole else sources).update(dict.fromkeys(self._units(hit)))
                 sources.update(dict.fromkeys(self._sources(hit)))
         return RetrievedPassage(tuple(units), context.tokens, str(context), (), tuple(sources))
+
+    def tree_stats(self) -> TreeStats:
+        """The figures of the tree, once all its summaries are made."""
+        self._summarise()
+        return self._memory.tree.stats()
+
+    def chat_prompt(self, question: TaskQuestion, policy: str, budget: int) -> ChatPrompt:
+        """``Memory.chat_prompt`` of a chat policy for a question in the last conversation."""
+        if policy == "tree":
+            self._summarise()
+        if policy == "memo":
+            self.once("memos", lambda _: self._memoise())
+        return self._memory.chat_prompt(
+            question.text,
+            policy=policy,
+            source=self.task.documents[-1].source,
+            budget=budget,
+            count_tokens=self.count,
+        )
+
+    def chat_passage(self, question: TaskQuestion, policy: str, budget: int) -> RetrievedPassage:
+        """A chat policy's prompt as one passage; its units are those that it shows whole."""
+        prompt = self.chat_prompt(question, policy, budget)
+        whole = [unit for unit, ids in self._entries.items() if ids <= prompt.whole]
+        touched = [unit for unit, ids in self._entries.items() if ids & prompt.entries]
+        return RetrievedPassage(tuple(whole), prompt.tokens, str(prompt), (), tuple(touched))
+
+    @property
+    def _entries(self) -> Mapping[str, frozenset[str]]:
+        """The ids of each unit's entries."""
+
+        def collect(_: ExitStack) -> Mapping[str, frozenset[str]]:
+            ids: dict[str, set[str]] = defaultdict(set)
+            for entry in self._memory.entries():
+                ids[str(entry.metadata[UNIT])].add(entry.id)
+            return {unit: frozenset(some) for unit, some in ids.items()}
+
+        return self.once(f"entries of {self._added} documents", collect)
+
+    def position(self, question: TaskQuestion) -> float | None:
+        """The place of a question's first evidence among all pieces, from 0 to 1."""
+        places = (n for n, piece in enumerate(self.pieces) if question.evidence & {*piece.units})
+        first = next(places, None)
+        return None if first is None else round(first / len(self.pieces), 4)
 
     @property
     def kind(self) -> Kind:

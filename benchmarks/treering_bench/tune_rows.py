@@ -14,7 +14,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from treering.errors import InputError
 from treering.views.choices import Wording
@@ -22,8 +22,9 @@ from treering.views.memos.choose import NONE_OF_THE_OTHERS, choose_prompt
 from treering.views.memos.write import write_prompt
 from treering_bench.dialogues import Dialogue, DialogueTopic
 
-Task = Literal["writing", "retrieval"]
-TASKS: Final[tuple[Task, ...]] = get_args(Task)
+Task = Literal["writing", "retrieval", "chatting"]
+TASKS: Final[tuple[Task, ...]] = ("writing", "retrieval")
+"""The tasks whose rows are made; rows of chats are taken from a file as they are."""
 
 NONE_SHARE: Final = 0.1
 """Of the retrieval rows, whose query is about none of the options."""

@@ -138,11 +138,11 @@ class AsyncMemory:
         self,
         query: str,
         *,
-        budget: int | str | None = None,
+        budget: int = 1000,
         mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        altitude: Altitude | None = None,
+        altitude: Altitude = "texts",
         min_confidence: float = 0.0,
         compress: float | None = None,
         compressor: CompressorName | Compressor = "sentences",
@@ -156,8 +156,8 @@ class AsyncMemory:
         self,
         question: str,
         *,
-        budget: int | str | None = None,
-        altitude: Altitude | None = None,
+        budget: int = 1500,
+        altitude: Altitude = "texts",
         **where: Unpack[Where],
     ) -> Answer: ...
     async def chat(
@@ -166,7 +166,7 @@ class AsyncMemory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int | str | None = None,
+        budget: int = 2000,
         speaker: str | None = None,
     ) -> Answer: ...
     async def chat_stream(
@@ -175,7 +175,7 @@ class AsyncMemory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int | str | None = None,
+        budget: int = 2000,
         speaker: str | None = None,
     ) -> AsyncChatStream: ...
     async def chat_prompt(
@@ -184,7 +184,7 @@ class AsyncMemory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int | str | None = None,
+        budget: int = 2000,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt: ...
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]: ...
@@ -401,7 +401,5 @@ class AsyncContextMemory:
     def __init__(self, get: Callable[[], ContextMemory]) -> None: ...
     @property
     def blocks(self) -> tuple[CodeBlock, ...]: ...
-    @property
-    def keys(self) -> tuple[str, ...]: ...
     async def begin(self, instruction: str) -> Judgement: ...
     async def end(self, code: str, language: str | None) -> None: ...

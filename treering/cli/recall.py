@@ -25,18 +25,11 @@ _TOO_SMALL = "no {} fits {:,} tokens; give a larger --budget"
 
 Query = Annotated[str, typer.Argument(help="What to look for, or - for standard input.")]
 MixedOrNot = Annotated[
-    Altitude | None,
-    typer.Option(help="Texts, or a summary of the tree where it covers more a token."),
+    Altitude, typer.Option(help="Texts, or a summary of the tree where it covers more a token.")
 ]
-Budget = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="The most of the passages: tokens, or such as '800 words'."),
-]
+Budget = Annotated[int, typer.Option(min=1, metavar="TOKENS", help="Tokens the passages may have.")]
 Prompt = Annotated[
-    str | None,
-    typer.Option(
-        "--budget", metavar="SIZE", help="The most of the prompt: tokens, or such as '800 words'."
-    ),
+    int, typer.Option("--budget", min=1, metavar="TOKENS", help="Tokens of the prompt.")
 ]
 
 
@@ -85,8 +78,8 @@ def context(
     query: Query,
     ranking: RankingOptions,
     where: Filters,
-    budget: Budget = None,
-    altitude: MixedOrNot = None,
+    budget: Budget = 1000,
+    altitude: MixedOrNot = "texts",
     compress: Annotated[
         float | None,
         typer.Option(
@@ -158,8 +151,8 @@ def ask(
     run: Run,
     question: Annotated[str, typer.Argument(help="The question, or - for standard input.")],
     where: Filters,
-    budget: Prompt = None,
-    altitude: MixedOrNot = None,
+    budget: Prompt = 1500,
+    altitude: MixedOrNot = "texts",
 ) -> None:
     """Answer a question from the memory, with citations; needs a language model."""
     with run.memory() as memory:
@@ -180,7 +173,7 @@ def chat(
     policy: Annotated[
         PolicyName | None, typer.Option(help="What the model sees besides the message.")
     ] = None,
-    budget: Prompt = None,
+    budget: Prompt = 2000,
     speaker: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="Who you are, for facts of you."),

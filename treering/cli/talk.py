@@ -40,7 +40,7 @@ class Talk:
     memory: Memory
     source: str
     policy: PolicyName | None
-    budget: str | None
+    budget: int
     speaker: str | None = None
     _last: ChatStream | None = field(default=None, init=False)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import datetime
@@ -26,24 +26,16 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import MODES, ChatUnit, Context, Filter, Hit, Mode
 from treering.search.best_rows import RankedRows
-from treering.search.context import (
-    DEFAULT_LAYOUT,
-    Candidate,
-    CountTokens,
-    Layout,
-    assemble,
-    assemble_whole,
-)
+from treering.search.context import Candidate, CountTokens, assemble
 from treering.search.filters import RowFilter
 from treering.search.hits import RowReader, hits
 from treering.search.marks import Marker, unmarked
-from treering.search.newest import holding_first, represented
 from treering.search.people import SpeakerNames, has_weights_of_people, names_among_people
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries
 from treering.search.relations.combine import Relations
 from treering.search.relations.plan import Plan
-from treering.search.rounds import RoundRanker, RoundRanking
+from treering.search.rounds import RoundRanker
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import terms
 from treering.text import check_text
@@ -136,12 +128,12 @@ class Searcher:
                 reader.as_of = known_until(condition)
                 asked = (query, embedded[1], condition, mode, plan, chat_unit)
                 ranking, order = past_damage(partial(self._ordered, reader, snapshot, *asked))
-                yield from self._read(reader, ranking, order, query)
+                yield from self._read(reader, ranking, order)
                 return
         yield from self.candidates(query, condition, mode, plan, chat_unit)  # as in ``search``
 
     def _read(
-        self, reader: SpaceReader, ranking: RankedRows, order: NDArray[np.int64], query: str
+        self, reader: SpaceReader, ranking: RankedRows, order: NDArray[np.int64]
     ) -> Generator[Candidate, None, None]:
         """The fragments at some rows, read a page at a time."""
         items = ranking.snapshot.items
@@ -149,12 +141,9 @@ class Searcher:
             page = order[start : start + CANDIDATES_PAGE]
             rows, read = past_damage(partial(self._readable, reader, ranking, page))
             vectors: Floats = items.vectors[rows]
-            for row, hit, vector in zip(
-                rows.tolist(), represented(query, read), vectors, strict=True
-            ):
+            for row, hit, vector in zip(rows.tolist(), read, vectors, strict=True):
                 place, session = int(items.position[row]), int(items.session[row])
-                unit = int(ranking.round_of[row]) if isinstance(ranking, RoundRanking) else row
-                yield Candidate(hit, place, session, vector, unit=unit)
+                yield Candidate(hit, place, session, vector)
 
     def context(
         self,
@@ -166,26 +155,19 @@ class Searcher:
         count_tokens: CountTokens,
         least: float = 0.0,
         chat_unit: ChatUnit = "messages",
-        layout: Layout = DEFAULT_LAYOUT,
     ) -> Context:
         """The best fragments that fit a budget, as passages; none of less confidence than
-        ``least``. Rounds are shown whole.
+        ``least``.
         """
-
-        def filled(candidates: Iterable[Candidate]) -> Context:
-            if layout == DEFAULT_LAYOUT and chat_unit == "messages":
-                return assemble(query, candidates, budget, count_tokens)
-            return assemble_whole(query, candidates, layout, budget, count_tokens)
-
         ranked = self.candidates(query, condition, mode, plan, chat_unit)
         with closing(ranked) as candidates:  # it reads within a transaction
             if not least:
-                return filled(candidates)
+                return assemble(query, candidates, budget, count_tokens)
             # Far down the ranking nothing is sure: that need not be read.
             first = list(islice(candidates, SURE_CANDIDATES))
         surest = max((candidate.hit.confidence for candidate in first), default=None)
         sure = [candidate for candidate in first if candidate.hit.confidence >= least]
-        return replace(filled(sure), surest=surest)
+        return replace(assemble(query, sure, budget, count_tokens), surest=surest)
 
     def hits(
         self, reader: SpaceReader, ranking: RankedRows, query: int, rows: NDArray[np.int64]
@@ -265,32 +247,11 @@ class Searcher:
             ranking = self._rank(
                 reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed, condition.as_of
             )
-            for at, query in enumerate(asked):
-                found = self.hits(reader, ranking, at, allowed.best(ranking, at, k))
-                if ranking.by_row:
-                    of_entries = partial(self._of_entries, reader, ranking, at, condition, damaged)
-                    found = holding_first(query, found, of_entries)[:k]
-                best.append(found)
+            best += [
+                self.hits(reader, ranking, at, allowed.best(ranking, at, k))
+                for at in range(len(asked))
+            ]
         return best
-
-    def _of_entries(
-        self,
-        reader: SpaceReader,
-        ranking: RankedRows,
-        query: int,
-        condition: Filter,
-        damaged: Collection[int],
-        identities: Collection[str],
-    ) -> list[Hit]:
-        """The best hit of each of some entries, by id, that meets a filter."""
-        seqs = entries.seqs_of(reader, reader.id, identities)
-        scores, entry = ranking.scores[:, query], ranking.snapshot.entry
-        rows = [
-            int(of_entry[scores[of_entry].argmax()])
-            for seq in entries.matching(reader, reader.id, condition, seqs)
-            if seq not in damaged and len(of_entry := np.flatnonzero(entry == seq))
-        ]
-        return self.hits(reader, ranking, query, np.array(rows, dtype=np.int64))
 
     def _ordered(
         self,
@@ -384,13 +345,13 @@ def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:
     return attempt(damaged)
 
 
-def by_words_if_down(search: Callable[[Mode], T], mode: Mode = "hybrid") -> T:
-    """The result of a search in a ``mode``, or by words alone while the embedder fails.
+def by_words_if_down(search: Callable[[Mode], T]) -> T:
+    """The result of a search by words and meaning, or by words alone while the embedder fails.
 
     Raises ModelMismatch, which does not pass by itself.
     """
     try:
-        return search(mode)
+        return search("hybrid")
     except ModelMismatch:
         raise
     except EmbeddingError as error:

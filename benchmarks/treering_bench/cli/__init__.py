@@ -10,28 +10,24 @@ from treering.cli.failures import reported
 from treering.cli.output import use_utf8
 from treering.cli.subapps import LazyGroup, SubApp
 
-_QUALITY = "treering_bench.cli.quality"
+_RUNS = "treering_bench.cli.runs"
 _LEDGER = "treering_bench.cli.ledger"
-_MEMOS = "treering_bench.cli.memos"
-_GENERATED = "treering_bench.cli.generated"
+_MADE = "treering_bench.cli.made"
 
 COMMANDS: dict[str, SubApp] = {
-    "run": SubApp(_QUALITY, "Run a benchmark; `data` lists them.", "run"),
-    "data": SubApp(_QUALITY, "Say where a benchmark's data is to be had.", "data"),
-    "report": SubApp(_QUALITY, "Render results as tables, compare two runs.", "report"),
+    "run": SubApp(_RUNS, "Run a benchmark; `data` lists them.", "run"),
+    "paper": SubApp("treering_bench.cli.paper", "Repeat an experiment of a paper."),
+    "data": SubApp(_RUNS, "Say where a benchmark's data is to be had.", "data"),
+    "report": SubApp(_RUNS, "Render results as tables, compare two runs.", "report"),
     "quality": SubApp(_LEDGER, "Fail if searches find less evidence than before.", "quality"),
     "learn": SubApp(_LEDGER, "Learn weights from questions with evidence.", "learn"),
     "perf": SubApp("treering_bench.cli.perf", "Time treering against the machine's limits."),
-    "chat": SubApp("treering_bench.cli.chat", "Chat policies side by side."),
-    "code": SubApp("treering_bench.cli.code", "Code that a model writes."),
     "tree": SubApp("treering_bench.cli.tree", "Shape and quality of trees of real texts."),
-    "instructions": SubApp(_MEMOS, "Memos by MemoChat's own prompts.", "instructions"),
-    "tune-rows": SubApp(_MEMOS, "Make rows for tuning from dialogues.", "tune-rows"),
-    "tuned": SubApp(_MEMOS, "A model before and after tuning for memos.", "tuned"),
-    "facts": SubApp("treering_bench.cli.facts", "How well changes of facts are noticed."),
-    "extend": SubApp(_GENERATED, "Carry a chat on with a model.", "extend"),
-    "play": SubApp(_GENERATED, "Write the bot's turns of MT-Bench+ with a model.", "play"),
-    "questions": SubApp(_GENERATED, "Make questions from a chat with a model.", "questions"),
+    "forgetting": SubApp(_LEDGER, "Is a change that undoes a requirement noticed?", "forgetting"),
+    "facts": SubApp(_LEDGER, "How well facts, and changes of facts, are read.", "facts"),
+    "msc-e": SubApp(_MADE, "Carry chats on with a model, and make questions.", "msc-e"),
+    "play": SubApp(_MADE, "Write the bot's turns of MT-Bench+ with a model.", "play"),
+    "tune-rows": SubApp(_MADE, "Make rows for tuning from dialogues.", "tune-rows"),
 }
 
 

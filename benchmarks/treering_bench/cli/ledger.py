@@ -1,10 +1,10 @@
-"""``treering-bench quality`` and ``learn``: evidence found, and weights learned from it."""
+"""``treering-bench quality``, ``learn``, ``forgetting`` and ``facts``: evidence, edits, facts."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from platformdirs import user_cache_path
@@ -13,9 +13,21 @@ from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
 from treering.errors import InputError
-from treering_bench.cli.options import EmbedderName, FigureOptions, chosen_among, progress_bar
+from treering_bench import facts as fact_sets
 from treering_bench.embedding import FileCache
+from treering_bench.forgetting import replay
 from treering_bench.learn import questions, report
+from treering_bench.models import kept_model
+from treering_bench.options import (
+    REPLIES,
+    DataPath,
+    EmbedderName,
+    FigureOptions,
+    MinutesLimit,
+    RepliesPath,
+    chosen_among,
+    progress_bar,
+)
 from treering_bench.quality import (
     FOLDERS,
     compared,
@@ -25,7 +37,9 @@ from treering_bench.quality import (
     table,
     write_ranks,
 )
+from treering_bench.read import only_file
 from treering_bench.results import this_commit
+from treering_bench.suites.locomo import load
 
 app = typer.Typer(add_completion=False)
 
@@ -88,3 +102,57 @@ def learn(
     with closing(FileCache(open_embedder(embedder), file)) as model, progress_bar("learn") as bar:
         sets = {name: questions(name, data, model, bar) for name in names}
     figures.show("learn", report(data, sets), settings={"embedder": embedder})
+
+
+@command(app)
+def forgetting(
+    data: DataPath,
+    figures: FigureOptions,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many dialogues.")] = None,
+) -> None:
+    """Recorded dialogues: is a change that undoes an earlier requirement noticed? (JSON lines)"""
+    figures.show("forgetting", replay(only_file(data, "*.jsonl"), limit), data)
+
+
+@command(app)
+def facts(
+    figures: FigureOptions,
+    sets: Annotated[
+        Path, typer.Option(help="A folder of sets, as lines of JSON.")
+    ] = fact_sets.SETS,
+    locomo: Annotated[
+        Path | None, typer.Option(help="LoCoMo's file: its speakers rarely contradict themselves.")
+    ] = None,
+    factcon: Annotated[
+        Path | None, typer.Option(help="FactConsolidation's file: contradicting facts.")
+    ] = None,
+    llm: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Also let this model read a sample.")
+    ] = None,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Texts of each set, and pairs, that the model reads.")
+    ] = 24,
+    replies: RepliesPath = REPLIES,
+    minutes: MinutesLimit = None,
+) -> None:
+    """Recall and precision of facts: of forms, and of a model and of both on a sample."""
+    texts = fact_sets.by_wording(sets)
+    forms = fact_sets.by_forms
+    measured: dict[str, Any] = {
+        "forms": fact_sets.figures(forms, texts),
+        "pairs": fact_sets.of_pairs(forms),
+    }
+    if locomo is not None:
+        measured["locomo"] = fact_sets.found_in(load(locomo), forms)
+    if factcon is not None:
+        measured["factcon"] = fact_sets.consolidated(factcon, forms)
+    if llm is not None:
+        with kept_model(llm, replies, minutes) as model:
+            few, by_model = fact_sets.drawn(texts, sample), fact_sets.by_model(model)
+            both = fact_sets.by_both(forms, by_model)
+            for name, read in (("forms", forms), (model.model, by_model), ("both", both)):
+                measured[f"{name}, sample"] = fact_sets.figures(read, few)
+            if factcon is not None:
+                found = fact_sets.consolidated(factcon, by_model, sample)
+                measured[f"factcon, {model.model}"] = found
+    figures.show("facts", measured, sets)

@@ -13,7 +13,7 @@ import typer
 from treering.cli.failures import FOUND
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
-from treering_bench.cli.options import AsJson, log
+from treering_bench.options import AsJson, log
 from treering_bench.perf import report as speed
 from treering_bench.perf.report import TOLERANCE
 from treering_bench.perf.run import LEAST_N, OPERATIONS, Done, again, done_as

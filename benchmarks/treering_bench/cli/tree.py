@@ -1,4 +1,4 @@
-"""``treering-bench tree``: what trees of real texts look like, and how good they are."""
+"""``treering-bench tree``: the shape and quality of trees of real texts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,23 @@ import typer
 from treering.cli.options import command
 from treering.embed.registry import DEFAULT as EMBEDDER
 from treering.embed.registry import open_embedder
-from treering.errors import InputError
 from treering.views.tree.settings import Route
-from treering_bench.cli.options import DataPath, EmbedderName, FigureOptions, log
+from treering_bench.models import kept_model
+from treering_bench.options import (
+    REPLIES,
+    DataPath,
+    EmbedderName,
+    FigureOptions,
+    MinutesLimit,
+    RepliesPath,
+    log,
+)
 from treering_bench.read import read_as
-from treering_bench.registry import Benchmark, benchmark
+from treering_bench.registry import with_texts
 from treering_bench.report import table
 from treering_bench.trees.shape import HEAD as SHAPE_HEAD
 from treering_bench.trees.shape import tree_shapes
+from treering_bench.trees.written import written_tree
 
 app = typer.Typer(add_completion=False)
 
@@ -32,18 +41,36 @@ def tree(
     content: Annotated[
         bool, typer.Option("--content", help="Also the paper's route, which is slow.")
     ] = False,
+    preset: Annotated[
+        str | None, typer.Option(help="One tree in a memory of this preset instead.")
+    ] = None,
+    summaries: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="The model that writes that tree.")
+    ] = None,
+    replies: RepliesPath = REPLIES,
+    minutes: MinutesLimit = None,
     embedder: EmbedderName = EMBEDDER,
 ) -> None:
-    """Depths, paths, merged calls, revenue and odd-one-out of trees of real texts, by θ0."""
-    chosen = benchmark(name)
-    if not isinstance(chosen, Benchmark):
-        raise InputError(f"{name} has no texts for a tree; take locomo or multihop-rag")
+    """Depths, paths, calls, revenue and odd-one-out of trees of real texts, by θ0.
+
+    With a preset or a model: the shape of one tree, and what an insert into it costs.
+    """
+    chosen, model = with_texts(name), open_embedder(embedder)
+    settings = {"embedder": embedder, "texts": texts}
+    if preset is not None or summaries is not None:
+        settings |= {"preset": preset or "", "summaries": summaries or ""}
+        if summaries is None:
+            measured = written_tree(chosen, data, texts, model, preset, None)
+        else:
+            with kept_model(summaries, replies, minutes, estimating=False) as writer:
+                measured = written_tree(chosen, data, texts, model, preset, writer)
+        figures.show("tree", measured, data, settings)
+        return
     routes: tuple[Route, ...] = ("leaves", "content") if content else ("leaves",)
     shapes = []
-    trees = tree_shapes(chosen, data, texts, open_embedder(embedder), routes, every)
-    for grown in read_as(name, data, trees):
+    for grown in read_as(name, data, tree_shapes(chosen, data, texts, model, routes, every)):
         shapes.append(grown)
         log.print(" ".join(grown.cells()))
     text = table(SHAPE_HEAD, [grown.cells() for grown in shapes])
     rows = {"trees": [asdict(grown) for grown in shapes]}
-    figures.show("tree", rows, data, {"embedder": embedder, "every": every}, text)
+    figures.show("tree", rows, data, settings | {"every": every}, text)

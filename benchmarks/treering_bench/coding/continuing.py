@@ -1,4 +1,4 @@
-"""A base model that continues a text: llama.cpp's ``/completion``, without any chat template."""
+"""A base model that continues a text: an endpoint's ``/completions``, without a chat template."""
 
 from __future__ import annotations
 
@@ -6,38 +6,33 @@ from collections.abc import Sequence
 from urllib.parse import urldefrag
 
 from treering.errors import InputError, LLMReplyError, LLMUnavailable, MissingExtra
-from treering.llm.contract import Message, Reply, Usage
+from treering.llm.contract import Message, Reply, ReplyStream, Usage
 from treering.llm.openai_compatible import without_credentials
 from treering.llm.tokens import estimate_tokens
-from treering_bench.kept_replies import WholeReplies
 
 try:
-    import httpx2
+    import openai
 except ModuleNotFoundError as missing:
-    raise MissingExtra.of("httpx2", "llm") from missing
+    raise MissingExtra.of("openai", "llm") from missing
 
 SECONDS = 600.0
-WINDOW = 4096
-"""The paper's; how much a server really reads is its own setting."""
 
 
-class ContinuingModel(WholeReplies):
-    """The model behind ``http://HOST:PORT`` or ``http://HOST:PORT#NAME``.
+class ContinuingModel:
+    """The model behind ``http://HOST/v1#MODEL``; it continues the texts of the messages."""
 
-    The texts of the messages are what it continues, one after another.
-    """
+    context_window = 4096
+    """The paper's; how much a server really reads is its own setting."""
 
     def __init__(self, address: str) -> None:
         if not address.startswith(("http://", "https://")):
             raise InputError(
-                f"a raw continuation needs the address of a llama.cpp server, not {address!r}"
+                f"a raw continuation needs an address, not {address!r}; start a server"
             )
         url, name = urldefrag(address)
-        self._url = f"{url.rstrip('/').removesuffix('/v1')}/completion"
-        self._shown = without_credentials(self._url)
+        self._shown = without_credentials(url)
         self.model = name or "base"
-        self.context_window = WINDOW
-        self._client = httpx2.Client(timeout=SECONDS, trust_env=False)
+        self._client = openai.OpenAI(base_url=url, api_key="none", timeout=SECONDS, max_retries=0)
 
     def complete(
         self,
@@ -48,28 +43,28 @@ class ContinuingModel(WholeReplies):
         stop: Sequence[str] | None = None,
         seed: int | None = None,
     ) -> Reply:
-        """The continuation. Raises LLMUnavailable, LLMReplyError."""
+        """The continuation. Raise LLMUnavailable, LLMReplyError."""
         prompt = "".join(message.content for message in messages)
-        asked = {"prompt": prompt, "n_predict": max_tokens, "temperature": temperature}
-        asked |= {"cache_prompt": False, **({"stop": [*stop]} if stop else {})}
-        asked |= {"seed": seed} if seed is not None else {}
         try:
-            response = self._client.post(self._url, json=asked)
-            if response.status_code >= httpx2.codes.INTERNAL_SERVER_ERROR:
-                raise LLMUnavailable(f"{self._shown} answered {response.status_code}")
-            answer = response.json()
-        except httpx2.HTTPError as error:
-            raise LLMUnavailable(f"no continuation from {self._shown}: {error}") from None
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict) or not isinstance(answer.get("content"), str):
-            raise LLMReplyError(
-                f"{self._shown} sent no continuation; is it llama.cpp's /completion?"
+            answer = self._client.completions.create(
+                model=self.model,
+                prompt=prompt,
+                max_tokens=max_tokens,
+                temperature=temperature,
+                stop=list(stop) if stop else openai.omit,
+                seed=openai.omit if seed is None else seed,
             )
-        text = answer["content"]
-        finish = "length" if answer.get("stop_type") == "limit" else "stop"
-        usage = Usage(1, estimate_tokens(prompt), estimate_tokens(text))
-        return Reply(text, usage, self.model, finish)
+        except openai.OpenAIError as error:
+            raise LLMUnavailable(f"no continuation from {self._shown}: {error}") from None
+        if not answer.choices or not isinstance(answer.choices[0].text, str):
+            raise LLMReplyError(f"{self._shown} sent no continuation; does it have /completions?")
+        [choice, *_] = answer.choices
+        usage = Usage(estimate_tokens(prompt), estimate_tokens(choice.text), 1, estimated=True)
+        return Reply(choice.text, usage, self.model, choice.finish_reason)
+
+    def stream(self, messages: Sequence[Message], **sampling: object) -> ReplyStream:
+        """The whole continuation as one piece."""
+        return ReplyStream.in_one_piece(lambda: self.complete(messages, **sampling))  # type: ignore[arg-type]
 
     def count_tokens(self, text: str) -> int:
         """An estimate."""

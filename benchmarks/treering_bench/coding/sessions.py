@@ -7,12 +7,11 @@ every round the unit tests of all instructions so far are run in a process of it
 share of rounds whose own test passes, CA the mean share of all tests so far, IFR the share of tests
 passed before that fail now, pass@1 the share of dialogues that end with all of them passing. Recall
 and precision are of the gold dependencies among the blocks of the repository whose code each round
-was shown.
-Tests that need fixtures which the data does not hold are left out, and so are dialogues whose
-project cannot be imported here; both are counted.
+was shown. Tests that need fixtures which the data does not hold are left out, and so are dialogues
+whose project cannot be imported here.
 
 With feedback it is the protocol of CoderEval (4.1): the first instruction alone, and after each
-round whose tests fail the sentence ``FEEDBACK``; what counts is the share solved by each round.
+round whose tests fail the sentence ``FEEDBACK``; pass@1 is then measured by round.
 """
 
 from __future__ import annotations
@@ -24,35 +23,39 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
-from statistics import fmean
-from typing import Any
+from typing import Final
 
 import treering
-from treering.errors import InputError, LLMReplyError, LLMUnavailable
+from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message
 from treering.memory import Memory
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.pieces import pieces
+from treering.views.code.write.context_memory import RETRIEVED
 from treering.views.code.write.generate import code_of, repository_context
-from treering_bench.coding.rounds import as_hits
+from treering_bench.coding.retrieval import as_hits, sources_of, with_rounds
 from treering_bench.coding.sandbox import BOUNDARY, require_boundary
 from treering_bench.coding.sources import project_folder, source_text
 from treering_bench.coding.task import Dependencies
-from treering_bench.metrics.rounds import followed, pass_at_k
-from treering_bench.read import json_lines
-from treering_bench.run import Progress
+from treering_bench.metrics.rounds import followed
+from treering_bench.models import kept_model
+from treering_bench.options import RunOptions
+from treering_bench.read import json_lines, read_as, sha256_of
+from treering_bench.registry import CodeBenchmark
+from treering_bench.runner import Group, Measured, Plan, Way, chosen, named_among
 
-CHILD = "treering_bench.coding.unit_tests_child"
-SECONDS = 60.0
-PASSED = 3
-MAX_TOKENS = 600
-CONTEXT_TOKENS = 800
-
+CHILD: Final = "treering_bench.coding.unit_tests_child"
+SECONDS: Final = 60.0  # for the tests of a round
+PASSED: Final = 3  # tests that the true code must pass
+MAX_TOKENS: Final = 600
+CONTEXT_TOKENS: Final = 800
+ROUNDS: Final = 9  # the paper's
 
 Tests = tuple[str, ...]
 """The unit tests of one instruction."""
@@ -72,6 +75,21 @@ class CodingDialogue:
     tests: tuple[Tests, ...]
     gold: tuple[str, ...] = ()
     """Dotted names of what the true code uses."""
+
+    @property
+    def id(self) -> str:
+        """The function to write."""
+        return f"{self.path}::{self.qualified}"
+
+    @property
+    def category(self) -> str:
+        """None: dialogues are of one kind."""
+        return ""
+
+    @property
+    def text(self) -> str:
+        """What is asked for first."""
+        return self.instructions[0]
 
     @property
     def module(self) -> str:
@@ -106,19 +124,6 @@ class ProjectSources:
         """Where code under test, and what runs it, is imported from."""
         own = Path(treering.__file__).parents[1]
         return os.pathsep.join(map(str, (own, *self.sites)))
-
-
-@dataclass(slots=True)
-class PlayedDialogue:
-    """What came of one dialogue: per round the outcomes of all tests so far, and the tokens."""
-
-    outcomes: list[list[bool]] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
-    parts: dict[str, str] = field(default_factory=dict)
-    """The judge, detector and context memory of code memory; empty for others."""
-    context: list[tuple[float, float] | None] = field(default_factory=list)
-    """Recall and precision of gold dependencies among the blocks shown; None where there are no
-    dependencies, or no reply."""
 
 
 def dialogues(data: Path, sources: Path) -> Iterator[CodingDialogue]:
@@ -202,7 +207,7 @@ Write = Callable[[str], WrittenRound]
 
 def full_conversation(memory: Memory, llm: LLM, dialogue: CodingDialogue) -> Write:
     """The model sees all instructions and replies so far."""
-    blocks = memory.code.blocks(dialogue.instructions[0])
+    blocks = memory.code.blocks(dialogue.instructions[0], RETRIEVED)
     context = repository_context(blocks, llm.count_tokens, CONTEXT_TOKENS)
     name = dialogue.qualified.rpartition(".")[2]
     messages: list[Message] = []
@@ -223,15 +228,13 @@ def code_memory(memory: Memory, _llm: LLM, dialogue: CodingDialogue, **parts: st
     memory.configure(**parts)  # type: ignore[arg-type]
 
     def write(instruction: str) -> WrittenRound:
-        generated = memory.code.generate(
-            instruction, definition=f"{dialogue.path}::{dialogue.qualified}", budget=CONTEXT_TOKENS
-        )
+        generated = memory.code.generate(instruction, definition=dialogue.id, budget=CONTEXT_TOKENS)
         return WrittenRound(generated.code, generated.usage.prompt_tokens, generated.context)
 
     return write
 
 
-WAYS: dict[str, Callable[[Memory, LLM, CodingDialogue], Write]] = {
+WAYS: Final[Mapping[str, Callable[[Memory, LLM, CodingDialogue], Write]]] = {
     "full": full_conversation,
     "memory": code_memory,
     "codemem": partial(code_memory, preset="codemem"),
@@ -239,9 +242,9 @@ WAYS: dict[str, Callable[[Memory, LLM, CodingDialogue], Write]] = {
     "codemem-ctxast": partial(code_memory, preset="codemem", context="added"),
     "codemem-sessast": partial(code_memory, preset="codemem", detector="none"),
 }
-DEFAULT_WAYS = ("full", "memory")
+DEFAULT_WAYS: Final = ("full", "memory")
 
-FEEDBACK = "Your answer is incorrect. Please regenerate."
+FEEDBACK: Final = "Your answer is incorrect. Please regenerate."
 """What the user says of code that fails (CodeMEM, appendix C)."""
 
 
@@ -251,7 +254,40 @@ def with_feedback(dialogue: CodingDialogue, rounds: int) -> CodingDialogue:
     return replace(dialogue, instructions=asked, tests=(dialogue.tests[0],) * rounds)
 
 
-def play_dialogue(
+@dataclass(slots=True)
+class PlayedRounds:
+    """The outcomes of all tests so far after each round, and what each round cost and showed."""
+
+    outcomes: list[list[bool]] = field(default_factory=list)
+    tokens: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    recall: list[float] = field(default_factory=list)
+    precision: list[float] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
+
+    def metrics(self) -> dict[str, float]:
+        """IA, CA and IFR, of dependencies and cost: means over the rounds, and each round's."""
+        scores = list(followed(self.outcomes))
+        figures = {
+            "IA": [score.ia for score in scores],
+            "CA": [score.ca for score in scores],
+            "context recall": self.recall,
+            "context precision": self.precision,
+            "tokens prompt": self.tokens,
+            "seconds": self.seconds,
+        }
+        lost = {f"IFR, round {n}": s.ifr for n, s in enumerate(scores, 1) if s.ifr is not None}
+        mean = {"IFR": sum(lost.values()) / len(lost)} if lost else {}
+        return {**with_rounds(figures), **mean, **lost, "pass@1": float(all(self.outcomes[-1]))}
+
+    def solved(self, rounds: int) -> dict[str, float]:
+        """Pass@1 by round of a task that was played until it was solved."""
+        at = len(self.outcomes) if all(self.outcomes[-1]) else rounds + 1
+        by_round = {f"pass@1, round {n}": float(at <= n) for n in range(1, rounds + 1)}
+        return {"pass@1": float(at <= rounds), "tokens prompt": sum(self.tokens), **by_round}
+
+
+def play(
     sources: ProjectSources,
     dialogue: CodingDialogue,
     llm: LLM,
@@ -259,10 +295,9 @@ def play_dialogue(
     rounds: int,
     *,
     until_solved: bool = False,
-) -> PlayedDialogue:
-    """One dialogue, or its rounds ``until_solved``. Raises LLMUnavailable, also when the model's
-    time is up."""
-    played = PlayedDialogue()
+) -> Measured:
+    """One dialogue, or its rounds ``until_solved``. Raise LLMUnavailable."""
+    played, parts = PlayedRounds(), {}
     with tempfile.TemporaryDirectory(prefix="treering-bench-") as folder:
         root = Path(folder) / dialogue.project
         shutil.copytree(sources.root / dialogue.project, root)
@@ -272,23 +307,37 @@ def play_dialogue(
             write = WAYS[way](memory, llm, dialogue)
             if way != "full":
                 now = memory.configure()
-                played.parts |= {
-                    "judge": now.judge, "detector": now.detector, "context": now.context
-                }  # fmt: skip
-            for at, instruction in enumerate(dialogue.instructions[:rounds]):
-                context = None
-                try:
-                    answer = write(instruction)
-                    text, tokens = dialogue.filled(answer.code), answer.tokens
-                    context = evidence_shown(dialogue, answer.shown)
-                except LLMReplyError:  # it did not write the function: every test fails
-                    text, tokens = dialogue.hole(), 0
-                played.outcomes.append(_passed(sources, dialogue, text, at + 1))
-                played.tokens.append(tokens)
-                played.context.append(context)
+                parts = {"judge": now.judge, "detector": now.detector, "context": now.context}
+            for at, instruction in enumerate(dialogue.instructions[:rounds], 1):
+                _play_round(sources, dialogue, write, instruction, at, played)
                 if until_solved and all(played.outcomes[-1]):
                     break
-    return played
+    metrics = played.solved(rounds) if until_solved else played.metrics()
+    return Measured(metrics, {**parts, "code": played.code})
+
+
+def _play_round(
+    sources: ProjectSources,
+    dialogue: CodingDialogue,
+    write: Write,
+    instruction: str,
+    number: int,
+    played: PlayedRounds,
+) -> None:
+    begun = time.monotonic()
+    try:
+        answer = write(instruction)
+        text, tokens, code = dialogue.filled(answer.code), answer.tokens, answer.code
+        if dialogue.gold:
+            target, hits = Dependencies(dialogue.gold), as_hits(answer.shown)
+            played.recall.append(target.found(hits))
+            played.precision.append(target.precision(hits))
+    except LLMReplyError:  # it did not write the function: every test fails
+        text, tokens, code = dialogue.hole(), 0, ""
+    played.seconds.append(time.monotonic() - begun)
+    played.outcomes.append(_passed(sources, dialogue, text, number))
+    played.tokens.append(tokens)
+    played.code.append(code)
 
 
 def _passed(
@@ -303,85 +352,48 @@ def _passed(
     return [all(outcome == "passed" for outcome in own) for own in by_instruction]
 
 
-def evidence_shown(
-    dialogue: CodingDialogue, shown: Sequence[CodeBlock]
-) -> tuple[float, float] | None:
-    """Recall and precision of the dialogue's dependencies among blocks."""
-    if not dialogue.gold:
-        return None
-    target, hits = Dependencies(dialogue.gold), as_hits(shown)
-    return target.found(hits), target.precision(hits)
+def plan(
+    benchmark: CodeBenchmark, options: RunOptions, opened: ExitStack, replies: Path
+) -> Plan[ProjectSources, CodingDialogue]:
+    """The plan of a run with a model. It is closed with ``opened``."""
+    used = {"llm", "sources", "site", "rounds", "feedback", "replies", "minutes"}
+    options.refuse_all_but(f"{benchmark.name} with --llm", used)
+    names = {way: way for way in WAYS}
+    ways = named_among(options.policy or (), names, DEFAULT_WAYS)
+    place = ProjectSources(sources_of(options), tuple(options.site or ()))
+    rounds = options.rounds or ROUNDS
+    llm = opened.enter_context(kept_model(options.llm, replies, options.minutes, estimating=False))
+
+    def measured(way: str, place: ProjectSources, dialogue: CodingDialogue) -> Measured:
+        asked = with_feedback(dialogue, rounds) if options.feedback else dialogue
+        return play(place, asked, llm, way, rounds, until_solved=options.feedback)
+
+    return Plan(
+        "sessions",
+        [Way(way, partial(measured, way)) for way in ways],
+        _groups(benchmark, options, place),
+        "that can be run here: a project, or something that it needs, is missing",
+        {
+            "model": llm.model,
+            "rounds": rounds,
+            "feedback": options.feedback,
+            "sources": sha256_of(place.root),
+        },
+        {"llm": llm},
+    )
 
 
-def by_round(played: Sequence[PlayedDialogue], which: int) -> list[float | None]:
-    """The mean of recall (0) or precision (1) of every round, over dialogues that have it."""
-    rounds = zip_longest(*(dialogue.context for dialogue in played))
-    there = [[pair[which] for pair in some if pair is not None] for some in rounds]
-    return [round(fmean(some), 4) if some else None for some in there]
+def _groups(
+    benchmark: CodeBenchmark, options: RunOptions, place: ProjectSources
+) -> Iterator[Group[ProjectSources, CodingDialogue]]:
+    published = list(read_as(benchmark.name, options.data, dialogues(options.data, place.root)))
 
+    def ready() -> Iterator[tuple[str, Sequence[CodingDialogue]]]:
+        for dialogue in published:
+            if (can_run := usable(place, dialogue)) is not None:
+                yield dialogue.project, [can_run]
 
-def report(played: Sequence[PlayedDialogue]) -> dict[str, Any]:
-    """Means over all rounds."""
-    figures = [figure for rounds in played for figure in followed(rounds.outcomes)]
-    lost = [figure.ifr for figure in figures if figure.ifr is not None]
-    passed = [all(rounds.outcomes[-1]) for rounds in played]
-    return {
-        "dialogues": len(played),
-        **played[0].parts,
-        "rounds": len(figures),
-        "IA": round(fmean(figure.ia for figure in figures), 4),
-        "CA": round(fmean(figure.ca for figure in figures), 4),
-        "IFR": round(fmean(lost), 4) if lost else None,
-        "pass@1 at the end": round(fmean(pass_at_k(1, int(all_pass), 1) for all_pass in passed), 4),
-        "context recall by round": by_round(played, 0),
-        "context precision by round": by_round(played, 1),
-        "prompt tokens a round": round(fmean(t for rounds in played for t in rounds.tokens)),
-    }
-
-
-def feedback_report(played: Sequence[PlayedDialogue], rounds: int) -> dict[str, Any]:
-    """The share of tasks that are solved by each round (Pass@1)."""
-    solved = [len(task.outcomes) if all(task.outcomes[-1]) else None for task in played]
-    by_round = [
-        sum(at is not None and at <= number for at in solved) / len(solved)
-        for number in range(1, rounds + 1)
-    ]
-    return {
-        "tasks": len(played),
-        **played[0].parts,
-        "pass@1 by round": [round(share, 4) for share in by_round],
-        "prompt tokens a round": round(fmean(t for task in played for t in task.tokens)),
-    }
-
-
-def session_figures(
-    sources: ProjectSources,
-    ready: Sequence[CodingDialogue],
-    llm: LLM,
-    rounds: int,
-    progress: Progress,
-    ways: Sequence[str] = DEFAULT_WAYS,
-    *,
-    feedback: bool = False,
-) -> dict[str, Any]:
-    """What came of dialogues, by way; those that were cut short by the model's time do not count.
-
-    Raises InputError if there is no dialogue that can be run.
-    """
-    if not ready:
-        raise InputError("no dialogue can be run here: its project, or what that needs, is missing")
-    played: dict[str, list[PlayedDialogue]] = {way: [] for way in ways}
-    for done, dialogue in enumerate(ready, 1):
-        asked = with_feedback(dialogue, rounds) if feedback else dialogue
-        try:
-            every = {
-                way: play_dialogue(sources, asked, llm, way, rounds, until_solved=feedback)
-                for way in ways
-            }
-        except LLMUnavailable:
-            break
-        for way, of_dialogue in every.items():
-            played[way].append(of_dialogue)
-        progress(done, len(ready), dialogue.qualified)
-    summarise = partial(feedback_report, rounds=rounds) if feedback else report
-    return {way: summarise(of_way) for way, of_way in played.items() if of_way}
+    for project, some in chosen(
+        ready, limit=options.limit, sample=options.sample, seed=options.seed
+    ):
+        yield Group(project, some, lambda: nullcontext(place))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from treering.arrays import Floats
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.records import Skipped
@@ -43,40 +44,69 @@ def source_text(sources: Path, project: str | None, path: str) -> str | None:
     return file.read_text(encoding="utf-8", errors="replace")
 
 
+class Hole:
+    """A project while the code of one task is missing from one of its files."""
+
+    def __init__(self, projects: Projects, task: CodeTask, opened: ExitStack) -> None:
+        self._projects = projects
+        self._task = task
+        self._opened = opened
+        self._indexes: dict[Unit, CodeIndex] = {}
+
+    def index(self, unit: Unit) -> CodeIndex:
+        """The index of the project, its files cut into blocks or windows."""
+        if unit not in self._indexes:
+            cut_out = self._projects.cut_out(self._task, unit)
+            self._indexes[unit] = self._opened.enter_context(cut_out)
+        return self._indexes[unit]
+
+    def vector(self, query: str) -> Floats:
+        """The vector of a query."""
+        embedder = self._projects.embedder
+        assert embedder is not None
+        vector: Floats = embedder.embed([query], query=True)[0]
+        return vector
+
+
 class Projects:
     """Indexes by project, built when a task first needs them. ``embedder`` adds vectors to them."""
 
-    def __init__(self, sources: Path, unit: Unit, embedder: Embedder | None) -> None:
+    def __init__(self, sources: Path, embedder: Embedder | None = None) -> None:
         self._sources = sources
-        self._unit: Unit = unit
-        self._embedder = embedder
-        self._indexes: dict[str, CodeIndex] = {}
+        self.embedder = embedder
+        self._indexes: dict[tuple[str, Unit], CodeIndex] = {}
 
     @contextmanager
-    def with_hole(self, task: CodeTask) -> Iterator[CodeIndex]:
-        """The index of a task's project while the body to be written is missing from it."""
-        index = self._index(task.project)
-        index.update({task.path: self._indexed(task.path, task.text)})
+    def hole(self, task: CodeTask) -> Iterator[Hole]:
+        """The project of a task, without the code to be written."""
+        with ExitStack() as opened:
+            yield Hole(self, task, opened)
+
+    @contextmanager
+    def cut_out(self, task: CodeTask, unit: Unit) -> Iterator[CodeIndex]:
+        """The index of a task's project while the code to be written is missing from it."""
+        index = self._index(task.project, unit)
+        index.update({task.path: self._indexed(task.path, task.text, unit)})
         try:
             yield index
         finally:
             whole = source_text(self._sources, task.project, task.path) or ""
-            index.update({task.path: self._indexed(task.path, whole)})
+            index.update({task.path: self._indexed(task.path, whole, unit)})
 
-    def _index(self, project: str) -> CodeIndex:
-        if project not in self._indexes:
+    def _index(self, project: str, unit: Unit) -> CodeIndex:
+        if (project, unit) not in self._indexes:
             files = project_files(self._sources / project)
-            indexed = {file.path: self._indexed(file.path, file.text) for file in files}
-            self._indexes[project] = CodeIndex(self._unit)
-            self._indexes[project].update(indexed)
-        return self._indexes[project]
+            index = CodeIndex(unit)
+            index.update({file.path: self._indexed(file.path, file.text, unit) for file in files})
+            self._indexes[project, unit] = index
+        return self._indexes[project, unit]
 
-    def _indexed(self, path: str, text: str) -> IndexedFile:
-        file = index_file(text, path, "python", self._unit)
-        if self._embedder is None:
+    def _indexed(self, path: str, text: str, unit: Unit) -> IndexedFile:
+        file = index_file(text, path, "python", unit)
+        if self.embedder is None:
             return file
         texts = [file.fragment_text(lines) for lines in file.fragments]
-        vectors = self._embedder.embed(texts) if texts else self._embedder.embed(["x"])[:0]
+        vectors = self.embedder.embed(texts) if texts else self.embedder.embed(["x"])[:0]
         return replace(file, vectors=vectors)
 
 

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Protocol
 
 from treering.views.code.index.code_index import CodeHit
+from treering.views.code.parse.cuts import WINDOW_LINES
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(
@@ -37,8 +38,9 @@ class CodeTask:
     """A function whose body was cut out of a file of a project.
 
     ``text`` is the file without the body, ``line`` where the body was, ``query`` what is searched
-    for. ``project`` names a folder of the sources, ``path`` a file in it. Of a dialogue,
-    ``instructions`` are what its rounds ask for and ``code`` is the true function.
+    for. ``project`` names a folder of the sources, ``path`` a file in it. ``code`` is the true
+    code: the body or line that is missing, or the function that a dialogue asks for, whose rounds
+    have the ``instructions``.
     """
 
     id: str
@@ -51,6 +53,11 @@ class CodeTask:
     category: str = ""
     instructions: tuple[str, ...] = ()
     code: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """The file up to the hole."""
+        return "".join(self.text.splitlines(keepends=True)[: self.line - 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,16 @@ class Words:
     def named(self, repository_map: str) -> float:
         """The share that a text holds."""
         return len(self.words & self.read(repository_map)) / max(len(self.words), 1)
+
+
+def last_lines(prefix: str, prediction: str = "") -> str:
+    """The query of a completion: the last lines before the hole, in a window of 20 lines.
+
+    It ends with a ``prediction`` in RepoCoder's later steps.
+    """
+    lines = prefix.splitlines()
+    following = prediction.splitlines()[: WINDOW_LINES // 2]
+    return "\n".join([*lines[-(WINDOW_LINES - len(following)) :], *following])
 
 
 def definitions(code: str) -> frozenset[str]:

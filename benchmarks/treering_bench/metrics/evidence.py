@@ -1,6 +1,7 @@
 """How well a ranking finds the evidence: recall, precision, nDCG and MRR, and tokens spent.
 
-``any@k`` is one if any of the evidence is among the first k units.
+``any@k`` is one if any of the evidence is among the first k units. Tables add ``all@k``, which is
+one if all of it is.
 
 Rankings are of evidence units. Passages are turned into units first (:func:`ranked_units`), so
 that a policy whose passages are longer or shorter than a unit is measured on the same scale.

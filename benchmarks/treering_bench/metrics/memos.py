@@ -30,39 +30,17 @@ class MemoEntry:
 
 @dataclass(frozen=True, slots=True)
 class MatchCounts:
-    """What matched, of how many predicted and how many in the reference; sums over rows add up."""
+    """What matched, of how many predicted and how many in the reference."""
 
     matched: float = 0.0
     predicted: int = 0
     reference: int = 0
 
-    def __add__(self, other: MatchCounts) -> MatchCounts:
-        return MatchCounts(
-            self.matched + other.matched,
-            self.predicted + other.predicted,
-            self.reference + other.reference,
-        )
-
-    @property
-    def precision(self) -> float:
-        """The share of what was predicted that matches."""
-        return self.matched / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        """The share of the reference that was matched."""
-        return self.matched / self.reference if self.reference else 0.0
-
     @property
     def f1(self) -> float:
-        """Micro-averaged over all rows that were added."""
+        """The harmonic mean of precision and recall."""
         total = self.predicted + self.reference
         return 2 * self.matched / total if total else 0.0
-
-    def figures(self) -> dict[str, float]:
-        """Precision, recall and F1, rounded."""
-        parts = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        return {name: round(value, 4) for name, value in parts.items()}
 
 
 def topics(predicted: Sequence[MemoEntry], reference: Sequence[MemoEntry]) -> MatchCounts:

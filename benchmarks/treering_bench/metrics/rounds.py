@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import comb
 from statistics import fmean
 
 from treering.errors import InputError
@@ -34,16 +33,3 @@ def followed(outcomes: Sequence[Sequence[bool]]) -> Iterator[RoundScore]:
         ifr = len(lost) / len(before) if before else None
         yield RoundScore(float(met[-1]), fmean(map(float, met)), ifr)
         before |= {at for at, is_met in enumerate(met) if is_met}
-
-
-def pass_at_k(samples: int, passed: int, k: int) -> float:
-    """The chance that one of ``k`` programs passes, of ``samples`` of which ``passed`` did.
-
-    1 − C(n − c, k) / C(n, k), which is unbiased (Chen et al. 2021). Raises InputError.
-    """
-    if not 0 <= passed <= samples or not 1 <= k <= samples:
-        raise InputError(
-            f"pass@{k} of {samples} samples, {passed} passed; k must be 1 to {samples} and passed "
-            f"0 to {samples}"
-        )
-    return 1 - comb(samples - passed, k) / comb(samples, k)

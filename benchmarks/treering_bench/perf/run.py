@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from treering.embed.contract import Embedder
@@ -126,7 +127,7 @@ def run(
         if (names := [o for o in chosen if o not in OF_PARTS and (o, n) not in done])
     }
     if left:
-        with World(model, folder, bounds) as world:
+        with closing(World(model, folder, bounds)) as world:
             for n in sizes(max(left)):  # also through those done: there the next `store` begins
                 yield from _of_memory(world, n, left.get(n, ()))
 

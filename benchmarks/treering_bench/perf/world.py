@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
@@ -168,13 +166,6 @@ class World:
             with suppress(UnknownName):
                 self.memory.forget(source=source)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close both files."""
         self._opened.close()

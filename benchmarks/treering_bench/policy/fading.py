@@ -10,16 +10,13 @@ import hashlib
 import logging
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.llm.contract import LLM, Message
-from treering.search.terms import terms
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.policy.contract import Pick, RetrievalPolicy
 from treering_bench.policy.fusing import ranked
@@ -52,14 +49,6 @@ def memory_stream() -> RetrievalPolicy:
     return RetrievalPolicy("memory-stream", _stream(lambda _, scored: np.zeros(len(scored))))
 
 
-def memory_stream_by_rarity() -> RetrievalPolicy:
-    """With importance, too, by a rule that needs no model: how rare a piece's words are.
-
-    The sum of its terms' inverse document frequencies.
-    """
-    return RetrievalPolicy("memory-stream+rarity", _stream(_rarity))
-
-
 def memory_stream_rated(llm: LLM, seed: int) -> RetrievalPolicy:
     """With importance as the paper has it: a language model rates each piece once, 1 to 10.
 
@@ -86,19 +75,10 @@ def _stream(importance: Importance) -> Pick:
         hours = [_age_s(scored, now) / _HOUR_S for scored in everything]
         recency = _scaled(np.power(HOURLY_DECAY, hours))
         relevance = _scaled(np.array([scored.cosine for scored in everything]))
-        return ranked(everything, recency + relevance + _scaled(importance(space, everything)))
+        scores = recency + relevance + _scaled(importance(space, everything))
+        return ranked(space, everything, scores)
 
     return pick
-
-
-def _rarity(space: TaskSpace, scored: Sequence[ScoredPassage]) -> NDArray[np.float64]:
-    def rarities(_: ExitStack) -> NDArray[np.float64]:
-        words = [frozenset(terms(passage.embedded)[:, 0].tolist()) for passage in scored]
-        having = Counter(term for of_passage in words for term in of_passage)
-        rarity = {term: math.log(len(words) / count) for term, count in having.items()}
-        return np.array([sum(rarity[term] for term in of_passage) for of_passage in words])
-
-    return space.once("rarity", rarities)
 
 
 def _rating(text: str, llm: LLM, seed: int) -> float | None:
@@ -120,7 +100,7 @@ def memory_bank(seed: int) -> RetrievalPolicy:
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         now = question.at or space.now
         remembered = [scored for scored in space.scored(question) if _retained(scored, now, seed)]
-        return ranked(remembered, np.array([scored.cosine for scored in remembered]))
+        return ranked(space, remembered, np.array([scored.cosine for scored in remembered]))
 
     return RetrievalPolicy("memory-bank", pick)
 

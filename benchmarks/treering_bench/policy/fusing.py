@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.policy.contract import RetrievalPolicy
-from treering_bench.space import DEPTH, ScoredPassage, TaskSpace
+from treering_bench.space import ScoredPassage, TaskSpace
 from treering_bench.task import TaskQuestion
 
 RRF_K = 60  # Cormack et al. (2009), and every search engine since
@@ -17,9 +17,11 @@ RRF_K = 60  # Cormack et al. (2009), and every search engine since
 Scores = NDArray[np.float64]
 
 
-def ranked(scored: Sequence[ScoredPassage], scores: Scores) -> list[RetrievedPassage]:
+def ranked(
+    space: TaskSpace, scored: Sequence[ScoredPassage], scores: Scores
+) -> list[RetrievedPassage]:
     """The passages of the best scores, best first; ties in reading order."""
-    order = np.argsort(-scores, kind="stable")[:DEPTH]
+    order = np.argsort(-scores, kind="stable")[: space.most]
     return [scored[place].passage for place in order]
 
 
@@ -27,7 +29,7 @@ def _plain(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassag
     """Both scores in standard deviations from their mean, added with equal weight."""
     scored = space.scored(question)
     bm25, cosine = map(_standardised, _raw(scored))
-    return ranked(scored, bm25 + cosine)
+    return ranked(space, scored, bm25 + cosine)
 
 
 def _reciprocal_ranks(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
@@ -35,7 +37,7 @@ def _reciprocal_ranks(space: TaskSpace, question: TaskQuestion) -> Sequence[Retr
     scored = space.scored(question)
     bm25, cosine = _raw(scored)
     lexical = np.where(bm25 > 0, 1 / (RRF_K + _ranks(bm25)), 0)
-    return ranked(scored, lexical + 1 / (RRF_K + _ranks(cosine)))
+    return ranked(space, scored, lexical + 1 / (RRF_K + _ranks(cosine)))
 
 
 def _raw(scored: Sequence[ScoredPassage]) -> tuple[Scores, Scores]:

@@ -31,7 +31,7 @@ def mpc() -> RetrievalPolicy:
             for scored in space.scored(question)
             if (short := _persona(space, scored.passage)) is not None
         ]
-        return ranked(personal, np.array([scored.cosine for scored in personal]))
+        return ranked(space, personal, np.array([scored.cosine for scored in personal]))
 
     return RetrievalPolicy("mpc", pick)
 

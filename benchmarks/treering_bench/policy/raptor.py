@@ -19,7 +19,7 @@ from treering.views.tree.aggregate import central_sentences
 from treering.views.tree.settings import SUMMARY_TOKENS
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.policy.contract import RetrievalPolicy
-from treering_bench.space import DEPTH, ScoredPassage, TaskSpace
+from treering_bench.space import ScoredPassage, TaskSpace
 from treering_bench.task import TaskQuestion
 
 CLUSTER = 7  # texts a cluster, as RAPTOR's trees have
@@ -66,22 +66,32 @@ def raptor() -> RetrievalPolicy:
         fragments = space.scored(question)
         passages, vectors = space.once("raptor", lambda _: _nodes(space, fragments))
         [query] = space.embedder.embed([question.text], query=True)
-        order = np.argsort(-(vectors @ query), kind="stable")[:DEPTH]
+        order = np.argsort(-(vectors @ query), kind="stable")[: space.most]
         return [passages[place] for place in order]
 
     return RetrievalPolicy("raptor", pick)
+
+
+def summaries_of(space: TaskSpace) -> list[str]:
+    """All summaries of an offline tree of a space."""
+    texts = [fragment.embedded for fragment in space.scored(TaskQuestion("", "?"))]
+    return [text for level in _tree(space, texts)[1:] for text in level.texts]
+
+
+def _tree(space: TaskSpace, texts: Sequence[str]) -> list[RaptorLevel]:
+    return build(
+        texts,
+        space.embedder.embed(texts),
+        lambda groups: extractive(groups, space.count),
+        space.embedder.embed,
+    )
 
 
 def _nodes(
     space: TaskSpace, fragments: Sequence[ScoredPassage]
 ) -> tuple[list[RetrievedPassage], Floats]:
     texts = [fragment.embedded for fragment in fragments]
-    tree = build(
-        texts,
-        space.embedder.embed(texts),
-        lambda groups: extractive(groups, space.count),
-        space.embedder.embed,
-    )
+    tree = _tree(space, texts)
     passages = [fragment.passage for fragment in fragments]
     for level in tree[1:]:
         for summary, leaves in zip(level.texts, level.leaves, strict=True):

@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
+from treering.chat.registry import POLICIES as CHAT_POLICIES
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM
-from treering_bench.peers.registry import PEERS
+from treering.search.relations.registry import BUILT_IN
 from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.policy.fading import (
     RATED,
     memory_bank,
     memory_stream,
-    memory_stream_by_rarity,
     memory_stream_rated,
 )
 from treering_bench.policy.fusing import FUSING
-from treering_bench.policy.peering import PREFIX as PEER_PREFIX
-from treering_bench.policy.peering import peer_policy
+from treering_bench.policy.peers import PEERS, peer_policy
 from treering_bench.policy.persona import mpc
 from treering_bench.policy.raptor import raptor
 from treering_bench.policy.searching import (
-    COMPRESSED_PREFIX,
     PARTIAL,
     PREFIX,
     SEARCHING,
     SUMMARISED,
-    compressed_policy,
+    chat_policy,
+    compressed,
     draws_on_memos,
+    traversal,
     with_relations,
 )
 from treering_bench.policy.unranked import UNRANKED
 
-DEFAULT = "all"
+DEFAULT: Final = "all"
 
-GROUPS: Mapping[str, Sequence[str]] = {
+_TENTHS: Final = tuple(tenths / 10 for tenths in range(1, 10))
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "ablation": (
         *("treering", "own", "dense+relations", "bm25+relations", "dense", "bm25"),
-        *("with:default+time", "with:default+semantic", "with:default+session"),
-        *("with:default+speaker", "with:default+tree"),
+        *(f"with:default+{name}" for name in BUILT_IN),
+        "with:default+tree",
     ),
-    "sweep:alpha": (
-        "own",
-        *(f"with:default@{alpha}" for alpha in (0.1, 0.2, 0.5, 1, 2, 3, 5)),
-    ),
-    "sweep:w": tuple(f"with:default(w={tenths / 10})" for tenths in range(1, 10)),
+    "sweep:alpha": ("dense", *(f"with:context(w=0.3)@{alpha}" for alpha in _TENTHS)),
+    "sweep:w": ("dense", *(f"with:context(w={w})@0.5" for w in _TENTHS)),
 }
-"""Policies that belong together: what each part gives, and FragRel's tables over α and w_rel.
+"""Policies that belong together: what each part gives, and FragRel's table 5 over α and w_rel."""
 
-An α of 0 is ``own``.
-"""
+_SPELLED: Final[Mapping[str, Callable[[str], RetrievalPolicy]]] = {
+    PREFIX: with_relations,
+    "peer:": peer_policy,
+    "chat:": chat_policy,
+    "tree-traversal@": traversal,
+}
 
 
 def policies(
@@ -61,35 +64,41 @@ def policies(
     every piece once; ``writer`` is the model that the memory itself has, for memos.
 
     Raises:
-        UnknownName: a name is neither known nor of the form ``with:RELATION…``,
-            ``compressed@RATE`` or ``peer:NAME``.
-        InputError: a policy that a model writes for, without one; or a rate that is none.
+        UnknownName: a name is neither known nor spelled as one of ``_SPELLED``.
+        InputError: a policy that a model writes for, without one; or a wrong value in a name.
     """
-    fading = memory_stream(), memory_stream_by_rarity(), memory_bank(seed)
-    wholes = mpc(), raptor(), *UNRANKED
-    built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *fading, *wholes)}
+    others = memory_stream(), memory_bank(seed), mpc(), raptor(), *UNRANKED
+    built_in = {p.name: p for p in (*SEARCHING, *SUMMARISED, *FUSING, *others)}
     rated = (memory_stream_rated(rater, seed),) if rater else ()
-    by_name = built_in | {p.name: p for p in (*PARTIAL, *rated)}
+    by_name: dict[str, RetrievalPolicy] = {p.name: p for p in (*PARTIAL, *rated)} | built_in
+
+    def named(name: str) -> RetrievalPolicy:
+        if name in by_name:
+            return by_name[name]
+        base, _, rate = name.rpartition("/")
+        if base:
+            return compressed(named(base), _rate(name, rate))
+        if draws_on_memos(name) and writer is None:
+            raise InputError(f"policy {name!r} needs memos; name a model with --summaries")
+        if name == RATED:
+            raise InputError(f"policy {name!r} needs ratings; name a model with --summaries")
+        for prefix, make in _SPELLED.items():
+            if name.startswith(prefix):
+                return make(name)
+        there = ", ".join([DEFAULT, *by_name, *GROUPS])
+        raise UnknownName(
+            f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
+            f"tree-traversal@3, dense/0.5, peer:{'|'.join(PEERS)}, chat:{'|'.join(CHAT_POLICIES)}"
+        )
+
     chosen: dict[str, RetrievalPolicy] = {}
     for name in (member for given in names for member in GROUPS.get(given, [given])):
-        if name == DEFAULT:
-            chosen |= built_in
-        elif name.startswith(PREFIX):
-            if draws_on_memos(name) and writer is None:
-                raise InputError(f"policy {name!r} needs memos; name a model with --summaries")
-            chosen[name] = with_relations(name)
-        elif name.startswith(COMPRESSED_PREFIX):
-            chosen[name] = compressed_policy(name)
-        elif name.startswith(PEER_PREFIX):
-            chosen[name] = peer_policy(name)
-        elif name in by_name:
-            chosen[name] = by_name[name]
-        elif name == RATED:
-            raise InputError(f"policy {name!r} needs ratings; name a model with --summaries")
-        else:
-            there = ", ".join([DEFAULT, *by_name, *GROUPS])
-            raise UnknownName(
-                f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
-                f"{COMPRESSED_PREFIX}0.5, and {PEER_PREFIX}{'|'.join(PEERS)}"
-            )
+        chosen |= built_in if name == DEFAULT else {name: named(name)}
     return list(chosen.values())
+
+
+def _rate(name: str, given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise InputError(f"policy {name!r}: {given!r} is not a rate, such as 0.5") from None

@@ -1,4 +1,4 @@
-"""Policies that are one call of a memory: treering, plain scorers, trees, chosen relations."""
+"""Policies that are one call of a memory: treering, plain scorers, trees, chats, relations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from treering.chat.registry import policy_of
 from treering.errors import InputError, UnknownName
+from treering.llm.contract import Message
 from treering.records import Kind
-from treering.search.compression.contract import check_rate
-from treering.search.relations.decay import ContextRelation
+from treering.search.compression.contexts import open_compressor
+from treering.search.compression.contract import CompressibleText, check_rate
 from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.plan import Weighted
 from treering.search.relations.registry import ALPHA, BUILT_IN
@@ -20,83 +22,112 @@ from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.space import TaskSpace
 from treering_bench.task import TaskQuestion
 
-PREFIX = "with:"
-COMPRESSED_PREFIX = "compressed@"
-DEFAULT_RELATIONS = "default"
-OF_A_SPACE = ("tree", "topic")
+PREFIX: Final = "with:"
+DEFAULT_RELATIONS: Final = "default"
+OF_A_SPACE: Final = ("tree", "topic")
 """Relations that a memory makes itself, of its summaries and of its memos."""
 
-_RELATION = re.compile(
+LEVEL_HITS: Final = 10
+"""MemTree's k at each level of a traversal."""
+
+_RELATION: Final = re.compile(
     r"(?P<name>[a-z-]+)(?:\((?P<key>\w+)=(?P<value>[\d.]+)\))?(?:@(?P<alpha>[\d.]+))?"
 )
 
 
 def search_policy(name: str, **how: Any) -> RetrievalPolicy:
     """A policy that searches with ``how``, the keyword arguments of ``Memory.search``."""
-
-    def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
-        return space.search(question, **how)
-
-    return RetrievalPolicy(name, pick)
+    return RetrievalPolicy(name, lambda space, question: space.search(question, **how))
 
 
-def _context(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
-    return [space.context(question, budget)]
+def context_policy(name: str, **how: Any) -> RetrievalPolicy:
+    """A policy that fills a budget with ``Memory.context``; ``how`` goes there."""
+    return RetrievalPolicy(
+        name, fill=lambda space, question, budget: [space.context(question, budget, **how)]
+    )
 
 
-def compressed_policy(name: str) -> RetrievalPolicy:
-    """The policy that ``name`` spells: ``compressed@0.5`` is a context with ``compress=0.5``.
+_FLAT: Final[Mapping[str, Any]] = {"relations": (), "level": "texts"}
+"""A flat baseline names its level, so that a tree's preset does not turn it into a tree."""
 
-    A budget then holds more passages, each shortened. Recall counts those that are still whole,
-    ``reach`` all. Raises InputError for what is no rate.
-    """
-    given = name.removeprefix(COMPRESSED_PREFIX)
-    try:
-        rate = float(given)
-    except ValueError:
-        raise InputError(f"policy {name!r}: {given!r} is no rate, such as 0.5") from None
-    check_rate(rate)
-
-    def fill(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
-        return [space.context(question, budget, compress=rate)]
-
-    return RetrievalPolicy(name, fill=fill)
-
-
-SEARCHING = (
+SEARCHING: Final = (
     search_policy("treering"),
-    RetrievalPolicy("context", fill=_context),
-    search_policy("bm25", mode="lexical", relations=(), level="texts"),
-    search_policy("dense", mode="dense", relations=(), level="texts"),
-    search_policy("own", mode="hybrid", relations=(), level="texts"),
+    context_policy("context"),
+    search_policy("bm25", mode="lexical", **_FLAT),
+    search_policy("dense", mode="dense", **_FLAT),
+    search_policy("own", mode="hybrid", **_FLAT),
 )
 
-PARTIAL = (
-    search_policy("bm25+relations", mode="lexical"),
-    search_policy("dense+relations", mode="dense"),
+PARTIAL: Final = (
+    search_policy("bm25+relations", mode="lexical", level="texts"),
+    search_policy("dense+relations", mode="dense", level="texts"),
 )
 """Half of treering's own score with its relations, for ablations."""
 
 
-def _mixed(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
-    return [space.context(question, budget, altitude="mixed")]
+def traversal(name: str) -> RetrievalPolicy:
+    """``tree-traversal@3``: the best 3 nodes at every level of the tree; 10 if none is named."""
+    given = name.partition("@")[2] or str(LEVEL_HITS)
+    if not given.isdecimal() or not int(given):
+        raise InputError(f"policy {name!r}: {given!r} is not a number of nodes, such as 3")
+    return RetrievalPolicy(name, lambda space, question: space.traverse(question, int(given)))
 
 
-LEVEL_HITS = 10
-"""MemTree's k at each level of a traversal."""
-
-
-def _traversal(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
-    return space.traverse(question, LEVEL_HITS)
-
-
-SUMMARISED = (
+SUMMARISED: Final = (
     search_policy("tree", level="all"),
-    RetrievalPolicy("tree-mixed", fill=_mixed),
+    context_policy("tree-mixed", altitude="mixed"),
     search_policy("tree-collapsed", level="all", mode="dense", relations=()),  # the paper's
-    RetrievalPolicy("tree-traversal", _traversal),
+    traversal("tree-traversal"),
 )
 """Policies that draw on the memory's tree of summaries (MemTree)."""
+
+
+def compressed(base: RetrievalPolicy, rate: float) -> RetrievalPolicy:
+    """``NAME/0.5``: the passages of a policy, each in half of its tokens (MemTree, A.3.9).
+
+    A passage that was cut counts for no evidence as shown; it stays among the sources, which
+    ``reach`` counts. ``context/0.5`` is ``Memory.context`` with ``compress=0.5``.
+    """
+    check_rate(rate)
+    name = f"{base.name}/{rate:g}"
+    if base.pick is None:
+        return context_policy(name, compress=rate)
+    pick = base.pick
+
+    def shortened(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
+        passages = pick(space, question)
+        shorter = open_compressor("sentences", _no_model).compress(
+            [CompressibleText(passage.text) for passage in passages], question.text, rate
+        )
+        return [
+            passage if text == passage.text else _cut(passage, text, space)
+            for passage, text in zip(passages, shorter, strict=True)
+            if text
+        ]
+
+    return replace(base, name=name, pick=shortened)
+
+
+def _cut(passage: RetrievedPassage, text: str, space: TaskSpace) -> RetrievedPassage:
+    sources = tuple(dict.fromkeys((*passage.units, *passage.sources)))
+    return RetrievedPassage((), space.count(text), text, passage.place, sources)
+
+
+def _no_model() -> Any:
+    raise AssertionError("the compressor of sentences asks no model")
+
+
+def chat_policy(name: str) -> RetrievalPolicy:
+    """``chat:memo``: the prompt of ``Memory.chat`` by one of its policies. Raise UnknownName."""
+    policy = policy_of(name.partition(":")[2]).name
+
+    def fill(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
+        return [space.chat_passage(question, policy, budget)]
+
+    def prompt(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[Message]:
+        return space.chat_prompt(question, policy, budget).messages
+
+    return RetrievalPolicy(name, fill=fill, prompt=prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +145,19 @@ class _Part:
         if self.name != DEFAULT_RELATIONS:
             relation = BUILT_IN[self.name](**self.parameters)
             return [Weighted(relation, ALPHA if self.alpha is None else self.alpha)]
-        return [self._changed(default) for default in DEFAULTS[kind]]
-
-    def _changed(self, default: Weighted) -> Weighted:
-        relation = default.relation
-        if isinstance(relation, ContextRelation):
-            relation = replace(relation, w=self.parameters.get("w", relation.w))
         if self.alpha is None:
-            return replace(default, relation=relation)
-        return Weighted(relation, self.alpha)
+            return [*DEFAULTS[kind]]
+        return [Weighted(default.relation, self.alpha) for default in DEFAULTS[kind]]
 
 
-def with_relations(text: str, **how: Any) -> RetrievalPolicy:
+def with_relations(text: str) -> RetrievalPolicy:
     """The policy that ``text`` spells: relations with ``+``, each with a parameter and weight.
 
-    ``with:context(w=0.3)@0.5+session@0.2`` searches with these two relations only; what is left
-    out has the relation's own default, and α 0.5. ``default`` stands for the relations a search
-    has when it is not told, so ``with:default@2`` changes their weight, ``with:default(w=0.3)``
-    how fast they fade, and ``with:default+time`` adds one. ``how`` goes to ``Memory.search``.
+    ``with:context(w=0.3)@0.5+session@0.2`` searches with these two relations only; a part without
+    them has the relation's own default, and α 0.5. ``default`` stands for the default relations of
+    a search, so ``with:default@2`` changes their weight, and ``with:default+time`` adds one.
     """
-    parts = _parts(text)
+    parts = [_part(text, part) for part in text.removeprefix(PREFIX).split("+")]
     weights = {
         part.name: part.alpha
         for part in parts
@@ -142,41 +166,29 @@ def with_relations(text: str, **how: Any) -> RetrievalPolicy:
 
     def pick(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
         chosen = [relation for part in parts for relation in part.relations(space.kind)]
-        return space.search(question, relations=chosen, alpha=weights or None, **how)
+        return space.search(question, relations=chosen, alpha=weights or None, level="texts")
 
     return RetrievalPolicy(text, pick)
 
 
 def draws_on_memos(text: str) -> bool:
-    """Whether the policy that ``text`` spells relates the lines of a memo."""
-    return any(part.name == "topic" for part in _parts(text))
+    """Whether the policy that ``text`` spells needs memos."""
+    return text == "chat:memo" or (text.startswith(PREFIX) and "topic" in text)
 
 
-def _parts(text: str) -> list[_Part]:
-    return [_part(part, text) for part in text.removeprefix(PREFIX).split("+")]
-
-
-def _part(part: str, text: str) -> _Part:
+def _part(text: str, part: str) -> _Part:
     match = _RELATION.fullmatch(part)
     if match is None:
-        raise InputError(f"policy {text!r}: {part!r} is not of the form context(w=0.3)@0.5")
-    name = match["name"]
-    parameters = {match["key"]: float(match["value"])} if match["key"] else {}
-    takes = _parameters(name, text)
-    if not parameters.keys() <= takes:
-        named = ", ".join(sorted(takes)) or "no parameters"
-        raise InputError(f"policy {text!r}: {name} takes {named}, not {match['key']}")
-    spelled = _Part(name, parameters, float(match["alpha"]) if match["alpha"] else None)
-    spelled.relations("text")  # refuses values that the relation refuses
-    return spelled
-
-
-def _parameters(name: str, text: str) -> set[str]:
-    if name == DEFAULT_RELATIONS:
-        return {"w"}
-    if name in OF_A_SPACE:
-        return set()
-    if name not in BUILT_IN:
-        relations = ", ".join((DEFAULT_RELATIONS, *BUILT_IN, *OF_A_SPACE))
-        raise UnknownName(f"policy {text!r}: no relation {name!r}; there are {relations}")
-    return set(inspect.signature(BUILT_IN[name]).parameters) - {"name"}
+        raise InputError(f"policy {text!r} is not of the form with:context(w=0.3)@0.5+session")
+    name, key = match["name"], match["key"]
+    own = name in (*OF_A_SPACE, DEFAULT_RELATIONS)
+    if not own and name not in BUILT_IN:
+        there = ", ".join([*BUILT_IN, *OF_A_SPACE, DEFAULT_RELATIONS])
+        raise UnknownName(f"no relation {name!r}; there are {there}")
+    takes = [] if own else [p for p in inspect.signature(BUILT_IN[name]).parameters if p != "name"]
+    if key and key not in takes:
+        raise InputError(f"{name} takes {', '.join(takes) or 'no parameters'}, not {key}")
+    parameters = {key: float(match["value"])} if key else {}
+    if not own:
+        BUILT_IN[name](**parameters)  # raises for a value out of bounds
+    return _Part(name, parameters, float(match["alpha"]) if match["alpha"] else None)

@@ -53,8 +53,9 @@ def _instructions(row: Row) -> tuple[str, ...]:
 register(
     CodeBenchmark(
         name="codeif-bench",
-        title="CodeIF-Bench L-2 (retrieval)",
+        title="CodeIF-Bench L-2",
         load=load,
+        answer_plan="treering_bench.coding.sessions",
         data=DataSource(
             url="https://github.com/zhu-zhu-ding/CodeIF-Bench (L-2)",
             licence="none stated: research use; the projects have their own",

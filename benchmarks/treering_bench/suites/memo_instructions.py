@@ -1,6 +1,6 @@
 """MemoChat's instruction data: choosing the memo topics that a query is about.
 
-``treering-bench instructions`` measures all its three stages with a model.
+With a model all three stages are measured: :mod:`treering_bench.memos`.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ register(
         title="MemoChat instructions",
         load=load,
         headline="ndcg@5",
+        answer_plan="treering_bench.memos",
         data=DataSource(
             url="https://github.com/LuJunru/MemoChat (data/memochat_instructions)",
             licence="MIT; DialogSum, TopiOCQA and Alpaca have their own",

@@ -1,15 +1,19 @@
-"""Multi-Session Chat with questions about earlier sessions (Xu et al. 2022; Packer et al. 2023)."""
+"""Multi-Session Chat with questions about earlier sessions (Xu et al. 2022; Packer et al. 2023).
+
+MSC-E are longer chats with questions about each third, made by ``treering-bench msc-e``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from treering_bench.read import Row, json_lines, only_file
+from treering_bench.read import Row, files_of, json_items, json_lines, only_file
 from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 SPEAKERS = "Speaker 1", "Speaker 2"
+ROLES = "user", "assistant"  # so that a round is two turns
 
 
 def load(path: Path) -> Iterator[Task]:
@@ -20,6 +24,21 @@ def load(path: Path) -> Iterator[Task]:
         asked = row["self_instruct"]
         question = TaskQuestion("Q", asked["B"], answers=(asked["A"],))
         yield Task(str(number), documents, (question,))
+
+
+def load_extended(path: Path) -> Iterator[Task]:
+    """One task a chat; the category of a question is the third of the chat that it is about."""
+    for file in files_of(path, "*.json"):
+        turns = list(json_items(file, "turns.item"))
+        pieces = tuple(
+            DocumentPiece(str(place), turn["content"], turn["name"], ROLES[place % 2])
+            for place, turn in enumerate(turns)
+        )
+        questions = tuple(
+            TaskQuestion(str(n), row["question"], (row["response"],), category=row["part"])
+            for n, row in enumerate(json_items(file, "questions.item"))
+        )
+        yield Task(file.stem, (Document("chat", pieces, chat=True),), questions)
 
 
 def _session(number: int, turns: list[Row]) -> Document:
@@ -42,6 +61,20 @@ register(
             url="https://huggingface.co/datasets/MemGPT/MSC-Self-Instruct",
             licence="Apache-2.0 (MSC itself: CC BY 4.0)",
             files="msc_self_instruct.jsonl",
+        ),
+    )
+)
+register(
+    Benchmark(
+        name="msc-e",
+        title="MSC-E",
+        load=load_extended,
+        headline="words@1000tokens",
+        marked=False,
+        data=DataSource(
+            url="https://arxiv.org/abs/2410.14052 (appendix A.2.3); the paper's is not published",
+            licence="that of the chats which are carried on",
+            files="the folder that `treering-bench msc-e` writes",
         ),
     )
 )

@@ -12,10 +12,9 @@ from treering.views.code.guard.detector import reversals
 from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import Reversal
 from treering.views.code.parse.pieces import DefinitionChange, changes
-from treering.views.code.rounds.checkout import Checkout
 from treering.views.code.rounds.git import STAGED, WORKING_TREE, Git
 from treering.views.code.rounds.history import DEPTH, CommitHistory, EarlierChange, changes_of
-from treering.views.code.rounds.recorded import RecordedBlock, sequences, states
+from treering.views.code.rounds.recorded import RecordedBlock, states, within
 
 _Histories = Mapping[str, Sequence[EarlierChange]]
 
@@ -44,7 +43,7 @@ class CheckReport:
 
 def check(
     root: Path,
-    rounds: Sequence[RecordedBlock],
+    rounds: Mapping[str, Sequence[RecordedBlock]],
     *,
     staged: bool = False,
     commits: str | None = None,
@@ -57,7 +56,7 @@ def check(
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)
-    comparison = ChangeCheck(git, rounds, depth)
+    comparison = ChangeCheck(git, within(rounds, git.identities()) if rounds else {}, depth)
     if commits is None:
         return comparison.run(git.head(), STAGED if staged else WORKING_TREE, message)
     old, new = git.ends(commits)
@@ -67,10 +66,9 @@ def check(
 class ChangeCheck:
     """One check of a change in a git repository. It reads and changes nothing."""
 
-    def __init__(self, git: Git, rounds: Sequence[RecordedBlock], depth: int) -> None:
+    def __init__(self, git: Git, rounds: Mapping[str, Sequence[RecordedBlock]], depth: int) -> None:
         self._git = git
-        self._checkout = Checkout.of_git(git) if rounds else Checkout()
-        self._known = sequences(rounds, self._checkout.names or None)
+        self._known = rounds
         self._history = CommitHistory(git, depth)
 
     def run(self, old: str, new: str, message: str = "") -> CheckReport:
@@ -112,8 +110,7 @@ class ChangeCheck:
     def _rounds(self, change: DefinitionChange) -> list[EarlierChange]:
         """What recorded rounds did to a definition that changes."""
         assert change.before is not None
-        key = change.before.key
-        return changes_of(states(self._checkout.rounds_here(key, self._known.get(key, ()))))
+        return changes_of(states(self._known.get(change.before.key, ())))
 
     def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> _Histories:
         keys_of: dict[str, set[str]] = {}

@@ -1,0 +1,159 @@
+"""The experiments of the four papers, from ``experiments.toml``: commands, data, what is missing.
+
+The commands of a row run one after another, each in a process of its own. Results files and kept
+replies make a run that was stopped go on when it is started again.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+
+from treering_bench.report import table
+
+PAPERS: Final = {
+    "fragrel": "FragRel",
+    "memtree": "MemTree",
+    "memochat": "MemoChat",
+    "codemem": "CodeMEM",
+}
+
+_ROWS: Final[dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("experiments.toml").read_text("utf-8")
+)
+_PIECES: Final[Mapping[str, str]] = _ROWS.pop("pieces")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The values of the names in commands. With ``limit`` all runs are small."""
+
+    data: str = "DATA"
+    sources: str = "SOURCES"
+    llm: str = "MODEL"
+    judge: str = "MODEL"
+    model: str = "FILE.gguf"
+    out: str = "OUT"
+    limit: int | None = None
+    minutes: float | None = None
+
+    def names(self) -> dict[str, object]:
+        """All names but pieces and the values of a row."""
+        texts = ("data", "sources", "llm", "judge", "model", "out")
+        return {name: shlex.quote(getattr(self, name)) for name in texts} | {
+            "some": "" if self.limit is None else f"--limit {self.limit}",
+            "few": _Few(self.limit),
+            "minutes": "" if self.minutes is None else f"--minutes {self.minutes:g}",
+        }
+
+
+class _Few:
+    """A number that a command names as ``{few:200}``, or a smaller one."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+
+    def __format__(self, most: str) -> str:
+        return most if self._limit is None else str(min(int(most), 4 * self._limit + 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A table or figure of a paper, or a run for a GPU."""
+
+    name: str
+    title: str
+    data: str
+    commands: tuple[str, ...]
+    missing: str = ""
+    rivals: str = ""
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def paper(self) -> str:
+        """The paper, by its method's name; empty for a run for a GPU."""
+        return PAPERS.get(self.name.partition("-")[0], "")
+
+    def filled(self, places: Places) -> Iterator[list[str]]:
+        """The arguments of each command."""
+        for values in product(*self.values.values()):
+            names = places.names() | dict(zip(self.values, map(_split, values), strict=True))
+            for command in self.commands:
+                while "{" in command:  # pieces have names, too
+                    command = command.format(**{**_PIECES, **names})
+                yield shlex.split(command)
+
+
+def _split(value: Any) -> Any:
+    """Several values in one text are a list, of which a command takes one by its place."""
+    return value.split() if isinstance(value, str) and " " in value else value
+
+
+EXPERIMENTS: Final[Mapping[str, Experiment]] = {
+    name: Experiment(
+        name,
+        row["title"],
+        row["data"],
+        tuple(row["commands"]),
+        row.get("missing", ""),
+        row.get("rivals", ""),
+        row.get("for", {}),
+    )
+    for name, row in _ROWS.items()
+}
+
+
+def program(command: Sequence[str]) -> str:
+    """The module that runs a command: tuning is treering's own."""
+    return "treering" if command[0] == "tune" else "treering_bench"
+
+
+def run(experiment: Experiment, places: Places) -> int:
+    """Run the commands of an experiment; return the exit code of the first that fails, else 0.
+
+    The time that each takes is noted in ``seconds.jsonl``.
+    """
+    out = Path(places.out)
+    out.mkdir(parents=True, exist_ok=True)
+    for command in experiment.filled(places):
+        sys.stderr.write(f"{program(command)} {shlex.join(command)}\n")
+        begun = time.monotonic()
+        code = subprocess.run(
+            [sys.executable, "-m", program(command), *command], check=False
+        ).returncode
+        took = {"experiment": experiment.name, "command": command, "exit": code}
+        with (out / "seconds.jsonl").open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(took | {'seconds': time.monotonic() - begun})}\n")
+        if code:
+            return code
+    return 0
+
+
+def experiments_table(papers: bool = True) -> str:
+    """The experiments of the papers, or the runs for a GPU, as a Markdown table."""
+    chosen = [one for one in EXPERIMENTS.values() if bool(one.paper) == papers]
+    if not papers:
+        return (
+            f"{table(['run', 'question', 'data'], [[o.name, o.title, o.data] for o in chosen])}\n"
+        )
+    rows = [
+        [
+            f"{one.paper}, {one.title}",
+            f"`treering-bench paper {one.name}`",
+            one.data,
+            one.missing or "–",
+            one.rivals or "–",
+        ]
+        for one in chosen
+    ]
+    head = ["experiment", "command", "data", "what is missing", "systems not here"]
+    return f"{table(head, rows)}\n"

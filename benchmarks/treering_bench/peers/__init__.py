@@ -1,1 +1,0 @@
-"""Other memories and vector stores behind one contract, each driven through its own package."""
