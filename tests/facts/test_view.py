@@ -90,7 +90,7 @@ def test_a_mark_names_the_superseded_clause_of_a_longer_text(
     [hit] = [hit for hit in memory.search("home of Ana") if hit.entry_id == older]
     assert hit.superseded_by is not None
     assert hit.superseded_by.of == of
-    [then, *_] = memory.search(said, k=1, as_of="2026-06-01")
+    [then] = [hit for hit in memory.search(said, as_of="2026-06-01") if hit.entry_id == older]
     assert then.superseded_by is not None
     assert then.superseded_by.of == of
 

@@ -30,6 +30,7 @@ from treering.search.context import Candidate, CountTokens, assemble
 from treering.search.filters import RowFilter
 from treering.search.hits import RowReader, hits
 from treering.search.marks import Marker, unmarked
+from treering.search.newest import holding_first, represented
 from treering.search.people import SpeakerNames, has_weights_of_people, names_among_people
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries
@@ -128,12 +129,12 @@ class Searcher:
                 reader.as_of = known_until(condition)
                 asked = (query, embedded[1], condition, mode, plan, chat_unit)
                 ranking, order = past_damage(partial(self._ordered, reader, snapshot, *asked))
-                yield from self._read(reader, ranking, order)
+                yield from self._read(reader, ranking, order, query)
                 return
         yield from self.candidates(query, condition, mode, plan, chat_unit)  # as in ``search``
 
     def _read(
-        self, reader: SpaceReader, ranking: RankedRows, order: NDArray[np.int64]
+        self, reader: SpaceReader, ranking: RankedRows, order: NDArray[np.int64], query: str
     ) -> Generator[Candidate, None, None]:
         """The fragments at some rows, read a page at a time."""
         items = ranking.snapshot.items
@@ -141,7 +142,9 @@ class Searcher:
             page = order[start : start + CANDIDATES_PAGE]
             rows, read = past_damage(partial(self._readable, reader, ranking, page))
             vectors: Floats = items.vectors[rows]
-            for row, hit, vector in zip(rows.tolist(), read, vectors, strict=True):
+            for row, hit, vector in zip(
+                rows.tolist(), represented(query, read), vectors, strict=True
+            ):
                 place, session = int(items.position[row]), int(items.session[row])
                 yield Candidate(hit, place, session, vector)
 
@@ -247,11 +250,32 @@ class Searcher:
             ranking = self._rank(
                 reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed, condition.as_of
             )
-            best += [
-                self.hits(reader, ranking, at, allowed.best(ranking, at, k))
-                for at in range(len(asked))
-            ]
+            for at, query in enumerate(asked):
+                found = self.hits(reader, ranking, at, allowed.best(ranking, at, k))
+                if ranking.by_row:
+                    of_entries = partial(self._of_entries, reader, ranking, at, condition, damaged)
+                    found = holding_first(query, found, of_entries)[:k]
+                best.append(found)
         return best
+
+    def _of_entries(
+        self,
+        reader: SpaceReader,
+        ranking: RankedRows,
+        query: int,
+        condition: Filter,
+        damaged: Collection[int],
+        identities: Collection[str],
+    ) -> list[Hit]:
+        """The best hit of each of some entries, by id, that meets a filter."""
+        seqs = entries.seqs_of(reader, reader.id, identities)
+        scores, entry = ranking.scores[:, query], ranking.snapshot.entry
+        rows = [
+            int(of_entry[scores[of_entry].argmax()])
+            for seq in entries.matching(reader, reader.id, condition, seqs)
+            if seq not in damaged and len(of_entry := np.flatnonzero(entry == seq))
+        ]
+        return self.hits(reader, ranking, query, np.array(rows, dtype=np.int64))
 
     def _ordered(
         self,
