@@ -74,7 +74,7 @@ from treering.scratch import POOL
 from treering.search.brief import Brief, compose
 from treering.search.compression.contexts import compressed, open_compressor
 from treering.search.compression.contract import Compressor, CompressorName, check_rate
-from treering.search.context import CountTokens
+from treering.search.context import Budget, CountTokens
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
 from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, reranked
@@ -95,6 +95,7 @@ from treering.views.memos.view import MemoView
 from treering.views.planning import Alpha
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings, settings_of
+from treering.views.tree.found import Retrieval
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
@@ -102,6 +103,10 @@ if TYPE_CHECKING:
     from treering.views.code.memory import CodeMemory
 
 DEFAULT_SPACE = "default"
+HITS = 10
+"""Hits of a search."""
+CONTEXT_TOKENS = 1_000
+ASK_TOKENS = 1_500
 REMOTE = ("http://", "https://")
 
 
@@ -411,7 +416,7 @@ class Memory:
             check_choice("level", level, LEVELS)
         check_confidence(min_confidence)
         chosen, default = self._views.catch_up_and_plan(relations, alpha, level=level)
-        k, mode = default.k if k is None else k, mode or default.mode
+        k, mode = (default.k or HITS) if k is None else k, mode or default.mode
         level = level or default.level
         reranker = None if rerank is None else open_reranker(rerank)
         deep = k if reranker is None or k < 1 else max(k, LOOKED_AT)
@@ -419,7 +424,8 @@ class Memory:
             unit = default.chat_unit if reranker is None else "messages"
             best = self._views.searcher.search(queries, deep, to_filter(where), mode, chosen, unit)
         else:
-            best = self.tree._hits(queries, deep, to_filter(where), mode, chosen, level)
+            how = Retrieval(level, default.method, default.least)
+            best = self.tree._hits(queries, deep, to_filter(where), mode, chosen, how)
         if reranker is not None:
             asked = zip(queries, best, strict=True)
             best = [reranked(reranker, query, hits, k) for query, hits in asked]
@@ -429,23 +435,28 @@ class Memory:
         self,
         query: str,
         *,
-        budget: int = 1000,
+        budget: int | str | None = None,
         mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        altitude: Altitude = "texts",
+        altitude: Altitude | None = None,
         min_confidence: float = 0.0,
         compress: float | None = None,
         compressor: CompressorName | Compressor = "sentences",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
-        """Prompt-ready passages for a query within ``budget`` tokens, in reading order, cited.
+        """Prompt-ready passages for a query within ``budget``, in reading order, cited.
 
-        Near-duplicates are dropped and neighbours merged. ``count_tokens`` counts for the budget;
-        the default is an estimate for current models. ``altitude="mixed"`` shows a summary of the
-        tree instead of texts below it wherever it covers more of the question for each token,
-        never both.
+        ``budget`` is a number of tokens, or a size such as ``4000 words``: by default that of
+        ``configure``, or 1,000 tokens. ``count_tokens`` counts tokens; the default is an estimate
+        for current models.
+
+        Near-duplicates are dropped and neighbours merged, unless ``configure`` set ``k`` or
+        ``order``: then the best are shown whole. Where it set a ``level`` of summaries, nodes of
+        the tree are found. ``altitude="texts"`` finds texts all the same; ``"mixed"`` shows a
+        summary of the tree instead of texts below it wherever it covers more of the question for
+        each token, never both.
 
         With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
         relevant the context is empty, and ``context.surest`` says how sure the best was.
@@ -457,26 +468,24 @@ class Memory:
         local model finds easy to guess go first, too (raises LLMNotConfigured, LLMUnavailable).
         Where sentences are too long to be left out, fewer passages are shown.
         """
-        check_count("budget", budget, " token")
-        check_choice("altitude", altitude, ALTITUDES)
+        if altitude is not None:
+            check_choice("altitude", altitude, ALTITUDES)
         check_confidence(min_confidence)
         if compress is not None:
             check_rate(compress)
             shortener = open_compressor(compressor, self._account.llm)
-        mixed = altitude == "mixed"
-        chosen, default = self._views.catch_up_and_plan(relations, alpha, mixed=mixed)
-        condition = to_filter(where)
-        scored = mode or default.mode
+        chosen, default = self._views.catch_up_and_plan(
+            relations, alpha, level=altitude and "texts", mixed=altitude == "mixed"
+        )
+        limit, count = _budget(budget, default, CONTEXT_TOKENS).counted(count_tokens)
+        asked = (query, to_filter(where), mode or default.mode, chosen, default)
 
         def find(room: int) -> Context:
-            asked = (query, condition, scored, chosen, room, count_tokens, min_confidence)
-            if mixed:
-                return self.tree._context(*asked)
-            return self._views.searcher.context(*asked, default.chat_unit)
+            return self._views.context(*asked, room, count, min_confidence, altitude)
 
         if compress is None:
-            return find(budget)
-        return compressed(find, shortener, compress, budget, count_tokens)
+            return find(limit)
+        return compressed(find, shortener, compress, limit, count)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
@@ -495,21 +504,30 @@ class Memory:
         self,
         question: str,
         *,
-        budget: int = 1500,
-        altitude: Altitude = "texts",
+        budget: int | str | None = None,
+        altitude: Altitude | None = None,
         **where: Unpack[Where],
     ) -> Answer:
-        """Answer a question from the memory, with citations, by a prompt of ``budget`` tokens.
+        """Answer a question from the memory, with citations, by a prompt within ``budget``.
 
-        ``altitude`` is that of ``context``. Raises LLMNotConfigured, which says how to configure a
-        model, LLMUnavailable, LLMReplyError.
+        ``altitude`` and ``budget`` are those of ``context``; a budget in words or characters is
+        that of the passages. The prompt is that of ``configure``; those of the papers ask for no
+        citations. Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable,
+        LLMReplyError.
         """
         check_queries([question])
-        room = self._answerer.room(question, budget)
-        count = self._account.llm().count_tokens
-        return self._answerer.ask(
-            self.context(question, budget=room, altitude=altitude, count_tokens=count, **where)
+        if altitude is not None:
+            check_choice("altitude", altitude, ALTITUDES)
+        plan, settings = self._views.catch_up_and_plan(
+            None, None, level=altitude and "texts", mixed=altitude == "mixed"
         )
+        allowed = _budget(budget, settings, ASK_TOKENS)
+        room, count = self._answerer.room(question, allowed, settings.prompt)
+        asked = (question, to_filter(where), settings.mode, plan, settings)
+        context = self._views.context(
+            *asked, room, count, altitude=altitude, cites=settings.prompt == "own"
+        )
+        return self._answerer.ask(context, settings)
 
     def chat(
         self,
@@ -517,7 +535,7 @@ class Memory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int = 2000,
+        budget: int | str | None = None,
         speaker: str | None = None,
     ) -> Answer:
         """One round of a conversation that is remembered under ``source``.
@@ -526,7 +544,8 @@ class Memory:
         related passages, and in brief what else relates), ``window`` (the newest end of the
         conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own;
         by default that of ``configure``, which is ``auto`` where it was not set.
-        ``budget`` bounds the whole prompt; the reply comes on top. ``speaker`` is who says the
+        ``budget`` bounds the whole prompt (2,000 tokens, or as ``configure`` set it); the reply
+        comes on top. ``speaker`` is who says the
         message, of whom it then states facts; without one it is the user.
 
         The message is durable before the model is asked: one that fails loses nothing, and the
@@ -545,7 +564,7 @@ class Memory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int = 2000,
+        budget: int | str | None = None,
         speaker: str | None = None,
     ) -> ChatStream:
         """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
@@ -559,7 +578,7 @@ class Memory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int = 2000,
+        budget: int | str | None = None,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt:
         """What ``chat`` would show a model; no reply is asked for, and the message is not kept.
@@ -862,6 +881,11 @@ class Memory:
         with self._space.read() as reader:
             reader.ensure_there()
             yield reader
+
+
+def _budget(given: int | str | None, settings: SpaceSettings, otherwise: int) -> Budget:
+    """The budget of a call: the one given, or that of the space, or ``otherwise`` tokens."""
+    return Budget.parse((settings.budget or otherwise) if given is None else given)
 
 
 def chat_policy(memory: Memory, policy: str | Policy | None) -> Policy:

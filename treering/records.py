@@ -27,6 +27,7 @@ Mode = Literal["hybrid", "lexical", "dense"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
 ChatUnit = Literal["messages", "rounds"]
 CHAT_UNITS: tuple[ChatUnit, ...] = ("messages", "rounds")
+Order = Literal["reading", "score"]
 Altitude = Literal["texts", "mixed"]
 ALTITUDES: tuple[Altitude, ...] = ("texts", "mixed")
 BRIEF_TOKENS = 600

@@ -12,7 +12,6 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.memo.talk import place
 from treering import Memory
-from treering.chat.fragments import WHOLE_ROUNDS
 from treering.chat.policy import Evidence, Materials, Sources, Turn, cited
 from treering.chat.window import WindowPolicy
 from treering.errors import (
@@ -85,7 +84,7 @@ def test_a_long_chat_fits_the_budget_and_comes_back_to_what_was_said(
 ) -> None:
     memory, llm = echoing(open_memory)
     memory.chat("My sister moved to Porto.", policy=policy)
-    for number in range(WHOLE_ROUNDS + 20):
+    for number in range(30):
         memory.chat(f"Topic {number} has some more words to it, such as these.", policy=policy)
     memory.chat("Where did my sister move?", policy=policy, budget=600)
     shown = llm.requests[-1]
@@ -230,7 +229,7 @@ def test_a_statement_that_is_quoted_as_newer_counts_as_shown(open_memory: Open, 
 
     class Quoting(WindowPolicy):
         def materials(self, turn: Turn, sources: Sources) -> Materials:
-            found = cited(sources.passages("Berlin", 200, frozenset()))
+            found = cited(sources.passages("Berlin", 200, frozenset()), turn.layout)
             [old] = [evidence for evidence in found if "I live in Berlin" in evidence.text]
             assert "I relocated to Porto" in old.text
             assert newer not in old.entries

@@ -21,6 +21,7 @@ from treering.llm.tokens import estimate_tokens
 from treering.records import Context, Entry, Hit, Why
 from treering.views.choices import PolicyName
 from treering.views.memos.record import Memo, MemoEvidence, Span
+from treering.views.settings import SpaceSettings
 
 NOW = datetime(2026, 5, 3, tzinfo=UTC)
 
@@ -254,7 +255,8 @@ def test_a_summary_of_what_does_not_hold_any_more_is_marked(open_memory: Open) -
     )
     memory.tree.settle()  # somebody uses the tree
     memory.settle()
-    sources = MemorySources(memory._space, memory._views, estimate_tokens, frozenset())
+    settings = SpaceSettings()
+    sources = MemorySources(memory._space, memory._views, estimate_tokens, settings, frozenset())
     assert [one.text for one in sources.nodes("river", 60)] == [
         "Summary of 3 texts: user lives by a river."
         " (possibly out of date since 2026-05-03: I relocated to Porto.)"

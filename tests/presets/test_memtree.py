@@ -179,7 +179,93 @@ def test_without_a_model_the_tree_is_grown_by_the_sentences_it_has(
     monkeypatch.delenv("TREERING_LLM_BASE_URL")
     monkeypatch.delenv("TREERING_LLM_MODEL")
     grown("memtree")
-    figures = json.loads(treering("tree", "stats", "--json").stdout)
+    figures = json.loads(treering("tree", "--stats", "--json").stdout)
     assert figures["shape"]["leaves"] == len(SENTENCES)
     assert figures["made_by"] == {"extractive": figures["shape"]["nodes"] - len(SENTENCES)}
     assert figures["pending"] == 0
+
+
+def cosine_order(nodes: list[Node], query: str) -> list[str]:
+    """The contents of nodes, the most similar to the query first."""
+    cosines = embed([node.content for node in nodes]) @ embed([query])[0]
+    return [nodes[place].content for place in np.argsort(-cosines, kind="stable")]
+
+
+def prompt_of_a_2_2(question: str, contents: list[str]) -> str:
+    """The prompt of A.2.2 as it is printed."""
+    shown = "\n\n".join(contents)
+    return (
+        "Write a high-quality short answer for the given question using only the provided search "
+        "results (some of which might be irrelevant).\n\n"
+        f"[ Question ]\n{question}\n\n[ Search Results ]\n{shown}\n\n[ Output ]"
+    )
+
+
+QUESTION = "Who sails the boat in the rain?"
+
+
+def test_an_answer_is_asked_from_the_ten_best_nodes_of_the_collapsed_tree(
+    treering: Treering, endpoint: Endpoint, grown: Callable[..., None], online: OnlineTree
+) -> None:
+    grown("memtree")
+    assert treering("ask", QUESTION).stdout == "Ana.\n"
+    best = cosine_order(online.nodes(), QUESTION)[:10]
+    assert endpoint.prompts[-1] == prompt_of_a_2_2(QUESTION, best)
+    shown = json.loads(treering("context", QUESTION, "--json").stdout)
+    assert [passage["text"] for passage in shown["passages"]] == best
+    assert shown["budget"] == 8192
+
+
+def test_a_traversal_takes_the_best_of_each_level_and_theta_retrieve_leaves_out_the_rest(
+    treering: Treering, endpoint: Endpoint, grown: Callable[..., None], online: OnlineTree
+) -> None:
+    grown("memtree")
+    treering("configure", "--method", "traversal", "--k", "2", "--least", "0.4")
+    treering("ask", QUESTION)
+    vector, found, level = embed([QUESTION])[0], [], online.root.children
+    while level:
+        best = sorted(level, key=lambda node: -float(embed([node.content])[0] @ vector))[:2]
+        found += best
+        level = [child for node in best for child in node.children]
+    found = [node for node in found if embed([node.content])[0] @ vector >= 0.4]
+    assert 2 < len(found) < len(online.nodes())
+    assert endpoint.prompts[-1] == prompt_of_a_2_2(QUESTION, cosine_order(found, QUESTION))
+
+
+def test_a_budget_bounds_what_is_shown_of_the_nodes(
+    treering: Treering, endpoint: Endpoint, grown: Callable[..., None], online: OnlineTree
+) -> None:
+    grown("memtree")
+    treering("configure", "--budget", "20 words")
+    treering("ask", QUESTION)
+    shown: list[str] = []
+    for content in cosine_order(online.nodes(), QUESTION)[:10]:
+        if len(" ".join([*shown, content]).split()) <= 20:
+            shown.append(content)
+    assert len(shown) > 1
+    assert endpoint.prompts[-1] == prompt_of_a_2_2(QUESTION, shown)
+
+
+def test_a_chat_is_answered_from_three_nodes_and_each_round_becomes_a_leaf(
+    treering: Treering, endpoint: Endpoint
+) -> None:
+    works = "Noted, {}."
+    endpoint.rule = lambda prompt: (
+        summarise(prompt)
+        if "[New Information]" in prompt
+        else works.format(prompt.split("[ Question ]\n")[1].split("\n")[0][:20])
+        if "[ Question ]" in prompt
+        else "[]"
+    )
+    treering("configure", "memtree-chat")
+    tree, said = OnlineTree(), [sentence.strip() for sentence in SENTENCES[:8]]
+    for sentence in said:
+        assert treering("chat", stdin=f"{sentence}\n").exit_code == 0
+        asked = [prompt for prompt in endpoint.prompts if "[ Question ]" in prompt][-1]
+        nodes = [*tree.nodes()]
+        best = cosine_order(nodes, sentence)[:3] if nodes else []
+        assert [line for line in best if line in asked] == best
+        tree.insert(f"user: {sentence}\nassistant: {works.format(sentence[:20])}")
+    assert shown(treering("tree", "--json").stdout) == [
+        child.outline() for child in tree.root.children
+    ]

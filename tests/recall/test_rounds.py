@@ -205,7 +205,7 @@ def test_what_was_not_known_yet_is_left_out_of_a_round(memory: Memory) -> None:
 
 
 def test_the_chat_is_shown_rounds_as_well(memory: Memory) -> None:
-    turns = [f"{letter} word" for letter in "ab" * 12]
+    turns = [f"{letter} word" for letter in "a" * 22 + "bb"]
     talk(memory, ["c", "b It lies in Lisbon.", *turns])
     assert "Lisbon" in memory.context("c", budget=60).text
     assert "Lisbon" in str(memory.chat_prompt("c", source="talk", budget=300).messages)

@@ -138,11 +138,11 @@ class AsyncMemory:
         self,
         query: str,
         *,
-        budget: int = 1000,
+        budget: int | str | None = None,
         mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        altitude: Altitude = "texts",
+        altitude: Altitude | None = None,
         min_confidence: float = 0.0,
         compress: float | None = None,
         compressor: CompressorName | Compressor = "sentences",
@@ -156,8 +156,8 @@ class AsyncMemory:
         self,
         question: str,
         *,
-        budget: int = 1500,
-        altitude: Altitude = "texts",
+        budget: int | str | None = None,
+        altitude: Altitude | None = None,
         **where: Unpack[Where],
     ) -> Answer: ...
     async def chat(
@@ -166,7 +166,7 @@ class AsyncMemory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int = 2000,
+        budget: int | str | None = None,
         speaker: str | None = None,
     ) -> Answer: ...
     async def chat_stream(
@@ -175,7 +175,7 @@ class AsyncMemory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int = 2000,
+        budget: int | str | None = None,
         speaker: str | None = None,
     ) -> AsyncChatStream: ...
     async def chat_prompt(
@@ -184,7 +184,7 @@ class AsyncMemory:
         *,
         policy: str | Policy | None = None,
         source: str = "chat",
-        budget: int = 2000,
+        budget: int | str | None = None,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt: ...
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]: ...

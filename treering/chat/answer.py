@@ -12,11 +12,15 @@ from treering.llm.ask import (
     NOT_IN_MEMORY,
     PROMPT_TOKENS,
     ask_messages,
+    printed,
     read_answer,
 )
 from treering.llm.ask import PromptPassage as Shown
-from treering.llm.contract import Usage
+from treering.llm.contract import Message, Usage
 from treering.records import Context, Passage
+from treering.search.context import Budget, CountTokens
+from treering.views.choices import PromptName
+from treering.views.settings import SpaceSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +52,50 @@ class Answerer:
     def __init__(self, account: ModelAccount) -> None:
         self._account = account
 
-    def room(self, question: str, budget: int) -> int:
-        """Tokens that passages may have so that the prompt stays within ``budget``, and prompt and
-        answer within the model's window.
+    def room(self, question: str, budget: Budget, prompt: PromptName) -> tuple[int, CountTokens]:
+        """The most that passages may have, and a count in its unit.
 
-        Raises InputError if there is no room for any.
+        The prompt then stays within ``budget``, and prompt and answer within the model's window. A
+        budget in another unit than tokens is that of the passages. Raises InputError if there is
+        no room for any.
         """
         llm = self._account.llm()
-        needed = PROMPT_TOKENS + llm.count_tokens(question)
-        room = min(budget, llm.context_window - ANSWER_TOKENS) - needed
-        if room < 1:
+        if prompt == "own":
+            needed = PROMPT_TOKENS + llm.count_tokens(question)
+        else:
+            needed = llm.count_tokens(printed(prompt, question, ""))
+        left = llm.context_window - ANSWER_TOKENS - needed
+        if budget.unit == "tokens":
+            left = min(budget.limit - needed, left)
+        if left < 1:
             raise InputError(
-                f"the budget is {budget} tokens and the model's window {llm.context_window}; "
-                f"question and instructions need {needed}, the answer {ANSWER_TOKENS}. "
-                "Raise the budget, take a model with a larger window, or ask a shorter question"
+                f"the budget is {budget.limit} {budget.unit} and the model's window "
+                f"{llm.context_window}; question and instructions need {needed}, the answer "
+                f"{ANSWER_TOKENS}. Raise the budget, take a model with a larger window, or "
+                "ask a shorter question"
             )
-        return room
+        room = Budget(left) if budget.unit == "tokens" else budget
+        return room.counted(llm.count_tokens, left)
 
-    def ask(self, context: Context) -> Answer:
+    def ask(self, context: Context, settings: SpaceSettings) -> Answer:
         """Answer the context's query from its passages. Raises LLMError."""
         if not context.passages:
             return Answer(NOT_IN_MEMORY, found=False, context=context)
         shown = [
             Shown(passage.text, passage.source, _date(passage)) for passage in context.passages
         ]
+        if settings.prompt == "own":
+            messages = ask_messages(context.query, shown)
+        else:
+            text = printed(settings.prompt, context.query, context.text)
+            messages = [Message("user", text)]
         reply = self._account.llm().complete(
-            ask_messages(context.query, shown), max_tokens=ANSWER_TOKENS, temperature=0.0
+            messages, max_tokens=ANSWER_TOKENS, temperature=settings.temperature or 0.0
         )
         self._account.pay("ask", reply)
+        if settings.prompt != "own":
+            text = reply.text.strip()
+            return Answer(text, context=context, usage=reply.usage, model=reply.model)
         read = read_answer(reply, len(shown))
         return Answer(
             text=read.text,

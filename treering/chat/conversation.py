@@ -31,13 +31,14 @@ from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply
 from treering.records import Entry
-from treering.search.context import CountTokens
+from treering.search.context import Budget, CountTokens
 from treering.text import check_text
 from treering.views.registry import Views
-from treering.views.settings import settings_of
+from treering.views.settings import SpaceSettings, settings_of
 
 log = logging.getLogger("treering")
 
+PROMPT_TOKENS = 2_000
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
 STOP = (f"{JOIN}user:", f"{JOIN}assistant:", f"{JOIN}bot:")
@@ -78,20 +79,28 @@ class Conversations:
         self._intake = intake
 
     def prompt(
-        self, message: str, policy: Policy, source: str, budget: int, count: CountTokens
+        self,
+        message: str,
+        policy: Policy,
+        source: str,
+        budget: int | str | None,
+        count: CountTokens,
     ) -> ChatPrompt:
         """What a model would be shown for a message; nothing is kept."""
-        check_message(message, budget, count)
+        settings = settings_of(self._space)
+        limit, count = _budget(budget, settings).counted(count)
+        check_message(message, limit, count)
         self._views.catch_up()
-        history = self._history(source, budget)
-        return build(message, history, policy, self._sources(count), budget, count)
+        history = self._history(source, limit)
+        sources = self._sources(count, settings)
+        return build(message, history, policy, sources, limit, count, settings)
 
     def reply(
         self,
         message: str,
         policy: Policy,
         source: str,
-        budget: int,
+        budget: int | str | None,
         record: RoundRecord | None = None,
         speaker: str | None = None,
     ) -> Answer:
@@ -101,7 +110,10 @@ class Conversations:
         with self._given_up_if_failing(open_round):
             prompt, digests = self._prompt(open_round, policy)
             reply = llm.complete(
-                prompt.messages, max_tokens=REPLY_TOKENS, temperature=self._temperature(), stop=STOP
+                prompt.messages,
+                max_tokens=REPLY_TOKENS,
+                temperature=open_round.temperature,
+                stop=STOP,
             )
             answer = self._store_reply(
                 source, open_round, _PromptReply(prompt, digests, reply), record
@@ -114,7 +126,7 @@ class Conversations:
         message: str,
         policy: Policy,
         source: str,
-        budget: int,
+        budget: int | str | None,
         record: RoundRecord | None = None,
         speaker: str | None = None,
     ) -> ChatStream:
@@ -124,7 +136,10 @@ class Conversations:
         with self._given_up_if_failing(open_round):
             prompt, digests = self._prompt(open_round, policy)
             pieces = llm.stream(
-                prompt.messages, max_tokens=REPLY_TOKENS, temperature=self._temperature(), stop=STOP
+                prompt.messages,
+                max_tokens=REPLY_TOKENS,
+                temperature=open_round.temperature,
+                stop=STOP,
             )
 
         def remember(reply: Reply) -> Answer:
@@ -151,18 +166,16 @@ class Conversations:
         with self._space.write() as writer:
             reply_sources.note(writer, writer.id, replies, ids_shown)
 
-    def _temperature(self) -> float:
-        given = settings_of(self._space).temperature
-        return TEMPERATURE if given is None else given
-
-    def _sources(self, count: CountTokens, hidden: frozenset[str] = frozenset()) -> Sources:
-        return MemorySources(self._space, self._views, count, hidden)
+    def _sources(
+        self, count: CountTokens, settings: SpaceSettings, hidden: frozenset[str] = frozenset()
+    ) -> Sources:
+        return MemorySources(self._space, self._views, count, settings, hidden)
 
     def _store_message(
         self,
         message: str,
         source: str,
-        budget: int,
+        budget: int | str | None,
         record: RoundRecord | None,
         speaker: str | None,
     ) -> _OpenRound:
@@ -172,8 +185,10 @@ class Conversations:
         that stores it decides that: two callers who say the same at once store two messages.
         """
         llm = self._account.llm()
-        within = min(budget, llm.context_window - REPLY_TOKENS)
-        check_message(message, within, llm.count_tokens)
+        settings = settings_of(self._space)
+        window = llm.context_window - REPLY_TOKENS
+        within, count = _budget(budget, settings).counted(llm.count_tokens, window)
+        check_message(message, within, count)
         self._views.catch_up(begins=True)
         database = self._space.database
         with self._space.write() as writer:
@@ -193,7 +208,7 @@ class Conversations:
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
-            return _OpenRound(message, stored, history, within, digests)
+            return _OpenRound(message, stored, history, within, digests, count, settings)
 
     def _prompt(
         self, open_round: _OpenRound, policy: Policy
@@ -202,11 +217,13 @@ class Conversations:
 
         The message must not be found as the best evidence for itself.
         """
-        count = self._account.llm().count_tokens
+        count, settings = open_round.count, open_round.settings
         history, gone = open_round.history, frozenset[str]()
         for _ in range(PROMPT_BUILDS):
-            sources = self._sources(count, open_round.entries)
-            prompt = build(open_round.message, history, policy, sources, open_round.budget, count)
+            sources = self._sources(count, settings, open_round.entries)
+            prompt = build(
+                open_round.message, history, policy, sources, open_round.budget, count, settings
+            )
             ids_shown = prompt.entries | open_round.entries
             digests = self.digests(ids_shown)
             # A second prompt shows nothing that was forgotten while the first one was built. What
@@ -269,10 +286,14 @@ class Conversations:
         return answer
 
     def _follow(self, source: str, policy: Policy) -> None:
-        """Index the round and write memos. The round is complete, so a failure here only delays."""
+        """Index the round, write memos, and let a tree of each round grow.
+
+        The round is complete, so a failure here only delays.
+        """
         self._views.build()
         if policy.writes_memos:
             self._views.write_memos(source)
+        self._views.grow_tree()
 
     def _history(self, source: str, budget: int) -> list[Entry]:
         """The end of a conversation, at least as much of it as fits."""
@@ -284,7 +305,8 @@ class Conversations:
 class _OpenRound:
     """A round without a reply: its message, stored in ``entries``, and the conversation before it.
 
-    ``budget`` bounds the prompt. ``digests`` are those of the message's and conversation's entries.
+    ``budget`` bounds the prompt, in units that ``count`` counts. ``digests`` are those of the
+    message's and conversation's entries, and ``settings`` those of the space.
     """
 
     message: str
@@ -292,6 +314,14 @@ class _OpenRound:
     history: list[Entry]
     budget: int
     digests: Mapping[str, bytes]
+    count: CountTokens
+    settings: SpaceSettings
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the reply."""
+        chosen = self.settings.temperature
+        return TEMPERATURE if chosen is None else chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +375,10 @@ def _checked_text(reply: Reply) -> str:
 
 def _message(role: str, text: str, speaker: str | None = None) -> dict[str, object]:
     return {"role": role, "name": speaker, "content": text, "at": datetime.now().astimezone()}
+
+
+def _budget(given: int | str | None, settings: SpaceSettings) -> Budget:
+    return Budget.parse((settings.budget or PROMPT_TOKENS) if given is None else given)
 
 
 def _lines_within(budget: int) -> int:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from treering.chat.policy import Materials, Sources, Turn, cited, ids, newest, query, tokens
 
-WHOLE_TOKENS = 1_000  # up to here the model sees the whole history
-WHOLE_ROUNDS = 10
-
 
 class FragmentsPolicy:
     """The last round, and what the memory relates to it and the message."""
@@ -23,12 +20,12 @@ class FragmentsPolicy:
         if left <= 0:
             return Materials(recent=recent)
         context = sources.passages(query(turn), left, ids(recent))
-        return Materials(cited(context), recent, context)
+        return Materials(cited(context, turn.layout), recent, context)
 
 
 def is_short(turn: Turn) -> bool:
-    """Whether a conversation is shown whole: it has at most 10 rounds, 1,000 tokens, and fits."""
+    """Whether a conversation is shown whole: it has few enough rounds and tokens, and fits."""
     rounds = sum(entry.role == "user" for entry in turn.history)
-    if rounds > WHOLE_ROUNDS or len(turn.history) > 2 * WHOLE_ROUNDS:
+    if max(rounds, len(turn.history) / 2) > turn.whole_rounds:
         return False
-    return tokens(turn.history, turn.count) <= min(WHOLE_TOKENS, turn.room)
+    return tokens(turn.history, turn.count) <= min(turn.whole_tokens, turn.room)

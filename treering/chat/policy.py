@@ -18,9 +18,10 @@ from treering.views.memos.record import MemoEvidence
 JOIN = " ### "  # MemoChat's mark between dialogue lines
 JOIN_TOKENS = 3
 _JOINT = re.compile("#{3,}")
-Layout = Literal["tagged", "printed"]
-"""``printed`` is that of MemoChat's table 8. In it a text can pass for an instruction; in ours
-it cannot, because no text can close a tag."""
+Layout = Literal["tagged", "printed", "fragrel", "memtree"]
+"""``printed`` is that of MemoChat's table 8, ``fragrel`` is FragRel's prompt 3, ``memtree`` that of
+A.2.2. In these a text can pass for an instruction; in ours it cannot, because no text can close a
+tag."""
 QUERY_CHARS = 4_000  # of the last round and the message: an embedding model reads no more
 
 
@@ -29,13 +30,17 @@ class Turn:
     """A message to be answered.
 
     ``history`` is the conversation before it, oldest first, as far back as could matter. ``room``
-    is how many tokens evidences and recent dialogue may have together.
+    is how many tokens evidences and recent dialogue may have together. FragRel's protocol (appendix
+    B.3) shows a conversation whole up to ``whole_tokens`` and ``whole_rounds``.
     """
 
     message: str
     history: tuple[Entry, ...]
     room: int
     count: CountTokens
+    whole_tokens: int = 1_000
+    whole_rounds: int = 10
+    layout: Layout = "tagged"
 
     @property
     def last_round(self) -> tuple[Entry, ...]:
@@ -126,7 +131,7 @@ class Sources(Protocol):
         ...
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
-        """Summaries and texts of the tree at mixed altitudes, within ``budget`` tokens."""
+        """Summaries and texts of the tree, as the settings say or at mixed altitudes."""
         ...
 
 
@@ -190,10 +195,15 @@ def query(turn: Turn) -> str:
     return "\n".join(texts).strip()[-QUERY_CHARS:]
 
 
-def cited(context: Context) -> tuple[Evidence, ...]:
-    """The passages of a context as evidences."""
+def cited(context: Context, layout: Layout) -> tuple[Evidence, ...]:
+    """The passages of a context as evidences, below their origins in our layout."""
     return tuple(
-        Evidence(f"{origin(passage.source, passage.at)}\n{passage.text}", entries_of(passage))
+        Evidence(
+            f"{origin(passage.source, passage.at)}\n{passage.text}"
+            if layout == "tagged"
+            else passage.text,
+            entries_of(passage),
+        )
         for passage in context.passages
     )
 

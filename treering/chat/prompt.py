@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from treering.chat.policy import JOIN, Materials, Policy, Sources, Turn, indented, line
+from treering.chat.policy import JOIN, Layout, Materials, Policy, Sources, Turn, indented, line
+from treering.llm.ask import printed
 from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.records import Entry
 from treering.search.context import CountTokens
 from treering.views.memos.record import spoken
+from treering.views.settings import SpaceSettings
 
 MESSAGE_TOKENS = 5  # what a chat template puts around a message
 NOTHING = "None."
+DEFAULTS = SpaceSettings()
 _ATTEMPTS = 8
 """Each attempt has less room, by as much as the last was over; one is the rule, two are rare."""
 
@@ -54,6 +57,7 @@ def build(
     sources: Sources,
     budget: int,
     count: CountTokens,
+    settings: SpaceSettings = DEFAULTS,
 ) -> ChatPrompt:
     """The prompt for a message, of at most ``budget`` tokens if the message alone has no more.
 
@@ -62,10 +66,14 @@ def build(
     # A policy counts texts, and the prompt also has what stands around them. So the prompt is built
     # and counted as a whole, and built again with less room if it is too long.
     room, over = budget - least_tokens(message, count), 0
+    layout: Layout = "tagged" if settings.prompt == "own" else settings.prompt
     for _ in range(_ATTEMPTS):
         room -= over
-        turn = Turn(message, tuple(history), room, count)
+        limits = (settings.whole_tokens, settings.whole_rounds)
+        turn = Turn(message, tuple(history), room, count, *limits, layout)
         materials = policy.materials(turn, sources) if room > 0 else Materials()
+        if layout != "tagged":
+            materials = replace(materials, layout=layout)
         messages = render(message, materials)
         over = _tokens(messages, count) - budget
         if over <= 0 or room <= 0:
@@ -86,8 +94,12 @@ def render(message: str, materials: Materials) -> list[Message]:
 
     Ours is FragRel's prompt 3, then evidences, recent dialogue and user input, each in its place.
 
-    Beside what is printed it says that evidences are data.
+    Beside what is printed ours says that evidences are data. MemTree's prompt has no place for
+    recent dialogue.
     """
+    if materials.layout == "memtree":
+        results = "\n\n".join(evidence.text for evidence in materials.evidences)
+        return [Message("user", printed("memtree", message, results))]
     separator = "\n" if materials.layout == "printed" else "\n\n"
     evidences = separator.join(
         f"({number}) {indented(evidence.text)}"
@@ -99,11 +111,14 @@ def render(message: str, materials: Materials) -> list[Message]:
             evidences=evidences, recent=JOIN.join(recent), turn=f"user: {message}"
         )
         return [Message("user", table_8)]
-    turn = load("chat_turn").fill(
+    is_printed = materials.layout == "fragrel"
+    turn = load("fragrel_chat_turn" if is_printed else "chat_turn").fill(
         evidences=evidences or NOTHING,
         recent=JOIN.join(map(line, materials.recent)) or NOTHING,
         input=message,
     )
+    if is_printed:
+        return [Message("system", load("fragrel_chat").fill()), Message("user", turn)]
     return [Message("system", load("fragrel_chat", version=2).fill()), Message("user", turn)]
 
 

@@ -6,14 +6,21 @@ from treering.chat.auto import AutoPolicy
 from treering.chat.fragments import FragmentsPolicy
 from treering.chat.memo import MemoPolicy
 from treering.chat.policy import Policy
-from treering.chat.tree import TreePolicy
+from treering.chat.tree import NodesPolicy, TreePolicy
 from treering.chat.window import WindowPolicy
 from treering.errors import UnknownName
 from treering.views.choices import Wording
 
 POLICIES: dict[str, Policy] = {
     policy.name: policy
-    for policy in (AutoPolicy(), WindowPolicy(), FragmentsPolicy(), TreePolicy(), MemoPolicy())
+    for policy in (
+        AutoPolicy(),
+        WindowPolicy(),
+        FragmentsPolicy(),
+        NodesPolicy(),
+        TreePolicy(),
+        MemoPolicy(),
+    )
 }
 
 

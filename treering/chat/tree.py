@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from treering.chat.fragments import is_short
-from treering.chat.policy import Materials, Sources, Turn, ids, newest, query, tokens
+from treering.chat.policy import (
+    QUERY_CHARS,
+    Materials,
+    Sources,
+    Turn,
+    ids,
+    newest,
+    query,
+    tokens,
+)
 
 
 class TreePolicy:
@@ -26,3 +35,14 @@ class TreePolicy:
             node for node in nodes if not shown.issuperset(node.entries) or not node.entries
         )
         return Materials(new, recent)
+
+
+class NodesPolicy:
+    """The nodes of the tree that answer the message, and nothing else (MemTree, A.2.2)."""
+
+    name = "nodes"
+    writes_memos = False
+
+    def materials(self, turn: Turn, sources: Sources) -> Materials:
+        """The nodes; no recent dialogue, whose rounds are leaves of the tree."""
+        return Materials(tuple(sources.nodes(turn.message.strip()[-QUERY_CHARS:], turn.room)))

@@ -25,11 +25,18 @@ _TOO_SMALL = "no {} fits {:,} tokens; give a larger --budget"
 
 Query = Annotated[str, typer.Argument(help="What to look for, or - for standard input.")]
 MixedOrNot = Annotated[
-    Altitude, typer.Option(help="Texts, or a summary of the tree where it covers more a token.")
+    Altitude | None,
+    typer.Option(help="Texts, or a summary of the tree where it covers more a token."),
 ]
-Budget = Annotated[int, typer.Option(min=1, metavar="TOKENS", help="Tokens the passages may have.")]
+Budget = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="The most of the passages: tokens, or such as '800 words'."),
+]
 Prompt = Annotated[
-    int, typer.Option("--budget", min=1, metavar="TOKENS", help="Tokens of the prompt.")
+    str | None,
+    typer.Option(
+        "--budget", metavar="SIZE", help="The most of the prompt: tokens, or such as '800 words'."
+    ),
 ]
 
 
@@ -78,8 +85,8 @@ def context(
     query: Query,
     ranking: RankingOptions,
     where: Filters,
-    budget: Budget = 1000,
-    altitude: MixedOrNot = "texts",
+    budget: Budget = None,
+    altitude: MixedOrNot = None,
     compress: Annotated[
         float | None,
         typer.Option(
@@ -151,8 +158,8 @@ def ask(
     run: Run,
     question: Annotated[str, typer.Argument(help="The question, or - for standard input.")],
     where: Filters,
-    budget: Prompt = 1500,
-    altitude: MixedOrNot = "texts",
+    budget: Prompt = None,
+    altitude: MixedOrNot = None,
 ) -> None:
     """Answer a question from the memory, with citations; needs a language model."""
     with run.memory() as memory:
@@ -173,7 +180,7 @@ def chat(
     policy: Annotated[
         PolicyName | None, typer.Option(help="What the model sees besides the message.")
     ] = None,
-    budget: Prompt = 2000,
+    budget: Prompt = None,
     speaker: Annotated[
         str | None,
         typer.Option("--name", metavar="NAME", help="Who you are, for facts of you."),

@@ -40,7 +40,7 @@ class Talk:
     memory: Memory
     source: str
     policy: PolicyName | None
-    budget: int
+    budget: str | None
     speaker: str | None = None
     _last: ChatStream | None = field(default=None, init=False)
 

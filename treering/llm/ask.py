@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from treering.errors import EmptyText
 from treering.llm.contract import Message, Reply, Usage
@@ -82,6 +83,12 @@ def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Messa
     for example, reply in _EXCHANGES:
         messages += [_asked(example, _EXAMPLE), Message("assistant", reply)]
     return [*messages, _asked(question.strip(), passages)]
+
+
+def printed(prompt: Literal["fragrel", "memtree"], question: str, passages: str) -> str:
+    """FragRel's prompt 1, or MemTree's of A.2.2, which ask for no citations."""
+    name = "fragrel_story" if prompt == "fragrel" else "memtree_answer"
+    return load(name).fill(context=passages, input=question)
 
 
 def read_answer(reply: Reply, passages: int) -> CitedAnswer:

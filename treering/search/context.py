@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from itertools import groupby, islice
+from math import ceil
+from operator import index
+from typing import Final, Protocol, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Floats
-from treering.records import Context, Hit, Newer, Passage
+from treering.errors import InputError
+from treering.records import Context, Hit, Newer, Order, Passage
 from treering.search.terms import terms
 from treering.search.times import carried
+from treering.split.size import FragmentSize, LengthUnit
 from treering.split.text import spans
 from treering.text import with_speaker
 
@@ -29,15 +34,70 @@ SENTENCE_CHARS = 200  # where a fragment is cut that does not fit as a whole
 MAX_MISSES = 20  # after so many that do not fit, the little room left is not worth the search
 
 
+_MEASURES: Mapping[str, CountTokens] = {"words": lambda text: len(text.split()), "characters": len}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that a context or a prompt has."""
+
+    limit: int
+    unit: LengthUnit = "tokens"
+
+    @classmethod
+    def parse(cls, given: int | str) -> Budget:
+        """Read a number of tokens, or a size such as ``4000 words``. Raises InputError."""
+        if not isinstance(given, str):
+            is_whole = isinstance(given, SupportsIndex) and not isinstance(given, bool)
+            if not is_whole or index(given) < 1:
+                raise InputError(
+                    f"budget is {given!r}; it must be a whole number of at least 1 token, or a "
+                    "size such as '4000 words'"
+                )
+            return cls(index(given))
+        size = FragmentSize.of(f"{given} tokens" if given.isdecimal() else given, "the budget")
+        return cls(size.count, size.unit)
+
+    def counted(self, count: CountTokens, window: int | None = None) -> tuple[int, CountTokens]:
+        """The limit and a count in its unit; what fits also fits a ``window`` of tokens."""
+        if self.unit == "tokens":
+            return min(self.limit, window or self.limit), count
+        measure = _MEASURES[self.unit]
+        if window is None:
+            return self.limit, measure
+        share = self.limit / max(window, 1)
+        return self.limit, lambda text: max(measure(text), ceil(count(text) * share))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a context is put together: of at most ``k`` units, or as many as fit if it is None.
+
+    By ``score`` the best unit comes first, and each is shown whole by itself. ``cites`` puts a
+    citation above each passage.
+    """
+
+    k: int | None = None
+    order: Order = "reading"
+    cites: bool = True
+
+
+DEFAULT_LAYOUT: Final = Layout()
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A fragment that may go into a context: where it stands in its source, and its vector."""
+    """A fragment that may go into a context: where it stands in its source, and its vector.
+
+    Fragments of one ``unit``, such as a round of a chat, were ranked as one and follow each other.
+    """
 
     hit: Hit
     rank: int  # its place among the fragments of its source
     session: int  # the code of its session, which was named or cut at silences
     vector: Floats
     is_cut: tuple[bool, bool] = (False, False)  # at its beginning, and at its end
+    unit: int = -1
 
 
 @dataclass(slots=True)
@@ -106,6 +166,38 @@ def assemble(
         taken.append(candidate)
         total, exact = total + cost, False
     return arranged(query, taken, budget, count)
+
+
+def assemble_whole(
+    query: str,
+    candidates: Iterable[Candidate],
+    layout: Layout,
+    budget: int,
+    count: CountTokens,
+) -> Context:
+    """Of the ``layout.k`` best units those that fit ``budget``, best first, each whole.
+
+    Repetitions are not dropped. If no unit fits, the best fragment is shown in part.
+    """
+    taken: list[list[Candidate]] = []
+    first: Candidate | None = None
+    misses = 0
+    for _, unit in islice(groupby(candidates, key=lambda candidate: candidate.unit), layout.k):
+        members = [*unit]
+        first = first or members[0]
+        if count(_text(_laid_out([*taken, members], layout), layout.cites)) <= budget:
+            taken.append(members)
+        elif (misses := misses + 1) == MAX_MISSES:
+            break
+    if first is not None and not taken:
+        taken = [part] if (part := excerpt(query, first, budget, count)) else []
+    return _context(query, _laid_out(taken, layout), budget, count, layout.cites)
+
+
+def _laid_out(taken: Sequence[list[Candidate]], layout: Layout) -> list[_PassageRun]:
+    if layout.order == "score":
+        return [*map(_PassageRun, taken)]
+    return _runs([member for members in taken for member in members])
 
 
 def cost_of(candidate: Candidate, count: CountTokens) -> int:
@@ -239,9 +331,14 @@ def arranged(query: str, taken: Sequence[Candidate], budget: int, count: CountTo
     fitting = list(taken)
     while fitting and _tokens(fitting, count) > budget:
         fitting.pop()
-    runs = _runs(fitting)
+    return _context(query, _runs(fitting), budget, count)
+
+
+def _context(
+    query: str, runs: Sequence[_PassageRun], budget: int, count: CountTokens, cites: bool = True
+) -> Context:
     passages = tuple(_passage(number, run, count) for number, run in enumerate(runs, start=1))
-    text = _text(runs)
+    text = _text(runs, cites)
     return Context(query, passages, text, count(text), budget)
 
 
@@ -260,7 +357,9 @@ def _passage(number: int, run: _PassageRun, count: CountTokens) -> Passage:
     )
 
 
-def _text(runs: Sequence[_PassageRun]) -> str:
+def _text(runs: Sequence[_PassageRun], cites: bool = True) -> str:
+    if not cites:
+        return "\n\n".join(_body(run.members) for run in runs)
     return "\n\n".join(_show(number, run.members) for number, run in enumerate(runs, start=1))
 
 

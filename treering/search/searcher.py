@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import datetime
@@ -26,7 +26,14 @@ from treering.journal.contract import Reader
 from treering.journal.space import EmbeddingModel, Space, SpaceReader
 from treering.records import MODES, ChatUnit, Context, Filter, Hit, Mode
 from treering.search.best_rows import RankedRows
-from treering.search.context import Candidate, CountTokens, assemble
+from treering.search.context import (
+    DEFAULT_LAYOUT,
+    Candidate,
+    CountTokens,
+    Layout,
+    assemble,
+    assemble_whole,
+)
 from treering.search.filters import RowFilter
 from treering.search.hits import RowReader, hits
 from treering.search.marks import Marker, unmarked
@@ -36,7 +43,7 @@ from treering.search.pipeline import rank
 from treering.search.ranking import Queries
 from treering.search.relations.combine import Relations
 from treering.search.relations.plan import Plan
-from treering.search.rounds import RoundRanker
+from treering.search.rounds import RoundRanker, RoundRanking
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import terms
 from treering.text import check_text
@@ -146,7 +153,8 @@ class Searcher:
                 rows.tolist(), represented(query, read), vectors, strict=True
             ):
                 place, session = int(items.position[row]), int(items.session[row])
-                yield Candidate(hit, place, session, vector)
+                unit = int(ranking.round_of[row]) if isinstance(ranking, RoundRanking) else row
+                yield Candidate(hit, place, session, vector, unit=unit)
 
     def context(
         self,
@@ -158,19 +166,26 @@ class Searcher:
         count_tokens: CountTokens,
         least: float = 0.0,
         chat_unit: ChatUnit = "messages",
+        layout: Layout = DEFAULT_LAYOUT,
     ) -> Context:
         """The best fragments that fit a budget, as passages; none of less confidence than
-        ``least``.
+        ``least``. Rounds are shown whole.
         """
+
+        def filled(candidates: Iterable[Candidate]) -> Context:
+            if layout == DEFAULT_LAYOUT and chat_unit == "messages":
+                return assemble(query, candidates, budget, count_tokens)
+            return assemble_whole(query, candidates, layout, budget, count_tokens)
+
         ranked = self.candidates(query, condition, mode, plan, chat_unit)
         with closing(ranked) as candidates:  # it reads within a transaction
             if not least:
-                return assemble(query, candidates, budget, count_tokens)
+                return filled(candidates)
             # Far down the ranking nothing is sure: that need not be read.
             first = list(islice(candidates, SURE_CANDIDATES))
         surest = max((candidate.hit.confidence for candidate in first), default=None)
         sure = [candidate for candidate in first if candidate.hit.confidence >= least]
-        return replace(assemble(query, sure, budget, count_tokens), surest=surest)
+        return replace(filled(sure), surest=surest)
 
     def hits(
         self, reader: SpaceReader, ranking: RankedRows, query: int, rows: NDArray[np.int64]
@@ -369,13 +384,13 @@ def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:
     return attempt(damaged)
 
 
-def by_words_if_down(search: Callable[[Mode], T]) -> T:
-    """The result of a search by words and meaning, or by words alone while the embedder fails.
+def by_words_if_down(search: Callable[[Mode], T], mode: Mode = "hybrid") -> T:
+    """The result of a search in a ``mode``, or by words alone while the embedder fails.
 
     Raises ModelMismatch, which does not pass by itself.
     """
     try:
-        return search("hybrid")
+        return search(mode)
     except ModelMismatch:
         raise
     except EmbeddingError as error:

@@ -29,13 +29,13 @@ class FragmentSize:
     unit: LengthUnit = "characters"
 
     @classmethod
-    def of(cls, text: str) -> Self:
-        """Read ``500 words``. Raises InputError."""
+    def of(cls, text: str, what: str = "the size of fragments") -> Self:
+        """Read ``500 words``. Raises InputError, which says ``what`` it is."""
         match = _FORM.fullmatch(text) if isinstance(text, str) else None
         unit = next((unit for unit in UNITS if match and unit == match[2]), None)
         if match is None or unit is None or int(match[1]) < 1:
             raise InputError(
-                f"the size of fragments is {text!r}; it is a number from 1 to 999999999 and one of "
+                f"{what} is {text!r}; it is a number from 1 to 999999999 and one of "
                 f"{', '.join(UNITS)}, such as '500 words'"
             )
         return cls(int(match[1]), unit)

@@ -12,9 +12,15 @@ from types import NoneType
 from typing import Annotated, Any, Final, Literal, TypedDict, get_args, get_origin, get_type_hints
 
 from treering.errors import InputError
-from treering.records import ChatUnit, Level, Mode
+from treering.records import ChatUnit, Level, Mode, Order
 
-PolicyName = Literal["auto", "window", "fragments", "tree", "memo"]
+PolicyName = Literal["auto", "window", "fragments", "nodes", "tree", "memo"]
+
+PromptName = Literal["own", "fragrel", "memtree"]
+"""The prompt of answers and chats: ours, FragRel's 1 and 3, or MemTree's of A.2.2. Only ours asks
+for citations."""
+
+TreeMethod = Literal["collapsed", "traversal"]
 
 Wording = Literal["plain", "mended", "printed"]
 """``plain`` are our prompts. ``printed`` are MemoChat's: table 8 for a chat, in which a text can
@@ -61,13 +67,39 @@ class Choices(TypedDict, total=False):
         str | None, Setting("The most of a fragment of text, such as '500 words'.", metavar="SIZE")
     ]
     mode: Annotated[Mode | None, Setting("How search scores a text itself.")]
-    level: Annotated[Level | None, Setting("Whether search finds texts, summaries, or all.")]
-    k: Annotated[int | None, Setting("Hits of a search.", 1, MAX_K)]
+    level: Annotated[Level | None, Setting("Whether texts are found, summaries, or all.")]
+    method: Annotated[
+        TreeMethod | None,
+        Setting("Find the best nodes of the whole tree, or of each level below the last best."),
+    ]
+    least: Annotated[
+        float | None, Setting("The least cosine of nodes of the tree that are found.", -1, 1)
+    ]
+    k: Annotated[
+        int | None,
+        Setting(
+            "Hits of a search, 10 if it is not set, and the most that a prompt shows.", 1, MAX_K
+        ),
+    ]
+    order: Annotated[
+        Order | None, Setting("Show passages in reading order, or the best first and each whole.")
+    ]
+    budget: Annotated[
+        str | None,
+        Setting("The most that passages or a prompt have, such as '4000 words'.", metavar="SIZE"),
+    ]
+    prompt: Annotated[PromptName | None, Setting("The prompt of answers and chats.")]
     chat_unit: Annotated[
         ChatUnit | None, Setting("What search ranks of chats: messages, or each with its replies.")
     ]
     policy: Annotated[
         PolicyName | None, Setting("What a chat shows the model besides the message.")
+    ]
+    whole_tokens: Annotated[
+        int | None, Setting("Tokens up to which a chat is shown whole.", 0, 1_000_000)
+    ]
+    whole_rounds: Annotated[
+        int | None, Setting("Rounds up to which a chat is shown whole.", 0, 1_000)
     ]
     wording: Annotated[
         Wording | None, Setting("The prompts that memos are written and answered from by.")
@@ -82,9 +114,7 @@ class Choices(TypedDict, total=False):
     memo_tokens: Annotated[
         int | None, Setting("Tokens of a conversation that need no memo yet.", 1, 1_000_000)
     ]
-    temperature: Annotated[
-        float | None, Setting("Of what a model writes for memos and in a chat.", 0, 2)
-    ]
+    temperature: Annotated[float | None, Setting("Of answers, replies in a chat, and memos.", 0, 2)]
     judge: Annotated[JudgeName | None, Setting("What decides whether a round is shown more code.")]
     detector: Annotated[
         DetectorName | None, Setting("What finds that a draft of code undoes earlier rounds.")

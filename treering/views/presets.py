@@ -66,6 +66,14 @@ class Preset:
 
 
 _COSINE: Final = PrintedValue("dense", "FragRel eq. 4: the cosine of query and fragment")
+_STORY: Final[Mapping[str, PrintedValue]] = {
+    "mode": _COSINE,
+    "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too"),
+    "order": PrintedValue("score", "FragRel eq. 11: the best first, as many as the window holds"),
+    "budget": PrintedValue("4000 words", "FragRel 4.1: from 1,000 to 28,000 words"),
+    "prompt": PrintedValue("fragrel", "FragRel prompt 1"),
+    "temperature": PrintedValue(1.0, "FragRel B.1: the temperature is 1.0"),
+}
 _MEMTREE_TREE: Final = PrintedValue(
     TreeSettings(
         Threshold(base=0.4, rate=0.5),
@@ -84,6 +92,14 @@ _MEMTREE_CHAT: Final = PrintedValue(
 _COLLAPSED: Final[Mapping[str, PrintedValue]] = {
     "mode": PrintedValue("dense", "MemTree 3.2: cosine against every node"),
     "level": PrintedValue("all", "MemTree 3.2: collapsed retrieval"),
+    "order": PrintedValue("score", "MemTree 3.2: sorted by similarity"),
+    "prompt": PrintedValue("memtree", "MemTree A.2.2"),
+    "policy": PrintedValue("nodes", "MemTree A.2.2: based solely on the retrieved content"),
+}
+_LONG: Final[Mapping[str, PrintedValue]] = {
+    **_COLLAPSED,
+    "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
+    "budget": PrintedValue("8192 tokens", "MemTree A.1.4: a context length of 8192 tokens"),
 }
 _UNRELATED: Final = PrintedValue(
     dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another"
@@ -95,7 +111,7 @@ _ALL: Final = (
         "fragrel-a-story",
         "FragRel on stories with the semantic relation (A-FragRel).",
         kinds=("text",),
-        choices={"mode": _COSINE, "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too")},
+        choices=_STORY,
         relations=PrintedValue(
             {"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"
         ),
@@ -104,7 +120,7 @@ _ALL: Final = (
         "fragrel-b-story",
         "FragRel on stories with the context relation (B-FragRel).",
         kinds=("text",),
-        choices={"mode": _COSINE, "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too")},
+        choices=_STORY,
         relations=PrintedValue(
             {"text": (Weighted(ContextRelation(w=0.3), 0.5),)},
             "FragRel eq. 7 and 4.1: w_rel 0.3, α 0.5",
@@ -119,6 +135,10 @@ _ALL: Final = (
             "k": PrintedValue(8, "FragRel B.3: the top 8"),
             "chat_unit": PrintedValue("rounds", "FragRel B.3: a fragment is a round"),
             "policy": PrintedValue("fragments", "FragRel B.3: related fragments in order of time"),
+            "budget": PrintedValue("2000 tokens", "FragRel B.3: constrained to 2K tokens"),
+            "whole_tokens": PrintedValue(1_000, "FragRel B.3: once the record exceeds 1K tokens"),
+            "whole_rounds": PrintedValue(10, "FragRel B.3: or the rounds surpass 10"),
+            "prompt": PrintedValue("fragrel", "FragRel prompt 3"),
         },
         relations=PrintedValue(
             {"chat": (Weighted(ContextRelation(w=0.8), 0.5),)}, "FragRel 4.3: w_rel 0.8, α 0.5"
@@ -135,8 +155,7 @@ _ALL: Final = (
         "MemTree on long documents (MultiHop-RAG).",
         kinds=("text",),
         choices={
-            **_COLLAPSED,
-            "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
+            **_LONG,
             "fragment": PrintedValue("1024 tokens", "MemTree A.2.1: MultiHop RAG"),
         },
         relations=_UNRELATED,
@@ -147,8 +166,7 @@ _ALL: Final = (
         "MemTree on a single document (QuALITY).",
         kinds=("text",),
         choices={
-            **_COLLAPSED,
-            "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
+            **_LONG,
             "fragment": PrintedValue("512 tokens", "MemTree A.2.1: QuALITY"),
         },
         relations=_UNRELATED,
@@ -161,6 +179,7 @@ _ALL: Final = (
         choices={
             **_COLLAPSED,
             "k": PrintedValue(3, "MemTree A.1.4: k = 3"),
+            "budget": PrintedValue("1000 tokens", "MemTree A.1.4: a context length of 1000 tokens"),
             "chat_unit": PrintedValue("rounds", "MemTree A.2.1: each round individually"),
         },
         relations=_UNRELATED,

@@ -23,8 +23,9 @@ from treering.errors import (
 from treering.journal import entries, ledger, staged, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.records import Filter, Hit, Level, Progress, Stats
+from treering.records import Altitude, Context, Filter, Hit, Level, Mode, Progress, Stats
 from treering.search.brief import BriefMaterial
+from treering.search.context import CountTokens, Layout
 from treering.search.relations import settings as fitted
 from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.plan import Plan
@@ -56,6 +57,7 @@ from treering.views.settings import SpaceSettings
 from treering.views.settle import Settler
 from treering.views.tree import store as tree_store
 from treering.views.tree.derive import Summaries
+from treering.views.tree.found import Retrieval
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
@@ -310,6 +312,17 @@ class Views:
         except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
             log.warning("memos are delayed and stay queued; settle() retries: %s", error)
 
+    def grow_tree(self) -> None:
+        """Let a tree that settles after each text do so. What fails stays queued."""
+        if self._tree.settings().settle != "each":
+            return
+        try:
+            self._tree.settle()
+        except JournalCorrupt:
+            raise
+        except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
+            log.warning("summaries are delayed and stay queued; settle() retries: %s", error)
+
     def pending(self) -> int:
         """Entries that are durable but not fully searchable yet."""
         with self._space.read() as reader:
@@ -361,6 +374,30 @@ class Views:
             code._use(model)
 
     # ------------------------------------------------------------------ giving back
+
+    def context(
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        settings: SpaceSettings,
+        budget: int,
+        count: CountTokens,
+        least: float = 0.0,
+        altitude: Altitude | None = None,
+        *,
+        cites: bool = True,
+    ) -> Context:
+        """Passages for a query as the settings of the space say, or of an ``altitude``."""
+        asked = (query, condition, mode, plan, budget, count, least)
+        layout = Layout(settings.k, settings.order, cites)
+        if altitude == "mixed":
+            return self.tree._context(*asked)
+        if altitude is None and settings.level != "texts":
+            how = Retrieval(settings.level, settings.method, settings.least)
+            return self.tree._nodes(*asked, layout, how)
+        return self.searcher.context(*asked, settings.chat_unit, layout)
 
     def material(self) -> BriefMaterial:
         """The content of a brief."""

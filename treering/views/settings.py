@@ -13,7 +13,8 @@ from typing import Any, Final
 from treering.errors import InputError
 from treering.journal import ledger
 from treering.journal.space import Space
-from treering.records import KINDS, ChatUnit, Kind, Level, Mode
+from treering.records import KINDS, ChatUnit, Kind, Level, Mode, Order
+from treering.search.context import Budget
 from treering.search.relations import settings as relation_settings
 from treering.search.relations.registry import ALPHA
 from treering.split import FragmentSize
@@ -24,6 +25,8 @@ from treering.views.choices import (
     JudgeName,
     NotoPlace,
     PolicyName,
+    PromptName,
+    TreeMethod,
     Unit,
     Wording,
     check_setting,
@@ -42,12 +45,17 @@ class SpaceSettings:
     """How a space is searched, talked with and written.
 
     ``preset`` is the preset that gives all of these, ``own`` where none does. ``fragment`` is the
-    most that a fragment of text has. ``mode``, ``level`` and ``k`` are those of ``search``,
-    ``chat_unit`` is what it ranks of chats, ``policy`` that of ``chat``, ``wording`` that of
-    ``memos.settle``. ``noto`` is where "None of the others" is when a model chooses memos.
-    ``memo_lines`` and ``memo_tokens`` are the most that a conversation has without a memo: the
-    values of MemoChat's authors, the tokens half of their window. ``temperature`` is that of memos
-    and chats; None is 0 for memos and 0.2 for chats.
+    most that a fragment of text has. ``mode`` and ``level`` are those of ``search``, ``context``,
+    ``ask`` and ``chat``, as is ``chat_unit``, what is ranked of chats. ``method`` and ``least`` are
+    how nodes of the tree are found. ``k`` is how many hits a search has (10 if it is None) and the
+    most passages that prompts show (as many as fit). They are shown in the ``order`` in which they
+    are read, or by ``score``, each whole. ``budget`` bounds passages and prompts; None is what each
+    call has. ``prompt`` is that of ``ask`` and ``chat``. ``policy`` is that of ``chat``, which
+    shows a conversation whole up to ``whole_tokens`` and ``whole_rounds`` where a policy does so.
+    ``wording`` is that of ``memos.settle``. ``noto`` is where "None of the others" is when a model
+    chooses memos. ``memo_lines`` and ``memo_tokens`` are the most that a conversation has without a
+    memo: the values of MemoChat's authors, the tokens half of their window. ``temperature`` is that
+    of answers, chats and memos; None is 0, and 0.2 for chats.
     ``judge``, ``detector`` and ``context`` are those of ``code.generate``; ``alike`` is from where
     on it takes two instructions for one intent, and ``block_alpha`` the weight of the code relation
     in what it retrieves. ``unit`` is that of ``code.index``. ``relations`` are written
@@ -58,14 +66,21 @@ class SpaceSettings:
     fragment: str = str(FragmentSize())
     mode: Mode = "hybrid"
     level: Level = "texts"
-    k: int = 10
+    method: TreeMethod = "collapsed"
+    least: float | None = None
+    k: int | None = None
+    order: Order = "reading"
+    budget: str | None = None
+    prompt: PromptName = "own"
     chat_unit: ChatUnit = "messages"
     policy: PolicyName = "auto"
+    whole_tokens: int = 1_000
+    whole_rounds: int = 10
+    temperature: float | None = None
     wording: Wording = "plain"
     noto: NotoPlace = "first"
     memo_lines: int = 10
     memo_tokens: int = 1_024
-    temperature: float | None = None
     judge: JudgeName = "names"
     detector: DetectorName = "scored"
     context: ContextName = "selected"
@@ -81,6 +96,8 @@ class SpaceSettings:
                 check_setting(name, value)
         FragmentSize.of(self.fragment)
         Likeness.of(self.alike)
+        if self.budget is not None:
+            Budget.parse(self.budget)
 
 
 CHOICES: Final = tuple(Choices.__annotations__)

@@ -47,7 +47,7 @@ def _story(question: str, context: str, _: str) -> list[Message]:
 
 def _search_results(question: str, context: str, _: str) -> list[Message]:
     """MemTree's, A.2.2."""
-    return [Message("user", load("memtree_answer").fill(context=context, question=question))]
+    return [Message("user", load_shared("memtree_answer").fill(context=context, input=question))]
 
 
 def _locomo(question: str, context: str, _: str) -> list[Message]:

@@ -44,7 +44,7 @@ class ChatRequest(Body):
     message: Query
     policy: str | None = Field(None, description="What the model is shown besides the message.")
     source: str = Field("chat", description="The conversation.")
-    budget: Budget = 2000
+    budget: Budget | None = None
     speaker: str | None = Field(None, description="Who says the message.")
     stream: bool = Field(False, description="Reply with server-sent events.")
 

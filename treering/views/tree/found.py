@@ -16,9 +16,10 @@ from treering.search.ranking import Ranking
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
 from treering.search.terms import terms
+from treering.views.choices import TreeMethod
 from treering.views.tree import store
 from treering.views.tree.cover import candidates, cover, share
-from treering.views.tree.search import Allowed, NodeSnapshot, relevance
+from treering.views.tree.search import Allowed, NodeSnapshot, pick, relevance
 from treering.views.tree.shape import Tree
 
 RELEVANT_TEXTS: Final = 64
@@ -43,22 +44,51 @@ class NodeRanking(NamedTuple):
     allowed: Allowed | None
 
 
-def node_hits(ranked: NodeRanking, query: int, k: int, level: Level) -> list[Hit]:
+class Retrieval(NamedTuple):
+    """How nodes are found: of a ``level`` or all, by a ``method``, of a cosine of ``least``."""
+
+    level: Level = "all"
+    method: TreeMethod = "collapsed"
+    least: float | None = None
+
+
+def node_hits(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[Hit]:
     """The k best summaries, or summaries and texts, for a query, best first.
 
-    A round of a chat is one of the k, and its messages follow each other.
+    A round of a chat is one of the k, and its messages follow each other. A traversal finds up to
+    k at each level.
     """
-    wide, ranking, allowed = ranked.wide, ranked.ranking, ranked.allowed
-    if level == "summaries":
-        allowed = np.ones(len(wide.node), dtype=np.bool_) if allowed is None else allowed.copy()
-        allowed[: wide.texts] = False
-    rows = ranking.best(query, k, allowed).tolist()
-    summaries = [row for row in rows if row >= wide.texts]
+    return [text.hit for texts in found_nodes(ranked, query, k, how) for text in texts]
+
+
+def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[list[Candidate]]:
+    """As ``node_hits``: the texts of each node, to be put into a context."""
+    rows = _rows(ranked, query, k, how)
+    summaries = [row for row in rows if row >= ranked.wide.texts]
     speaks_for = {row: row for row in rows}
     if summaries:
-        speaks_for |= wide.best_texts(summaries, ranking.scores[:, query], ranked.allowed)
+        scores = ranked.ranking.scores[:, query]
+        speaks_for |= ranked.wide.best_texts(summaries, scores, ranked.allowed)
     shown = _shown(ranked, query, speaks_for)
-    return [text.hit for row in rows for text in shown[row]]
+    return [[replace(text, unit=row) for text in shown[row]] for row in rows]
+
+
+def _rows(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[int]:
+    """The rows of the nodes that are found, best first."""
+    wide, ranking, allowed = ranked.wide, ranked.ranking, ranked.allowed
+    if how.level == "summaries":
+        allowed = np.ones(len(wide.node), dtype=np.bool_) if allowed is None else allowed.copy()
+        allowed[: wide.texts] = False
+    if how.method == "traversal":
+        picked = pick(ranked.tree, wide, ranking.scores[:, query], k, "traversal", None)
+        picked.sort(key=lambda node: -node[1])
+        rows = [wide.row[node] for node, _ in picked]
+        rows = [row for row in rows if allowed is None or allowed[row]]
+    else:
+        rows = ranking.best(query, k, allowed).tolist()
+    if how.least is None:
+        return rows
+    return [row for row in rows if (ranking.why(row, query).cosine or 0.0) >= how.least]
 
 
 def mixed_context(

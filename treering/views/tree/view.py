@@ -16,8 +16,8 @@ from treering.hints import Hint
 from treering.journal import entries, ledger, work
 from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
-from treering.records import ChatUnit, Context, Filter, Hit, Level, Mode, Progress, Why
-from treering.search.context import CountTokens
+from treering.records import ChatUnit, Context, Filter, Hit, Mode, Progress, Why
+from treering.search.context import CountTokens, Layout, assemble_whole
 from treering.search.filters import allowed_rows
 from treering.search.relations.contract import MISSING
 from treering.search.relations.plan import Plan
@@ -32,7 +32,13 @@ from treering.views.tree.aggregate import (
     LLMAggregator,
 )
 from treering.views.tree.draw import Branch
-from treering.views.tree.found import NodeRanking, mixed_context, node_hits
+from treering.views.tree.found import (
+    NodeRanking,
+    Retrieval,
+    found_nodes,
+    mixed_context,
+    node_hits,
+)
 from treering.views.tree.grow import Grower
 from treering.views.tree.leaves import leaves_of_entry
 from treering.views.tree.levels import Shape, shape
@@ -50,6 +56,9 @@ from treering.views.tree.search import (
 from treering.views.tree.settings import Claims, Form, Receiver, Route, Settings, Settling
 from treering.views.tree.settle import SummarySettler
 from treering.views.tree.shape import ROOT, Tree
+
+NODES: Final = 10
+"""Nodes for a context that is not told how many: MemTree's k for long documents (A.1.4)."""
 
 Format = Literal["outline", "html", "json"]
 FORMATS: Final = ("outline", "html", "json")
@@ -293,14 +302,14 @@ class TreeView:
         condition: Filter,
         mode: Mode,
         plan: Plan,
-        level: Level,
+        how: Retrieval,
     ) -> list[list[Hit]]:
         """As ``Memory.search_many`` for a level that has summaries."""
         check_count("k", k)
         with self._ranked(queries, condition, mode, plan) as ranking:
             if ranking is not None:
-                return [node_hits(ranking, at, k, level) for at in range(len(queries))]
-        if level == "all":
+                return [node_hits(ranking, at, k, how) for at in range(len(queries))]
+        if how.level == "all":
             return self._searcher.search(queries, k, condition, mode, plan)
         return [[] for _ in queries]
 
@@ -320,6 +329,27 @@ class TreeView:
         if mixed:
             return mixed
         return self._searcher.context(query, condition, mode, plan, budget, count_tokens, least)
+
+    def _nodes(
+        self,
+        query: str,
+        condition: Filter,
+        mode: Mode,
+        plan: Plan,
+        budget: int,
+        count_tokens: CountTokens,
+        least: float,
+        layout: Layout,
+        how: Retrieval,
+    ) -> Context:
+        """As ``Memory.context`` for a level that has summaries."""
+        with self._ranked([query], condition, mode, plan) as ranking:
+            found = [] if ranking is None else found_nodes(ranking, 0, layout.k or NODES, how)
+        texts = [text for node in found for text in node]
+        surest = max((text.hit.confidence for text in texts), default=None) if least else None
+        sure = [text for text in texts if text.hit.confidence >= least]
+        layout = replace(layout, k=None)  # a traversal finds as many at each level
+        return replace(assemble_whole(query, sure, layout, budget, count_tokens), surest=surest)
 
     # ------------------------------------------------------------------ inside
 
