@@ -18,7 +18,6 @@ from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
-from treering.views.choices import Choices
 from treering.views.presets import preset_of
 from treering.views.settings import CHOICES
 from treering.views.tree.node import TreeNode

@@ -66,7 +66,7 @@ def test_searching_before_indexing_says_what_to_do(root: Path) -> None:
     run("index", str(root))
     result = CliRunner().invoke(app, ["code", "search", "x", "--root", str(root / "nowhere")])
     assert result.exit_code == 2
-    assert "index it first: `treering code index FOLDER`" in result.stderr
+    assert "treering code index FOLDER" in result.stderr
     assert f"indexed are: {root};" in result.stderr
     assert "Path(" not in result.stderr
 

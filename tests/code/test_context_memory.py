@@ -27,9 +27,9 @@ class Shelf:
         self.blocks = blocks
         self.queries: list[str] = []
 
-    def __call__(self, query: str, k: int) -> Sequence[CodeBlock]:
+    def __call__(self, query: str) -> Sequence[CodeBlock]:
         self.queries.append(query)
-        return self.blocks[:k]
+        return self.blocks
 
 
 def names(memory: ContextMemory) -> list[str]:

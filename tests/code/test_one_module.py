@@ -89,7 +89,7 @@ def root(tmp_path: Path) -> Path:
 
 def checked(root: Path, now: str) -> CheckReport:
     write(root, m=now)
-    return check(root, {})
+    return check(root, ())
 
 
 @pytest.mark.parametrize(("now", "fix"), UNDOS.values(), ids=UNDOS)
@@ -133,7 +133,7 @@ def test_every_text_is_parsed_once(root: Path, now: str) -> None:
         if event == "c_call" and getattr(called, "__qualname__", "") == "Parser.parse":
             parsed[frame.f_locals["source"]] += 1
 
-    profiled(count, lambda: check(root, {}))
+    profiled(count, lambda: check(root, ()))
     assert parsed
     assert set(parsed.values()) == {1}
 

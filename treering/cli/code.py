@@ -211,7 +211,7 @@ def log(
         with run.memory(whole=True) as memory:
             story = memory.code.log(definition, root=root if git else None)
     else:
-        story = story_of(definition, {}, root)
+        story = story_of(definition, (), root)
     for block in story:
         run.out.emit(_plain(block), *_told(block))
 
@@ -250,7 +250,7 @@ def check(
                 root=root, staged=staged, commits=commits, message=message, depth=depth
             )
     else:
-        report = compare(root, {}, staged=staged, commits=commits, message=message, depth=depth)
+        report = compare(root, (), staged=staged, commits=commits, message=message, depth=depth)
     for reversal in report.undone:
         run.out.emit(reversal, *_undone(reversal))
     note(
@@ -397,6 +397,7 @@ def _plain(block: SessionBlock) -> dict[str, object]:
         "at": block.at,
         "path": block.path,
         "definition": block.definition,
+        "branch": block.branch,
         "instruction": block.instruction,
         "commit": block.commit,
         "message": block.message,

@@ -127,6 +127,11 @@ class Choices(TypedDict, total=False):
     block_alpha: Annotated[
         float | None, Setting("The code relation's weight in the code that rounds see.", 0, 10)
     ]
+    documents: Annotated[int | None, Setting("Definitions that a round of code looks up.", 1, 100)]
+    aside: Annotated[
+        bool | None,
+        Setting("Whether code search counts tests, and files without code, half."),
+    ]
     unit: Annotated[
         Unit | None, Setting("How the files of a repository are cut when first indexed.")
     ]

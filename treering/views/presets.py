@@ -148,7 +148,10 @@ _ALL: Final = (
         "fragrel-code",
         "FragRel on code: windows of lines, BM25, the graph of the repository.",
         kinds=("code",),
-        choices={"unit": PrintedValue("windows", "FragRel B.2: 20 lines, 10 of them overlapping")},
+        choices={
+            "unit": PrintedValue("windows", "FragRel B.2: 20 lines, 10 of them overlapping"),
+            "aside": PrintedValue(False, "FragRel eq. 10: every fragment counts alike"),
+        },
     ),
     Preset(
         "memtree",
@@ -207,6 +210,8 @@ _ALL: Final = (
             "detector": PrintedValue("printed", "CodeMEM eq. 8 to 10"),
             "alike": PrintedValue("0.95", "CodeMEM 4.2: the similarity threshold"),
             "block_alpha": PrintedValue(0, "CodeMEM 4.2: BM25 for code context retrieval"),
+            "documents": PrintedValue(5, "CodeMEM 4.2: 5 documents"),
+            "aside": PrintedValue(False, "CodeMEM 4.2: BM25 alone"),
         },
     ),
 )

@@ -58,7 +58,8 @@ class SpaceSettings:
     of answers, chats and memos; None is 0, and 0.2 for chats.
     ``judge``, ``detector`` and ``context`` are those of ``code.generate``; ``alike`` is from where
     on it takes two instructions for one intent, and ``block_alpha`` the weight of the code relation
-    in what it retrieves. ``unit`` is that of ``code.index``. ``relations`` are written
+    in the ``documents`` that it retrieves. ``aside`` is whether tests, and files that are not code,
+    count half in searches of code. ``unit`` is that of ``code.index``. ``relations`` are written
     ``name(parameters) @ weight``, by kind of content. ``tree`` is how the tree grows.
     """
 
@@ -86,6 +87,8 @@ class SpaceSettings:
     context: ContextName = "selected"
     alike: str = str(SAME_INTENT)
     block_alpha: float = ALPHA
+    documents: int = 5
+    aside: bool = True
     unit: Unit = "blocks"
     relations: Mapping[Kind, tuple[str, ...]] = field(default_factory=dict)
     tree: TreeSettings = field(default_factory=TreeSettings)

@@ -34,6 +34,10 @@ SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is
 CodeWay = Way[Hole, CodeTask]
 
 
+DOCUMENTS = 5
+"""What ADD looks up (CodeMEM, 4.2)."""
+
+
 def plan(
     benchmark: CodeBenchmark, options: RunOptions, _opened: ExitStack, _replies: Path
 ) -> Plan[Hole, CodeTask]:
@@ -142,7 +146,7 @@ def held_by_round(hole: Hole, task: CodeTask, *, selects: bool) -> Measured:
     index = hole.index("blocks")
     names = {definition.name for _, definition in index.definitions()}
     context = ContextMemory(
-        lambda query, k: best_blocks(index, query, k), NameJudge(names.__contains__)
+        lambda query: best_blocks(index, query, DOCUMENTS), NameJudge(names.__contains__)
     )
     figures: dict[str, list[float]] = {"context recall": [], "context precision": []}
     for instruction in task.instructions:

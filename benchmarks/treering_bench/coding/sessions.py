@@ -37,7 +37,6 @@ from treering.llm.contract import LLM, Message
 from treering.memory import Memory
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.pieces import pieces
-from treering.views.code.write.context_memory import RETRIEVED
 from treering.views.code.write.generate import code_of, repository_context
 from treering_bench.coding.retrieval import as_hits, sources_of, with_rounds
 from treering_bench.coding.sandbox import BOUNDARY, require_boundary
@@ -207,7 +206,7 @@ Write = Callable[[str], WrittenRound]
 
 def full_conversation(memory: Memory, llm: LLM, dialogue: CodingDialogue) -> Write:
     """The model sees all instructions and replies so far."""
-    blocks = memory.code.blocks(dialogue.instructions[0], RETRIEVED)
+    blocks = memory.code.blocks(dialogue.instructions[0])
     context = repository_context(blocks, llm.count_tokens, CONTEXT_TOKENS)
     name = dialogue.qualified.rpartition(".")[2]
     messages: list[Message] = []

@@ -23,17 +23,24 @@ from treering.views.code.index.map import repository_map
 from treering.views.code.index.names import About, CodeNames, FragmentNames
 from treering.views.code.index.neighbours import Neighbourhood, neighbourhood
 from treering.views.code.index.repositories import Repositories
-from treering.views.code.rounds.git import identities, taken_off
+from treering.views.code.rounds.checkout import Checkout
+from treering.views.code.rounds.git import Git, taken_off
 from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
 from treering.views.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.code.write.choices import WritingChoices, pair_similarities
 from treering.views.code.write.coder import BilledModel, Coder
-from treering.views.code.write.context_memory import ContextMemory, Judge, NameJudge
+from treering.views.code.write.context_memory import (
+    NOTHING_HELD,
+    ContextMemory,
+    ContextState,
+    Judge,
+    NameJudge,
+)
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.erase import Eraser
-from treering.views.settings import settings_of
+from treering.views.settings import SpaceSettings, settings_of
 
 Recall = Callable[[str, int], Sequence[Hit]]
 """The best fragments of the space for a question."""
@@ -95,7 +102,8 @@ class CodeMemory:
         ``near`` is where the code will go, ``PATH`` or ``PATH:LINE`` from the root.
 
         Tests, and files that are not code, count half (``why`` says how much that takes off)
-        unless the query asks for them: for a test, for the documentation, for a file by its name.
+        unless the query asks for them: for a test, for the documentation, for a file by its name;
+        or unless ``Memory.configure(aside=False)`` was called.
         ``paths`` finds only in files that meet one of some patterns, as in ``.gitignore``:
         ``["src/"]``, ``["*.py", "!tests/"]``.
 
@@ -113,7 +121,14 @@ class CodeMemory:
         if mode == "lexical" and place is None and not index.says_any(query):
             return []  # else whatever comes first would be given for what nothing speaks of
         return index.search(
-            query, k=k, mode=mode, vector=vector, alpha=alpha, near=place, paths=paths
+            query,
+            k=k,
+            mode=mode,
+            vector=vector,
+            alpha=alpha,
+            near=place,
+            paths=paths,
+            aside=settings_of(self._space).aside,
         )
 
     def map(
@@ -141,8 +156,8 @@ class CodeMemory:
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
-        alpha = settings_of(self._space).block_alpha
-        return best_blocks(self._repositories.indexed(root)[1], query, k, alpha)
+        settings = settings_of(self._space)
+        return _best(self._repositories.indexed(root)[1], query, k, settings)
 
     def context_memory(
         self, judge: Judge | None = None, *, root: str | Path | None = None
@@ -153,7 +168,7 @@ class CodeMemory:
         """
         index = self._repositories.indexed(root)[1]
         names = {definition.name for _, definition in index.definitions()}
-        return self._context(judge or NameJudge(names.__contains__), "selected", root, index)
+        return self._context(judge or NameJudge(names.__contains__), index=index)
 
     def record(
         self,
@@ -184,8 +199,11 @@ class CodeMemory:
             if before is not None or after is not None:
                 raise InputError("give a diff or files, not both")
             before, after = taken_off(diff, Path(root))
-            return self._rounds.record(round_, Path(root), before, after, identities(Path(root)))
-        return self._rounds.record(round_, Path(root), before, after)
+            return self._rounds.record(round_, Checkout.at(Path(root)), before, after)
+        if after is None and before is not None:
+            raise InputError("before= needs after=: the files as they are now")
+        checkout = Checkout() if after is not None else Checkout.of_git(Git.at(Path(root)))
+        return self._rounds.record(round_, checkout, before, after)
 
     def generate(
         self,
@@ -224,12 +242,14 @@ class CodeMemory:
             "context": context or default.context,
         }
         choices = WritingChoices.parse(given, default.alike, self._instruction_pairs)
-        index, among = None, tuple[str, ...]()
+        index, checkout = None, Checkout()
         if root is not None or self.repositories():
-            repository, index = self._repositories.indexed(root)
-            among = identities(Path(repository.root))
-        contexts = partial(self._context, root=root, index=index)
-        return self._coder.round(instruction, definition, choices, index, contexts, budget, among)
+            repository, index = self._repositories.up_to_date(root)
+            checkout = Checkout.at(Path(repository.root))
+        contexts = partial(self._context, index=index)
+        return self._coder.round(
+            instruction, definition, choices, index, contexts, budget, checkout
+        )
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
@@ -245,7 +265,7 @@ class CodeMemory:
         block whose instruction is its message. One that took in a recorded round is told with it,
         as its ``commit`` and ``message``. Raises UnknownName.
         """
-        return story_of(definition, self._rounds.known(), None if root is None else Path(root))
+        return story_of(definition, self._rounds.every(), None if root is None else Path(root))
 
     def rounds(self) -> dict[str, list[RecordedBlock]]:
         """The recorded rounds by definition, oldest first, with what ties each to the one before.
@@ -275,7 +295,7 @@ class CodeMemory:
         """
         return check(
             Path(root),
-            self._rounds.known(),
+            self._rounds.every(),
             staged=staged,
             commits=commits,
             message=message,
@@ -309,13 +329,24 @@ class CodeMemory:
     def _context(
         self,
         judge: Judge,
-        kind: ContextName,
-        root: str | Path | None,
+        kind: ContextName = "selected",
+        held: ContextState = NOTHING_HELD,
+        *,
         index: CodeIndex | None,
     ) -> ContextMemory:
-        if index is None:
-            return ContextMemory(lambda _query, _k: (), judge, kind=kind)
-        return ContextMemory(lambda query, k: self.blocks(query, k, root=root), judge, kind=kind)
+        """A context memory over an index, begun with ``held``, which names blocks by key."""
+        settings = settings_of(self._space)
+
+        def retrieve(query: str) -> Sequence[CodeBlock]:
+            return _best(index, query, settings.documents, settings) if index else ()
+
+        return ContextMemory(
+            retrieve,
+            judge,
+            [block for key in held.keys for block in (blocks_named(index, key) if index else ())],
+            kind,
+            held.instructions,
+        )
 
     def _similarity(self, first: str, other: str) -> float:
         """The cosine of two instructions."""
@@ -373,6 +404,10 @@ class CodeMemory:
                 f"{repository.root} is embedded with {repository.model or 'no model'}, not "
                 f"{name}; index it with embed=True, or search with mode='lexical'"
             )
+
+
+def _best(index: CodeIndex, query: str, k: int, settings: SpaceSettings) -> list[CodeBlock]:
+    return best_blocks(index, query, k, settings.block_alpha, aside=settings.aside)
 
 
 _TALK_LOOKED_AT = 3

@@ -12,9 +12,10 @@ from treering.views.code.guard.detector import reversals
 from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import Reversal
 from treering.views.code.parse.pieces import DefinitionChange, changes
+from treering.views.code.rounds.checkout import Checkout
 from treering.views.code.rounds.git import STAGED, WORKING_TREE, Git
 from treering.views.code.rounds.history import DEPTH, CommitHistory, EarlierChange, changes_of
-from treering.views.code.rounds.recorded import RecordedBlock, states, within
+from treering.views.code.rounds.recorded import RecordedBlock, sequences, states
 
 _Histories = Mapping[str, Sequence[EarlierChange]]
 
@@ -43,7 +44,7 @@ class CheckReport:
 
 def check(
     root: Path,
-    rounds: Mapping[str, Sequence[RecordedBlock]],
+    rounds: Sequence[RecordedBlock],
     *,
     staged: bool = False,
     commits: str | None = None,
@@ -56,7 +57,7 @@ def check(
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)
-    comparison = ChangeCheck(git, within(rounds, git.identities()) if rounds else {}, depth)
+    comparison = ChangeCheck(git, rounds, depth)
     if commits is None:
         return comparison.run(git.head(), STAGED if staged else WORKING_TREE, message)
     old, new = git.ends(commits)
@@ -66,9 +67,10 @@ def check(
 class ChangeCheck:
     """One check of a change in a git repository. It reads and changes nothing."""
 
-    def __init__(self, git: Git, rounds: Mapping[str, Sequence[RecordedBlock]], depth: int) -> None:
+    def __init__(self, git: Git, rounds: Sequence[RecordedBlock], depth: int) -> None:
         self._git = git
-        self._known = rounds
+        self._checkout = Checkout.of_git(git) if rounds else Checkout()
+        self._known = sequences(rounds, self._checkout.names or None)
         self._history = CommitHistory(git, depth)
 
     def run(self, old: str, new: str, message: str = "") -> CheckReport:
@@ -110,7 +112,8 @@ class ChangeCheck:
     def _rounds(self, change: DefinitionChange) -> list[EarlierChange]:
         """What recorded rounds did to a definition that changes."""
         assert change.before is not None
-        return changes_of(states(self._known.get(change.before.key, ())))
+        key = change.before.key
+        return changes_of(states(self._checkout.rounds_here(key, self._known.get(key, ()))))
 
     def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> _Histories:
         keys_of: dict[str, set[str]] = {}

@@ -34,6 +34,11 @@ class CodeBlock:
         return self.qualified.rpartition(".")[2]
 
     @property
+    def place(self) -> str:
+        """Its file and name: ``PATH::NAME``."""
+        return f"{self.path}::{self.qualified}"
+
+    @property
     def key(self) -> str:
         """Signature with comments; of a class, its attributes and method names too."""
         lines = [f"{self.path}: {self.signature}"]
@@ -94,13 +99,17 @@ _HITS_PER_BLOCK = 4
 """Fragments looked at for each block wanted: several may be of one definition, or of none."""
 
 
-def best_blocks(index: CodeIndex, query: str, k: int, alpha: float = ALPHA) -> list[CodeBlock]:
+def best_blocks(
+    index: CodeIndex, query: str, k: int, alpha: float = ALPHA, *, aside: bool = True
+) -> list[CodeBlock]:
     """The definitions that hold the best fragments for a query, best first.
 
-    ``alpha`` weighs the code relation; with 0 they are the best by BM25 alone.
+    ``alpha`` weighs the code relation; with 0, and without ``aside``, they are the best by BM25
+    alone.
     """
     blocks: dict[tuple[str, str], CodeBlock] = {}
-    for hit in index.search(query, k=_HITS_PER_BLOCK * k, alpha=alpha) if len(index) else []:
+    most = _HITS_PER_BLOCK * k
+    for hit in index.search(query, k=most, alpha=alpha, aside=aside) if len(index) else []:
         if hit.definition and (hit.path, hit.definition) not in blocks:
             block = block_of(index, hit)
             blocks[block.path, block.qualified] = block

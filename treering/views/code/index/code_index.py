@@ -227,13 +227,15 @@ class CodeIndex:
         alpha: float = ALPHA,
         near: CodePlace | None = None,
         paths: Sequence[str] | None = None,
+        aside: bool = True,
     ) -> list[CodeHit]:
         """The k fragments that matter most to ``query``: ``own + α·env`` (FragRel eq. 10).
 
         ``vector`` is the query's embedding, unit length, for the modes ``hybrid`` and ``dense``;
         ``alpha`` 0 leaves the code relation out; ``near`` is where the code will go, and adds how
-        related each fragment is to that place. Files that the query does not ask for, such as
-        tests, count less. ``paths`` are patterns of the files that may be found, see ``files_at``.
+        related each fragment is to that place. With ``aside``, files that the query does not ask
+        for, such as tests, count less. ``paths`` are patterns of the files that may be found,
+        see ``files_at``.
         Raises EmptyText, InputError, UnknownName.
         """
         _check(query, k, mode)
@@ -243,9 +245,9 @@ class CodeIndex:
         if near is not None:
             terms["near"] = NEAR * self.nearness(near)
         total = np.sum(list(terms.values()), axis=0)
-        if (aside := self._aside(query, near)).any():
+        if aside and (unwanted := self._aside(query, near)).any():
             # Scores are distances from a mean: what a fragment has is counted from the least.
-            terms["aside"] = np.where(aside, (ASIDE - 1) * (total - total.min()), np.float32(0))
+            terms["aside"] = np.where(unwanted, (ASIDE - 1) * (total - total.min()), np.float32(0))
             total = total + terms["aside"]
         if paths is not None:
             total[~self._among(files_at(self._files, paths))] = -np.inf

@@ -78,6 +78,13 @@ class Repositories:
         with self._lock:
             return repository, self._index(repository)
 
+    def up_to_date(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
+        """As ``indexed``, after changed files are read: another branch may be checked out."""
+        top = Path(self._repository(root).root)
+        if top.is_dir():
+            self.index(top, None, None, None)
+        return self.indexed(top)
+
     def indexes(self) -> list[CodeIndex]:
         """The indexes of all repositories."""
         with self._space.read() as reader:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from treering import files
-from treering.errors import InputError, MissingExtra, UnknownName
+from treering.errors import InputError, UnknownName
 from treering.temporary import private_folder
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import is_passed_over
@@ -113,6 +113,11 @@ class Git:
         """The commit that is checked out; empty in a repository without one."""
         commit = self._ask("rev-parse", "--verify", "--quiet", "HEAD")
         return commit.decode().strip() if commit else ""
+
+    def branch(self) -> str:
+        """The branch that is checked out, or the commit where none is."""
+        name = self._ask("symbolic-ref", "--short", "--quiet", "HEAD")
+        return name.decode().strip() if name else self.head()
 
     def identities(self) -> RepositoryNames:
         """What tells this repository from others: its first commit, those of other histories that
@@ -251,14 +256,6 @@ class Git:
                 "fetched here: a partial clone gets the rest by `git fetch --refetch --no-filter`"
             )
         return reply
-
-
-def identities(folder: Path) -> RepositoryNames:
-    """The names of the repository around a folder, or of the folder where git knows none."""
-    try:
-        return Git.at(folder).identities()
-    except (UnknownName, MissingExtra):
-        return (str(folder.resolve()),)
 
 
 def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:

@@ -9,7 +9,7 @@ metadata, under ``BLOCK``.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -46,6 +46,8 @@ class RecordedBlock:
     """The id of the round whose instruction the note was written from, if a model wrote it."""
     fresh: str = ""
     """The lines that the round brought: what is searched of the code."""
+    context: tuple[str, ...] | None = None
+    """The keys of the context memory after the round; None where it had none (CodeMEM eq. 5)."""
 
 
 def is_inside(path: str) -> bool:
@@ -69,11 +71,14 @@ def draft(recorded: RecordedBlock) -> Draft:
         "former": recorded.former,
         "noted": recorded.noted,
         "repository": list(block.repository),
+        "branch": block.branch,
         "language": block.language,
         "note": block.note,
         "outcome": block.outcome,
     }
     filled: dict[str, JSON] = {key: value for key, value in account.items() if value}
+    if recorded.context is not None:
+        filled["context"] = list(recorded.context)
     metadata: dict[str, JSON] = {"path": block.path, "definition": block.definition, BLOCK: filled}
     return Draft(
         text=f"{_head(block)}{recorded.fresh[:MAX_NEW_CHARS]}"[:MAX_ENTRY_CHARS].rstrip(),
@@ -128,17 +133,21 @@ def read(entry: Entry, seq: int = 0) -> RecordedBlock | None:
         id=entry.id,
         at=entry.at or entry.added,
         repository=_names(account.get("repository")),
+        branch=texts["branch"],
     )
     if not block.language:
         return None
     head = _head(block)
     fresh = entry.text.removeprefix(head) if entry.text.startswith(head) else ""
-    return RecordedBlock(block, texts["former"], texts["before"], seq, texts["noted"], fresh)
+    held = account.get("context")
+    context = _names(held) if isinstance(held, list) else None
+    return RecordedBlock(
+        block, texts["former"], texts["before"], seq, texts["noted"], fresh, context
+    )
 
 
-def _names(written: JSON) -> RepositoryNames:
-    """The names of a repository. Blocks of earlier versions hold a single name."""
-    several = written if isinstance(written, list) else [written]
+def _names(written: JSON) -> tuple[str, ...]:
+    several = written if isinstance(written, list) else []
     return tuple(name for name in several if name and isinstance(name, str))
 
 
@@ -226,14 +235,6 @@ def _chained(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
         older = chains.pop(record.block.key, None) or chains.pop(record.former, [])
         chains[record.block.key] = [*older, record]
     return chains
-
-
-def within(
-    histories: Mapping[str, Sequence[RecordedBlock]], among: RepositoryNames
-) -> dict[str, list[RecordedBlock]]:
-    """The sequences of one repository among those of all."""
-    every = {record.seq: record for sequence in histories.values() for record in sequence}
-    return sequences((record for _, record in sorted(every.items())), among)
 
 
 def repositories(named: Iterable[RepositoryNames]) -> list[tuple[RepositoryNames, ...]]:

@@ -16,6 +16,7 @@ from treering.text import check_text
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.views.code.parse.statements import change
 from treering.views.code.rounds import recorded
+from treering.views.code.rounds.checkout import Checkout
 from treering.views.code.rounds.git import WORKING_TREE, Git
 from treering.views.code.rounds.history import DEPTH, CommitHistory, EarlierChange, piece_of
 from treering.views.code.rounds.recorded import RecordedBlock
@@ -66,30 +67,31 @@ class Rounds:
     def record(
         self,
         round_: WorkRound,
-        root: Path,
+        checkout: Checkout,
         before: Files | None,
         after: Files | None,
-        among: RepositoryNames = (),
     ) -> tuple[SessionBlock, ...]:
         """Store a block for every definition that a round changed (eq. 6 and 11).
 
-        ``among`` are the names of the repository that given files are of, if they are of one.
+        Without ``after`` these are the files of the ``checkout``, which must be one of git.
         """
-        if after is None and before is not None:
-            raise InputError("before= needs after=: the files as they are now")
         if after is None:
-            git = Git.at(root)
-            among = git.identities()
-            old, new, committed = self._working_tree(git, self.known(among))
+            assert checkout.git is not None
+            old, new, committed = self._working_tree(checkout.git, self.known(checkout.names))
         else:
             old, new, committed = before or {}, after, dict.fromkeys(before or ())
             _check_paths({*old, *new})
         with self._space.write() as writer:
             space = writer.id
             every = recorded.load(writer, space)
-            sequences = recorded.sequences(every, among or _only(every))
+            if checkout.names:
+                sequences = checkout.sequences(every, {*old, *new})
+            else:
+                sequences = recorded.sequences(every, _only(every))
             pieces_found = _found(all_pieces(old), {*old, *new}, committed, sequences)
-            blocks = list(_blocks(round_, changes(pieces_found, all_pieces(new)), sequences, among))
+            blocks = list(
+                _blocks(round_, changes(pieces_found, all_pieces(new)), sequences, checkout)
+            )
             ids = [self._store(writer, space, block) for block in blocks]
         self._build()
         return tuple(replace(block.block, id=id_) for block, id_ in zip(blocks, ids, strict=True))
@@ -98,25 +100,27 @@ class Rounds:
         self,
         block: SessionBlock,
         code_found: str,
-        among: RepositoryNames,
+        checkout: Checkout,
+        context: tuple[str, ...],
         shown: Sequence[RecordedBlock] = (),
         note: str = "",
     ) -> SessionBlock:
         """Store a block that a model has written; ``code_found`` is the code that it
-        began from, if that is not what the last block left, ``among`` its repository's names.
+        began from, if that is not what the last block left, ``context`` the context memory.
 
         ``shown`` are the earlier blocks that the model was shown, and ``note`` is what it says of
         the last one. Raises ReplyDiscarded if one of them was forgotten or changed meanwhile.
         """
-        block = replace(block, repository=among)
+        block = replace(block, repository=checkout.names, branch=checkout.branch)
         with self._space.write() as writer:
             space = writer.id
             every = recorded.load(writer, space)
             _refuse_what_shows_forgotten(every, shown)
-            older = recorded.sequences(every, among or None).get(block.key)
+            older = checkout.sequences(every, {block.path}).get(block.key)
             previous = code_found or (older[-1].block.code if older else "")
             fresh = recorded.fresh_lines(block.code, previous)
-            id_ = self._store(writer, space, RecordedBlock(block, before=code_found, fresh=fresh))
+            record = RecordedBlock(block, before=code_found, fresh=fresh, context=context)
+            id_ = self._store(writer, space, record)
             if note:
                 self._annotate(writer, shown[-1], replace(shown[-1].block, note=note), id_)
         self._build()
@@ -167,8 +171,12 @@ class Rounds:
 
     def known(self, among: RepositoryNames | None = None) -> dict[str, list[RecordedBlock]]:
         """Sequences by what their definition is called now; see ``recorded.sequences``."""
+        return recorded.sequences(self.every(), among)
+
+    def every(self) -> list[RecordedBlock]:
+        """All rounds, in the order they were recorded."""
         with self._space.read() as reader:
-            return recorded.sequences(recorded.load(reader, reader.id), among)
+            return recorded.load(reader, reader.id)
 
     def _working_tree(self, git: Git, keys: Iterable[str]) -> tuple[Files, Files, Committed]:
         """Files as committed and on disk: those that differ, and those that have sequences."""
@@ -200,20 +208,23 @@ def _refuse_what_shows_forgotten(
 
 
 def story_of(
-    definition: str, sequences: Mapping[str, Sequence[RecordedBlock]], root: Path | None
+    definition: str, rounds: Iterable[RecordedBlock], root: Path | None
 ) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, with the commits of the repository at ``root``.
 
     Raises UnknownName.
     """
     if root is None:
+        sequences = recorded.sequences(rounds)
         return recorded.sequence(sequences[recorded.named(definition, sequences)])
     git = Git.at(root)
-    sequences = recorded.within(sequences, git.identities())
+    checkout = Checkout.of_git(git)
+    sequences = recorded.sequences(rounds, checkout.names)
     there = all_pieces(git.texts(WORKING_TREE, git.files()))
     key = recorded.named(definition, {*sequences, *there})
     commits = CommitHistory(git, DEPTH).of(git.head(), key)
-    return tuple(sorted(_told_once(commits, recorded.sequence(sequences.get(key, []))), key=_when))
+    here = checkout.rounds_here(key, sequences.get(key, []))
+    return tuple(sorted(_told_once(commits, recorded.sequence(here)), key=_when))
 
 
 def _told_once(
@@ -320,7 +331,7 @@ def _blocks(
     round_: WorkRound,
     changed: Iterable[DefinitionChange],
     sequences: Mapping[str, Sequence[RecordedBlock]],
-    among: RepositoryNames,
+    checkout: Checkout,
 ) -> Iterator[RecordedBlock]:
     """One block to record for each changed definition."""
     now = datetime.now(UTC)
@@ -342,7 +353,8 @@ def _blocks(
             outcome=round_.outcome,
             path=piece.path,
             at=now,
-            repository=among or (older[-1].block.repository if older else ()),
+            repository=checkout.names or (older[-1].block.repository if older else ()),
+            branch=checkout.branch,
         )
         fresh = recorded.fresh_lines(block.code, before)
         yield RecordedBlock(block, former, before if before != as_left else "", fresh=fresh)

@@ -33,7 +33,8 @@ class SessionBlock:
     nobody is known to have asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's
     (or the commit's), all empty where the block is only in memory. ``commit`` is the commit that
     the block is, or that took it in with the ``message``, where a story knows it. ``repository``
-    is what its repository went by, empty where nobody said which it is.
+    is what its repository went by, and ``branch`` the branch that was checked out, both empty where
+    they are not known.
     """
 
     definition: str
@@ -50,6 +51,7 @@ class SessionBlock:
     commit: str = ""
     message: str = ""
     repository: RepositoryNames = ()
+    branch: str = ""
 
     @property
     def key(self) -> str:

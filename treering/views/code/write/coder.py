@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,10 +15,19 @@ from treering.views.code.parse.language import language_of
 from treering.views.code.parse.outline import CodeDefinition
 from treering.views.code.parse.pieces import pieces
 from treering.views.code.rounds import recorded
+from treering.views.code.rounds.checkout import Checkout
+from treering.views.code.rounds.recorded import RecordedBlock
 from treering.views.code.rounds.rounds import Rounds
-from treering.views.code.rounds.session import RepositoryNames, SessionBlock, Similarity
+from treering.views.code.rounds.session import SessionBlock, Similarity
 from treering.views.code.write.choices import WritingChoices
-from treering.views.code.write.context_memory import ContextMemory, Judge, LLMJudge, NameJudge
+from treering.views.code.write.context_memory import (
+    NOTHING_HELD,
+    ContextMemory,
+    ContextState,
+    Judge,
+    LLMJudge,
+    NameJudge,
+)
 from treering.views.code.write.generate import (
     GeneratedCode,
     RoundParts,
@@ -38,17 +46,17 @@ class BilledModel:
     pay: Callable[[str, Reply], None]
 
 
+Contexts = Callable[[Judge, ContextName, ContextState], ContextMemory]
+"""Makes the context memory of a round from what the rounds before it left."""
+
+
 class Coder:
-    """Writes code in rounds and records them. It keeps what the model was shown while it lives."""
+    """Writes code in rounds and records them, with what the context memory held."""
 
     def __init__(self, rounds: Rounds, model: BilledModel, similarity: Similarity) -> None:
         self._rounds = rounds
         self._model = model
         self._similarity = similarity
-        self._lock = threading.Lock()
-        self._contexts: dict[
-            tuple[str, JudgeName, ContextName, RepositoryNames], ContextMemory
-        ] = {}
 
     def round(
         self,
@@ -56,27 +64,24 @@ class Coder:
         definition: str,
         choices: WritingChoices,
         index: CodeIndex | None,
-        contexts: Callable[[Judge, ContextName], ContextMemory],
+        contexts: Contexts,
         budget: int,
-        among: RepositoryNames,
+        checkout: Checkout,
     ) -> GeneratedCode:
-        """One round on a definition, recorded; ``among`` are the names of its repository.
+        """One round on a definition, recorded; ``checkout`` is where its code is worked on.
 
         Raises InputError, UnknownName, LLMError.
         """
-        sequences = self._rounds.known(among or None)
-        key = _key(definition, sequences, index)
-        earlier = sequences.get(key, [])
+        every = self._rounds.every()
+        known = recorded.sequences(every, checkout.names or None)
+        key = _key(definition, known, index)
+        earlier = checkout.rounds_here(key, known.get(key, []))
         blocks = recorded.sequence(earlier)
         target, there = _target(key, blocks, index)
         if not blocks and there:
             blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
-        with self._lock:
-            here = (key, choices.judge, choices.context, among)
-            context = self._contexts.get(here) or contexts(
-                self._judge(choices.judge, index), choices.context
-            )
-            self._contexts[here] = context
+        held = _context_state(earlier)
+        context = contexts(self._judge(choices.judge, index), choices.context, held)
         llm = self._model.llm()
         self._rounds.begin()
         ask = asking(llm, self._model.pay)
@@ -84,7 +89,7 @@ class Coder:
         parts = RoundParts(context, ask, self._similarity, shown, choices.detector, choices.alike)
         result = round_of(instruction, target, blocks, parts)
         written, code_found = replace(result.block, at=datetime.now(UTC)), "" if earlier else there
-        block = self._rounds.add(written, code_found, among, earlier, result.note)
+        block = self._rounds.add(written, code_found, checkout, context.keys, earlier, result.note)
         return replace(result, block=block)
 
     def _judge(self, judge: JudgeName, index: CodeIndex | None) -> Judge:
@@ -92,6 +97,16 @@ class Coder:
             return LLMJudge(self._model.llm())
         names = {definition.name for _, definition in index.definitions()} if index else set[str]()
         return NameJudge(names.__contains__)
+
+
+def _context_state(earlier: Sequence[RecordedBlock]) -> ContextState:
+    """What the context memory held after the last round that had one."""
+    rounds = [record for record in earlier if record.context is not None]
+    if not rounds:
+        return NOTHING_HELD
+    return ContextState(
+        tuple(record.block.instruction for record in rounds), rounds[-1].context or ()
+    )
 
 
 def _key(definition: str, recorded_keys: Iterable[str], index: CodeIndex | None) -> str:

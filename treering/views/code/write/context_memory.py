@@ -15,8 +15,6 @@ from treering.views.choices import ContextName
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.parser import parse
 
-RETRIEVED = 5
-"""Blocks merged in by ADD (section 4.2)."""
 _JUDGE_TOKENS = 400
 """A mode, one sentence and a few names; more is rambling."""
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -81,8 +79,19 @@ class NameJudge:
         return Judgement("ADD", "look up what the instruction is about", missing)
 
 
-Retrieve = Callable[[str, int], Sequence[CodeBlock]]
-"""Blocks of the repository for a query, best first, at most so many."""
+Retrieve = Callable[[str], Sequence[CodeBlock]]
+"""Blocks of the repository for a query, best first: those that ADD merges in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextState:
+    """The instructions so far, and the blocks at hand as ``PATH::NAME``: what rounds store."""
+
+    instructions: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+NOTHING_HELD = ContextState()
 
 
 class ContextMemory:
@@ -97,17 +106,23 @@ class ContextMemory:
         judge: Judge,
         blocks: Iterable[CodeBlock] = (),
         kind: ContextName = "selected",
+        instructions: Sequence[str] = (),
     ) -> None:
         self._retrieve = retrieve
         self._judge = judge
         self._kind = kind
-        self._blocks = {(block.path, block.qualified): block for block in blocks}
-        self._instructions: list[str] = []
+        self._blocks = {block.place: block for block in blocks}
+        self._instructions = list(instructions)
 
     @property
     def blocks(self) -> tuple[CodeBlock, ...]:
         """What is held, in the order it came."""
         return tuple(self._blocks.values())
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The blocks at hand as ``PATH::NAME``."""
+        return tuple(self._blocks)
 
     def begin(self, instruction: str) -> Judgement:
         """Start a round: judge, and merge in what ADD retrieves (eq. 3, 4).
@@ -121,8 +136,7 @@ class ContextMemory:
         judgement = self._judgement(instructions)
         if judgement.mode == "ADD":
             query = "\n".join([*instructions, *judgement.target_context])
-            for block in self._retrieve(query, RETRIEVED):
-                self._blocks[block.path, block.qualified] = block
+            self._blocks |= {block.place: block for block in self._retrieve(query)}
         self._instructions = instructions
         return judgement
 
