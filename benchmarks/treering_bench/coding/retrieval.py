@@ -28,6 +28,9 @@ from treering_bench.read import read_as, sha256_of
 from treering_bench.registry import CodeBenchmark
 from treering_bench.runner import Group, Measured, Plan, Way, chosen, named_among
 
+DOCUMENTS = 5
+"""What ADD looks up (CodeMEM, 4.2)."""
+
 MAP_BUDGETS = (1000, 4000)
 SOURCES = "sources"  # the folder beside a code benchmark's tasks, where none is named
 
