@@ -3,24 +3,23 @@
 A dialogue is a JSON line ``{model, task_id, rounds}``; a round has ``instruction``, ``code``,
 ``requirement`` (its name), ``met`` (what the code meets of what was asked so far, by tests) and
 ``forgets`` (what an earlier round met and this one does not). A detector sees earlier instructions
-and codes and the round's own, nothing else. The weights that ship with treering are measured beside
-the rule of the paper and two trivial ones.
+and codes and the round's own, nothing else. What ``code.generate`` asks is measured beside the rule
+of the paper and two trivial ones.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from treering.errors import InputError
-from treering.views.code.guard.detector import Case, text_cases, verdict
 from treering.views.code.guard.printed import conflicts
-from treering.views.code.guard.scorer import shipped
+from treering.views.code.guard.report import likely_broken
 from treering.views.code.parse.parts import read_definition
 from treering.views.code.parse.pieces import DefinitionChange
 from treering.views.code.rounds.history import changes_of, piece_of
@@ -33,12 +32,12 @@ ASKED_NAME = re.compile(r"['\"`](\w+)['\"`]")
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One judged round: the evidence, the truth, and the verdicts of simple rules.
-
-    ``forgotten`` and ``conflicts`` hold positions of rounds, and so do the cases' ``origin``.
+    """One judged round: the verdict, the truth, and the verdicts of simple rules, by the positions
+    of earlier rounds.
     """
 
-    cases: tuple[Case, ...]
+    earlier: frozenset[int]
+    flagged: frozenset[int]
     forgotten: frozenset[int]
     conflicts: frozenset[int]
     raise_gone: bool
@@ -74,10 +73,8 @@ def replay(path: Path, limit: int | None = None) -> dict[str, Any]:
             f"give JSON lines with {', '.join(FIELDS)}"
         )
     judged = [round_ for dialogue in dialogues for round_ in _judged(dialogue)]
-    named = [verdict(round_.cases, shipped()).named for round_ in judged]
-    flagged = [frozenset(case.origin for case, _ in cases) for cases in named]
     return {
-        **_figures(judged, flagged),
+        **_figures(judged, [round_.flagged for round_ in judged]),
         "rounds": len(judged),
         "baselines": _baselines(judged),
     }
@@ -93,7 +90,8 @@ def _judged(dialogue: dict[str, Any]) -> list[Round]:
         contradictions = conflicts(before, block.instruction, block.code, _similarity)
         judged.append(
             Round(
-                cases=_cases(before, block),
+                earlier=frozenset(place for place, earlier in enumerate(before) if earlier.code),
+                flagged=_flagged(before, block),
                 forgotten=_positions(rounds, rounds[t]["forgets"]),
                 conflicts=frozenset(before.index(c.block) for c in contradictions),
                 raise_gone=_raise_gone(before, block),
@@ -102,13 +100,12 @@ def _judged(dialogue: dict[str, Any]) -> list[Round]:
     return judged
 
 
-def _cases(before: Sequence[SessionBlock], block: SessionBlock) -> tuple[Case, ...]:
-    """The cases by the texts alone, which is what ``memory.code.generate`` weighs."""
+def _flagged(before: Sequence[SessionBlock], block: SessionBlock) -> frozenset[int]:
+    """The rounds that are likely to be undone, by the texts alone."""
     change = DefinitionChange(piece_of(before[-1]), piece_of(block))
-    cases = text_cases(change, changes_of(before), block.instruction)
     # Where a model wrote nothing there is no change, so places differ.
     place = [place for place, earlier in enumerate(before) if earlier.code]
-    return tuple(replace(case, origin=place[case.origin]) for case in cases)
+    return frozenset(place[origin] for origin in likely_broken(change, changes_of(before)))
 
 
 def _is_dialogue(value: Any) -> bool:
@@ -165,7 +162,7 @@ def _figures(judged: Sequence[Round], flagged: Sequence[frozenset[int]]) -> dict
 
 def _baselines(judged: Sequence[Round]) -> dict[str, Any]:
     """Flagging every round, the paper's rule, and the disappearance of a kind of exception."""
-    everything = [frozenset(c.origin for c in r.cases) for r in judged]
+    everything = [r.earlier for r in judged]
     gone = [frozenset({0}) if r.raise_gone else frozenset[int]() for r in judged]
     return {
         "every round": _figures(judged, everything),

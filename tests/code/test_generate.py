@@ -115,7 +115,7 @@ def test_what_a_round_only_added_is_a_loss_where_it_is_left_out() -> None:
         SessionBlock("save", one, code, "python", path="m.py")
         for one, code in zip(asked, (plain, locked), strict=False)
     ]
-    [loss] = undone_by(rounds, asked[2], dated)
+    [loss] = undone_by(rounds, dated)
     assert loss.instruction == asked[1]
     assert "LOCK" in loss.missing[0]
 
@@ -287,18 +287,6 @@ def test_without_a_detector_a_draft_stays(file: Path) -> None:
     assert not rounds[2].undone
 
 
-def test_both_detectors_name_a_round_once(file: Path) -> None:
-    script = (fenced(PLAIN), "note", fenced(GUARDED), "note", fenced(PLAIN), fenced(PLAIN))
-    memory, _ = opened(file, *script)
-    with memory:
-        for asked in ASKED[:2]:
-            memory.code.generate(asked, definition="m.py::half")
-        written = memory.code.generate(ASKED[2], definition="m.py::half", detector="both")
-    named = [loss.instruction for loss in written.undone]
-    assert len(named) == len(set(named))
-    assert ASKED[1] in named
-
-
 def test_codemem_asks_its_judge_with_the_keys(file: Path, root: Path) -> None:
     total = "def total(self):\n    return vat(sum(map(price, self.items)))\n"
     add = json.dumps({"mode": "ADD", "action": "look up", "target_context": ["vat"]})
@@ -337,7 +325,7 @@ def test_parts_of_the_context_memory_can_be_left_out(
 
 def test_a_part_that_is_not_there_is_refused(file: Path) -> None:
     memory, _ = opened(file)
-    with memory, pytest.raises(InputError, match="detector is 'dog'; it can be scored, printed"):
+    with memory, pytest.raises(InputError, match="detector is 'dog'; it can be rules, printed"):
         memory.code.generate(
             "Write.",
             definition="m.py::half",

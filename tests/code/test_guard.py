@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from treering.views.code.guard.detector import reversals
 from treering.views.code.guard.difference import Arrivals
-from treering.views.code.guard.report import Reversal
+from treering.views.code.guard.report import LEFT_OUT, Reversal, likely_reversals, reversals
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange, Origin
 
@@ -111,6 +110,17 @@ def test_a_definition_that_is_deleted_or_new_undoes_nothing() -> None:
     new = DefinitionChange(None, piece(PLAIN))
     for change in (gone, new):
         assert reversals(change, [brought(PLAIN, GUARDED)], Arrivals.of([change])) == ()
+
+
+def test_a_draft_that_leaves_most_of_a_round_out_is_warned_of_and_stops_no_commit() -> None:
+    round_ = brought(None, "def half(n):\n    save(n)\n    tell(n)\n    return n / 2\n")
+    change = DefinitionChange(round_.after, piece("def half(n):\n    return divmod(n, 2)[0]\n"))
+    (one,) = likely_reversals(change, [round_])
+    assert one.rules == (LEFT_OUT,)
+    assert [line.text for line in one.then] == ["save(n)", "tell(n)", "return n / 2"]
+    assert reversals(change, [round_], Arrivals.of([change])) == ()
+    kept = DefinitionChange(round_.after, piece("def half(n):\n    save(n)\n    tell(n)\n"))
+    assert likely_reversals(kept, [round_]) == ()
 
 
 def test_a_constant_that_is_set_back_is_told_and_a_new_value_is_not() -> None:

@@ -70,12 +70,12 @@ EVERYWHERE: tuple[Capture, ...] = (
 BESIDE: dict[str, tuple[Capture, ...]] = {
     "python": (
         "decorator", "docstring", "ending", "filter", "import", "iterable", "member", "option",
-        "raise", "raised", "scope", "splat",
+        "raise", "raised", "scope",
     ),
     "javascript": ("decorator", "docstring", "ending", "import", "raise", "raised"),
     "typescript": ("decorator", "docstring", "ending", "import", "raise", "raised"),
     "tsx": ("decorator", "docstring", "ending", "import", "raise", "raised"),
-    "java": ("decorator", "ending", "import", "member", "raise", "raised", "scope", "splat"),
+    "java": ("decorator", "ending", "import", "member", "raise", "raised", "scope"),
     "go": ("import", "raise", "raised", "scope"),
     "rust": ("import", "raise", "raised"),
     "c": ("import",),
@@ -83,7 +83,7 @@ BESIDE: dict[str, tuple[Capture, ...]] = {
     "csharp": ("decorator", "ending", "import", "member", "option", "raise", "raised", "scope"),
     "ruby": ("ending", "raise", "raised"),
     "php": (
-        "decorator", "ending", "import", "member", "option", "raise", "raised", "splat",
+        "decorator", "ending", "import", "member", "option", "raise", "raised",
     ),
 }  # fmt: skip
 

@@ -39,11 +39,6 @@ def test_every_sort_of_part_is_found() -> None:
     assert texts(SOURCE, "branch") == ["not isinstance ( p0 , list )"]
 
 
-def test_parameters_with_a_default_and_the_rest_are_not_required() -> None:
-    assert read(SOURCE).parameters == ("values", "factor", "rest")
-    assert read(SOURCE).required == 1
-
-
 def test_lines_are_those_of_the_source() -> None:
     guard = next(part for part in read(SOURCE).parts if part.kind == "guard")
     assert (guard.first_line, guard.last_line) == (5, 5)

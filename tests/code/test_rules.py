@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
-from treering.views.code.guard.detector import reversals
 from treering.views.code.guard.difference import Arrivals
-from treering.views.code.guard.report import Reversal
+from treering.views.code.guard.report import Reversal, reversals
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange
 

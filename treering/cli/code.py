@@ -286,7 +286,7 @@ def generate(
     ] = None,
     detector: Annotated[
         DetectorName | None,
-        typer.Option(help="What tells what a draft undoes: ours, CodeMEM's rule, both, none."),
+        typer.Option(help="What finds what a draft undoes: our rules, CodeMEM's rule, or none."),
     ] = None,
     context: Annotated[
         ContextName | None,

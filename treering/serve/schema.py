@@ -17,7 +17,6 @@ from treering.llm.contract import Message, Usage
 from treering.records import Forgotten, Newer, Skipped, Spent
 from treering.serve import problems
 from treering.views.code.guard.report import Reversal, SourceLine
-from treering.views.code.guard.scorer import Reason
 from treering.views.code.index.names import About
 from treering.views.code.index.neighbours import Neighbour, Neighbourhood
 from treering.views.code.parse.delta import CodeDelta
@@ -44,7 +43,6 @@ NAMES: Final[Mapping[type, str]] = {
     Neighbour: "CodeNeighbour",
     Neighbourhood: "CodeNeighbourhood",
     Newer: "NewerStatement",
-    Reason: "UndoneFixReason",
     Reversal: "UndoneFix",
     Shape: "TreeShape",
     Skipped: "SkippedFile",

@@ -35,9 +35,8 @@ NotoPlace = Literal["first", "random"]
 JudgeName = Literal["names", "llm"]
 """``names`` asks whether the keys hold the names of the instruction, ``llm`` is the paper's."""
 
-DetectorName = Literal["scored", "printed", "both", "none"]
-"""``scored`` weighs all evidence, ``printed`` is the rule of eq. 8 to 10; without SessAST ``none``.
-"""
+DetectorName = Literal["rules", "printed", "none"]
+"""``rules`` are the guard's, ``printed`` is the rule of eq. 8 to 10; without SessAST ``none``."""
 
 ContextName = Literal["selected", "added", "static"]
 """``selected`` is the whole context memory. The paper's ablations: ``added`` drops nothing that was

@@ -83,7 +83,7 @@ class SpaceSettings:
     memo_lines: int = 10
     memo_tokens: int = 1_024
     judge: JudgeName = "names"
-    detector: DetectorName = "scored"
+    detector: DetectorName = "rules"
     context: ContextName = "selected"
     alike: str = str(SAME_INTENT)
     block_alpha: float = ALPHA

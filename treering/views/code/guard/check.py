@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treering.errors import InputError
-from treering.views.code.guard.detector import reversals
 from treering.views.code.guard.difference import Arrivals
-from treering.views.code.guard.report import Reversal
+from treering.views.code.guard.report import Reversal, reversals
 from treering.views.code.parse.pieces import DefinitionChange, changes
 from treering.views.code.rounds.checkout import Checkout
 from treering.views.code.rounds.git import STAGED, WORKING_TREE, Git

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Self
 
-from treering.views.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
+from treering.views.code.parse.parts import BEHAVIOUR, CodePart, Parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
-
-_UNCOMPARED: tuple[PartKind, ...] = ("signature", "statement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +36,12 @@ class Arrivals:
 
 def parts_of(piece: CodePiece | None) -> Parts:
     """All that is compared of a piece, without order; nothing of none."""
-    return Counter(listed_parts(piece))
-
-
-def behaviour_of(piece: CodePiece | None) -> Parts:
-    """The behaviour-bearing parts of a function; nothing of a class or file."""
-    if piece is None or not piece.is_function:
-        return Counter()
-    return only_behaviour(parts_of(piece))
+    return Counter(piece.parts()) if piece is not None else Counter()
 
 
 def only_behaviour(parts: Parts) -> Parts:
     """Of a bag the parts that shares are counted of."""
     return Counter({part: n for part, n in parts.items() if part.kind in BEHAVIOUR})
-
-
-def listed_parts(piece: CodePiece | None) -> Sequence[CodePart]:
-    """All that is compared of a piece, in the order of its lines."""
-    reading = piece.reading() if piece is not None else None
-    parts = reading.parts if reading is not None else ()
-    return [part for part in parts if part.kind not in _UNCOMPARED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +50,6 @@ class RuleFinding:
 
     lost: tuple[CodePart, ...] = ()
     back: tuple[CodePart, ...] = ()
-
-
-NOTHING = RuleFinding()
-"""What a rule finds that does not hold."""
 
 
 class Difference:
@@ -92,7 +72,7 @@ class Difference:
 def standing_in(piece: CodePiece, parts: Parts) -> Iterator[CodePart]:
     """Where parts stand in a piece, as often as they are meant."""
     left = Counter(parts)
-    for part in listed_parts(piece):
+    for part in piece.parts():
         if left[part] > 0:
             left[part] -= 1
             yield part

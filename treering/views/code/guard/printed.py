@@ -56,7 +56,7 @@ def printed_reversals(
     similarity: Similarity,
     alike: float = SAME_INTENT,
 ) -> tuple[Reversal, ...]:
-    """The conflicting blocks as reports, newest first; the rule knows no probability but 1."""
+    """The conflicting blocks as reports, newest first."""
     conflicting = conflicts(blocks, instruction, code, similarity, alike)
     now = change(blocks[-1].code, code, blocks[-1].language) if blocks else CodeDelta()
     return tuple(_report(conflict, now) for conflict in reversed(conflicting))
@@ -78,6 +78,7 @@ def _report(conflict: Conflict, now: CodeDelta) -> Reversal:
         then=tuple(SourceLine(s.first_line, _written(s)) for s in lost),
         now=tuple(SourceLine(s.first_line, _written(s)) for s in back),
         missing=tuple(_written(statement) for statement in lost),
+        rules=("as printed",),
     )
 
 

@@ -17,11 +17,9 @@ from functools import cached_property
 from itertools import combinations
 
 from treering.views.code.guard.difference import (
-    NOTHING,
     Arrivals,
     Difference,
     RuleFinding,
-    listed_parts,
     only_behaviour,
     parts_of,
     standing_in,
@@ -106,7 +104,7 @@ class Comparison:
         self._helpers = arrivals.names.get(new.path, frozenset())
 
     def broken(self) -> dict[str, RuleFinding]:
-        """Every rule by name, with what it found; nothing where it does not hold."""
+        """The rules that hold by name, with what each found."""
         rules: dict[str, _Rule] = {
             "as before": self._as_before,
             "much returns": self._much_returns,
@@ -119,12 +117,11 @@ class Comparison:
                 "an addition is gone": self._addition_gone,
                 "steps are turned back": self._reordered,
             }
-        return {name: self._standing(*rule()) for name, rule in rules.items()}
+        found = {name: self._standing(*rule()) for name, rule in rules.items()}
+        return {name: finding for name, finding in found.items() if finding.lost}
 
     def _standing(self, lost: Parts, back: Parts) -> RuleFinding:
         """Bags of parts as they stand in the code, an order of steps first: it is of no node."""
-        if not lost:
-            return NOTHING
         order = [part for part in lost if part.kind == "order"]
         there = standing_in(self._old, lost)
         return RuleFinding((*order, *there), tuple(standing_in(self._new, back)))
@@ -341,7 +338,7 @@ def _places(piece: CodePiece | None) -> dict[str, int]:
 
 def _steps(piece: CodePiece | None) -> list[CodePart]:
     """The steps that are there once, in their order."""
-    steps = [part for part in listed_parts(piece) if part.kind == "step"]
+    steps = [part for part in piece.parts() if part.kind == "step"] if piece is not None else []
     count = Counter(part.text for part in steps)
     return [part for part in steps if count[part.text] == 1]
 

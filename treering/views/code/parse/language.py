@@ -23,7 +23,7 @@ Below the line ``;;; guard`` it names the nodes that a change is compared by (``
 - ``@assignment``, ``@setting`` (of those, what can be compared as a name and its value),
   ``@outlives`` (targets that are still there after the call)
 - ``@name``, ``@member`` (a name looked up on something else), ``@binder`` (where a definition gives
-  names of its own), ``@splat`` (a parameter that takes the rest), ``@import``
+  names of its own), ``@import``
 
 A new language is its grammar package in ``pyproject.toml``, an entry in ``_ALL`` and a query file.
 """

@@ -8,7 +8,7 @@ from what it says beside its definitions. Each text is parsed once, however ofte
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 PartKind = Literal[
-    "signature", "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
+    "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
     "scope", "finally", "step", "option", "setting", "filter", "iteration", "import", "order",
     "statement",
 ]  # fmt: skip
 
 BEHAVIOUR: tuple[PartKind, ...] = (
-    "signature", "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
+    "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
 )  # fmt: skip
 """The kinds that shares are counted of. The others say the same in more detail: what surrounds
 (``scope``), what is done whatever happens (``finally``), statements that are nothing but a call
@@ -63,13 +63,10 @@ Parts = Counter[CodePart]
 class CodeReading:
     """What is compared of a definition: its parts in the order of its lines.
 
-    ``parameters`` are in order, ``required`` is how many of them have no default. ``statements``
-    are its statements as they are compared, of a class or file but for its imports.
+    ``statements`` are its statements as they are compared, of a class or file but for its imports.
     """
 
     parts: tuple[CodePart, ...]
-    parameters: tuple[str, ...] = ()
-    required: int = 0
     statements: tuple[CodePart, ...] = ()
 
     def of(self, *kinds: PartKind) -> Parts:
@@ -124,27 +121,13 @@ class _Function:
 
     def result(self) -> CodeReading:
         """What was read."""
-        defaults = [node for node in self.parameter_nodes if field_of(node, *_DEFAULT)]
-        optional = [
-            node
-            for node in self.parameter_nodes
-            if node in defaults or self.syntax.has(node, "splat")
-        ]
-        parts = [*self.of_signature(defaults), *self.of_body()]
-        return CodeReading(
-            parts=tuple(parts),
-            parameters=self.parameters,
-            required=len(self.parameters) - len(optional),
-            statements=tuple(self.statements()),
-        )
+        return CodeReading((*self.of_signature(), *self.of_body()), tuple(self.statements()))
 
-    def of_signature(self, defaults: Sequence[Node]) -> Iterator[CodePart]:
-        """The parts before the body; ``defaults`` are parameters that have one."""
-        yield self.part(
-            "signature", self.core, " ".join(self.number[name] for name in self.parameters)
-        )
-        for node in defaults:
-            yield self.part("default", node, self.text(field_of(node, *_DEFAULT) or node))
+    def of_signature(self) -> Iterator[CodePart]:
+        """The parts before the body."""
+        for node in self.parameter_nodes:
+            if (default := field_of(node, *_DEFAULT)) is not None:
+                yield self.part("default", node, self.text(default))
         body = self.body()
         for node in _descendants(self.whole, leave_out=body):
             if self.syntax.has(node, "decorator"):
@@ -311,7 +294,7 @@ class _Surroundings(_Function):
     def local_names(self) -> set[str]:
         return set()
 
-    def of_signature(self, _defaults: Sequence[Node]) -> Iterator[CodePart]:
+    def of_signature(self) -> Iterator[CodePart]:
         return iter(())
 
     def statements(self) -> Iterator[CodePart]:

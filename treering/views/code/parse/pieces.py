@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from treering.views.code.parse.language import LANGUAGES, language_of
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
 from treering.views.code.parse.parser import parse
-from treering.views.code.parse.parts import CodeReading, Parts, overlap, read_definition
+from treering.views.code.parse.parts import (
+    CodePart,
+    CodeReading,
+    Parts,
+    overlap,
+    read_definition,
+)
 from treering.views.code.parse.source_files import MAX_BYTES, is_minified
 
 MOVED = 0.5
@@ -47,6 +53,16 @@ class CodePiece:
     def reading(self) -> CodeReading | None:
         """What is compared of it; None if its code does not hold it."""
         return read_definition(self.code, self.qualified if self.is_function else "", self.language)
+
+    def parts(self) -> tuple[CodePart, ...]:
+        """All that is compared of it, in the order of its lines."""
+        reading = self.reading()
+        return reading.parts if reading is not None else ()
+
+    def behaviour(self) -> Parts:
+        """The parts of a function that bear behaviour; nothing of a class or file."""
+        reading = self.reading() if self.is_function else None
+        return reading.of() if reading is not None else Counter()
 
     def dense(self) -> str:
         """Its code without blank lines."""
@@ -205,12 +221,12 @@ def _matched(
     gone: Iterable[CodePiece], come: Iterable[CodePiece]
 ) -> Iterator[tuple[str, CodePiece]]:
     """Pairs of the key of a new piece and the piece it was, the likest first."""
-    left, new = [_Bag.of(bag) for bag in gone], [_Bag.of(bag) for bag in come]
+    left, new = [[(piece, piece.behaviour()) for piece in side] for side in (gone, come)]
     pairs = [
-        (overlap(old.parts, bag.parts), old.piece, bag.piece)
-        for bag in new
-        for old in left
-        if bag.parts and old.parts and old.piece.language == bag.piece.language
+        (overlap(was_parts, parts), was, piece)
+        for piece, parts in new
+        for was, was_parts in left
+        if parts and was_parts and was.language == piece.language
     ]
     taken: set[str] = set()
     for likeness, was, now in sorted(pairs, key=lambda pair: -pair[0]):
@@ -218,20 +234,6 @@ def _matched(
         if likeness >= enough and taken.isdisjoint({was.key, now.key}):
             taken |= {was.key, now.key}
             yield now.key, was
-
-
-@dataclass(frozen=True, slots=True)
-class _Bag:
-    """A piece with its behaviour-bearing parts; none of what is no function."""
-
-    piece: CodePiece
-    parts: Parts
-
-    @classmethod
-    def of(cls, piece: CodePiece) -> _Bag:
-        """Read once, for a piece is compared with many."""
-        reading = piece.reading() if piece.is_function else None
-        return cls(piece, reading.of() if reading else Counter())
 
 
 def _name(piece: CodePiece) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Capture = Literal[
     "assignment", "binder", "block", "branch", "call", "comment", "decorator", "docstring",
     "ending", "filter", "import", "iterable", "member", "name", "option", "outlives", "raise",
-    "raised", "return", "scope", "setting", "splat", "step", "string",
+    "raised", "return", "scope", "setting", "step", "string",
 ]  # fmt: skip
 """What a node is to the guard; ``language`` says what each of them means."""
 

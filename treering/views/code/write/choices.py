@@ -60,7 +60,7 @@ class WritingChoices:
     """Which parts a round has. ``alike`` is τ, a cosine."""
 
     judge: JudgeName = "names"
-    detector: DetectorName = "scored"
+    detector: DetectorName = "rules"
     context: ContextName = "selected"
     alike: float = SAME_INTENT
 

@@ -15,9 +15,8 @@ from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.views.choices import DetectorName
-from treering.views.code.guard.detector import likely_reversals
 from treering.views.code.guard.printed import printed_reversals
-from treering.views.code.guard.report import Reversal
+from treering.views.code.guard.report import Reversal, likely_reversals
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.pieces import DefinitionChange, in_class, pieces
 from treering.views.code.rounds.history import changes_of, piece_of
@@ -111,7 +110,7 @@ class RoundParts:
     ask: Asking
     similarity: Similarity
     shown: Callable[[Sequence[CodeBlock]], RepositoryContext]
-    detector: DetectorName = "scored"
+    detector: DetectorName = "rules"
     alike: float = SAME_INTENT
 
 
@@ -148,26 +147,18 @@ def round_of(
 def _lost_by(
     parts: RoundParts, blocks: Sequence[SessionBlock], instruction: str, code: str
 ) -> tuple[Reversal, ...]:
-    """What the detectors of a round say. A round that both name is reported once, as scored."""
-    lost: tuple[Reversal, ...] = ()
-    if parts.detector in ("scored", "both"):
-        lost = undone_by(blocks, instruction, code)
-    if parts.detector in ("printed", "both"):
-        named = {(loss.name, loss.instruction) for loss in lost}
-        ruled = printed_reversals(blocks, instruction, code, parts.similarity, parts.alike)
-        lost += tuple(loss for loss in ruled if (loss.name, loss.instruction) not in named)
-    return lost
+    """What the detector of a round says. A false alarm costs one more reply, no more."""
+    if parts.detector == "printed":
+        return printed_reversals(blocks, instruction, code, parts.similarity, parts.alike)
+    return undone_by(blocks, code) if parts.detector == "rules" else ()
 
 
-def undone_by(blocks: Sequence[SessionBlock], instruction: str, code: str) -> tuple[Reversal, ...]:
-    """What ``code`` is likely to undo of the rounds ``blocks``, from texts alone.
-
-    A false alarm costs one more reply, no more.
-    """
+def undone_by(blocks: Sequence[SessionBlock], code: str) -> tuple[Reversal, ...]:
+    """What ``code`` is likely to undo of the rounds ``blocks``, from texts alone."""
     if not blocks:
         return ()
     change = DefinitionChange(piece_of(blocks[-1]), piece_of(replace(blocks[-1], code=code)))
-    return likely_reversals(change, changes_of(blocks), instruction)
+    return likely_reversals(change, changes_of(blocks))
 
 
 def note_prompt(block: SessionBlock, following: str) -> str:

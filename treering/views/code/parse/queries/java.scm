@@ -36,7 +36,6 @@
 [(field_access) (array_access)] @outlives
 (assignment_expression) @assignment
 [(assignment_expression) (for_statement) (variable_declarator) (enhanced_for_statement)] @binder
-(spread_parameter) @splat
 (identifier) @name
 [(resource) (synchronized_statement)] @scope
 (finally_clause) @ending

@@ -35,7 +35,6 @@
 [(member_access_expression) (subscript_expression) (scoped_property_access_expression)] @outlives
 [(assignment_expression) (augmented_assignment_expression)] @assignment
 [(assignment_expression) (catch_clause)] @binder
-(variadic_parameter) @splat
 (variable_name (name) @name)
 (member_access_expression name: (name) @member)
 (finally_clause) @ending

@@ -41,7 +41,6 @@
 [(assignment) (augmented_assignment)] @assignment
 [(as_pattern) (assignment) (augmented_assignment) (for_in_clause) (for_statement)
   (named_expression)] @binder
-[(dictionary_splat_pattern) (list_splat_pattern)] @splat
 (identifier) @name
 (with_item) @scope
 (finally_clause) @ending
