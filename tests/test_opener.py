@@ -27,7 +27,6 @@ ALLOWED = {
     ("temporary.py", "os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)"): "the same",
     ("plugins.py", "package.read_text('entry_points.txt')"): "what an installed package brings",
     ("route.py", "file.read_bytes()"): "a part of the page, which comes with the package",
-    ("console.py", "folder.joinpath(name).read_bytes()"): "scripts that fastapi-offline ships",
     ("minilm.py", "path.read_bytes()"): "the bundled model",
     ("temporary.py", "part.open('w', encoding='utf-8', newline='\\n')"): "a new file",
     ("failures.py", "os.open(os.devnull, os.O_WRONLY)"): "no file",

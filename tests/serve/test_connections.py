@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from tests.embedders import HashingEmbedder
 from tests.serve.live import serving
+from treering import Memory
 
 HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Half: "
 
@@ -130,7 +132,7 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 400)
     assert done.stdout.split() == ["True", "True", "True"]
 
 
-UNREAD = b"GET /docs/assets/redoc.standalone.js HTTP/1.1\r\nHost: localhost\r\n\r\n"
+UNREAD = b"GET /v1/entries HTTP/1.1\r\nHost: localhost\r\n\r\n"
 REQUESTS = 20  # whose replies are longer than any buffer
 
 
@@ -144,6 +146,12 @@ def deaf(url: str) -> socket.socket:
     return client
 
 
+def fill(path: Path) -> None:
+    """Give a memory so much that a reply of all of it is longer than a socket's buffer."""
+    with Memory.open(path, embedder=HashingEmbedder()) as memory:
+        memory.add([{"role": "user", "content": f"{n} " * 4_000} for n in range(100)])
+
+
 def is_answered(url: str) -> bool:
     try:
         return httpx2.get(f"{url}/healthz", timeout=20).status_code == 200
@@ -152,6 +160,7 @@ def is_answered(url: str) -> bool:
 
 
 def test_clients_that_read_nothing_take_no_place_from_others(path: Path) -> None:
+    fill(path)
     with serving(url=path, max_connections=2) as url, ExitStack() as stack:
         for _ in range(2):
             deaf_client = stack.enter_context(deaf(url))
@@ -160,8 +169,9 @@ def test_clients_that_read_nothing_take_no_place_from_others(path: Path) -> None
 
 
 def test_a_client_that_reads_nothing_is_given_up_on(path: Path) -> None:
+    fill(path)
     with serving(url=path, unread_s=0.2, header_s=1.0) as url, deaf(url) as client:
-        whole = len(httpx2.get(f"{url}/docs/assets/redoc.standalone.js").content)
+        whole = len(httpx2.get(f"{url}/v1/entries").content)
         with connected(url) as silent:
             assert answer(silent).startswith(b"HTTP/1.1 408 ")  # long after two looks
         assert len(answer(client)) < REQUESTS * whole

@@ -3,62 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, signature
+from inspect import Parameter, isfunction, signature
 from typing import Any
 
 import pytest
 
+from tests.serve.conftest import serving
+from treering.client.memory import RemoteMemory
+from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
 from treering.ingest.where import Where
 from treering.memory import Memory
-from treering.serve.rest import chat, code, entries, memos, tree, upkeep, wire
+from treering.operations import OPERATIONS, Operation
+from treering.serve.rest import chat, code, entries, memos, wire
 from treering.views.choices import Choices
 from treering.views.code.memory import CodeMemory
+from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.tree.view import TreeView
 
+OWNERS = (Memory, TreeView, MemoView, FactView, CodeMemory)
+TWINS = (RemoteMemory, RemoteTree, RemoteMemos, RemoteFacts, RemoteCode)
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The description of a server."""
+    with serving(tmp_path_factory.mktemp("openapi") / "memory.db") as client:
+        found: dict[str, Any] = client.get("/v1/openapi.json").json()
+        return found
+
+
 ONLY_HERE = {"progress", "count_tokens", "self"}
 """Callbacks cannot be sent."""
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.method.__qualname__)
+def test_an_operation_has_its_route_and_the_client_calls_it(
+    operation: Operation, document: dict[str, Any]
+) -> None:
+    answers = document["paths"][f"/v1{operation.path}"][operation.verb.lower()]
+    assert answers["description"]
+    [twin] = [kind for kind in TWINS if issubclass(kind, owner(operation))]
+    route = getattr(vars(twin)[operation.method.__name__], "route", None)
+    assert route in ((operation.verb, operation.path), None)  # None: it is written out there
+
+
+def owner(operation: Operation) -> type[Any]:
+    return {kind.__name__: kind for kind in OWNERS}[operation.method.__qualname__.partition(".")[0]]
+
+
+def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
+    there = {
+        f"{kind.__name__}.{name}"
+        for kind in OWNERS
+        for name, method in vars(kind).items()
+        if isfunction(method) and not name.startswith("_")
+    }
+    assert there - {one.method.__qualname__ for one in OPERATIONS} == {
+        *("Memory.close", "Memory.entries", "Memory.chat_stream", "Memory.settle"),
+        *("Memory.export", "Memory.import_", "Memory.fit", "Memory.reembed", "Memory.check"),
+        *("MemoView.lines", "MemoView.pinned", "MemoView.written", "FactView.current"),
+        *("CodeMemory.blocks", "CodeMemory.context_memory", "CodeMemory.rounds"),
+    }
 
 
 @pytest.mark.parametrize(
     ("body", "method", "differing"),
     [
         (wire.SearchRequest, Memory.search, set()),
-        (wire.SearchManyRequest, Memory.search_many, set()),
-        (wire.ContextRequest, Memory.context, set()),
-        (wire.BriefRequest, Memory.brief, set()),
-        (wire.AskRequest, Memory.ask, set()),
         (wire.AddTextRequest, Memory.add, {"text", "content", "sync", "force"}),
         (wire.AddMessagesRequest, Memory.add, {"messages", "content", "sync", "force"}),
         (entries.EntryListRequest, Memory.page, set()),
-        (entries.ForgetRequest, Memory.forget, {"ids", "entry_ids"}),
-        (entries.PinRequest, Memory.pin, {"entry_id"}),
-        (entries.SupersedeRequest, Memory.supersede, set()),
-        (upkeep.RebuildRequest, Memory.rebuild, set()),
-        (upkeep.ConfigureRequest, Memory.configure, set()),
         (chat.ChatRequest, Memory.chat, {"stream"}),
-        (chat.ChatPromptRequest, Memory.chat_prompt, set()),
-        (tree.TreeSearchRequest, TreeView.search, set()),
-        (tree.TreeDrawRequest, TreeView.draw, set()),
-        (tree.TreeReplantRequest, TreeView.replant, set()),
-        (tree.TreeSettleRequest, TreeView.settle, set()),
-        (memos.MemoListRequest, MemoView.list, set()),
-        (memos.MemoSearchRequest, MemoView.search, set()),
-        (memos.MemoChoiceRequest, MemoView.choose, set()),
-        (memos.MemoEditRequest, MemoView.edit, {"memo_id"}),
-        (memos.MemoPinRequest, MemoView.pin, {"memo_id"}),
-        (memos.MemoSettleRequest, MemoView.settle, set()),
-        (memos.MemoMergeRequest, MemoView.merge, {"ids", "memo_ids"}),
-        (memos.MemoSplitRequest, MemoView.split, {"memo_id"}),
-        (code.CodeSearchRequest, CodeMemory.search, set()),
-        (code.CodeMapRequest, CodeMemory.map, set()),
-        (code.CodeIndexRequest, CodeMemory.index, set()),
+        (memos.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
         (code.CodeRecordRequest, CodeMemory.record, set()),
-        (code.CodeGenerateRequest, CodeMemory.generate, set()),
-        (code.CodeAboutRequest, CodeMemory.about, set()),
-        (code.ForgetRoundsRequest, CodeMemory.forget_rounds, set()),
-        (code.CodeNoteRequest, CodeMemory.note, set()),
-        (code.CodeCheckRequest, CodeMemory.check, set()),
     ],
 )
 def test_a_body_has_the_parameters_of_its_method_with_their_defaults(

@@ -76,7 +76,7 @@ def test_entries_come_in_pages_in_the_order_they_were_added(talk: TestClient) ->
 
 def test_a_page_goes_on_where_it_ended_even_if_entries_were_forgotten(talk: TestClient) -> None:
     first = talk.get("/v1/entries", params={"limit": 1}).json()
-    talk.delete(f"/v1/entries/{first['entries'][0]['id']}")
+    talk.post("/v1/forget", json={"ids": [first["entries"][0]["id"]]})
     rest = talk.get("/v1/entries", params={"cursor": first["next"]}).json()
     assert [one["text"] for one in rest["entries"]] == [one["content"] for one in SAID[1:]]
 
@@ -84,9 +84,9 @@ def test_a_page_goes_on_where_it_ended_even_if_entries_were_forgotten(talk: Test
 def test_an_entry_is_shown_replaced_and_forgotten(talk: TestClient, path: Path) -> None:
     [entry_id] = ids(talk, speaker="Ben")
     assert talk.get(f"/v1/entries/{entry_id}").json()["text"] == "I keep bees on the roof."
-    new = talk.put(f"/v1/entries/{entry_id}", json={"text": "I keep ducks in the pond."}).json()
+    new = talk.patch(f"/v1/entries/{entry_id}", json={"text": "I keep ducks in the pond."}).json()
     assert (new["id"], new["text"]) == (entry_id, "I keep ducks in the pond.")
-    gone = talk.delete(f"/v1/entries/{entry_id}").json()
+    gone = talk.post("/v1/forget", json={"ids": [entry_id]}).json()
     assert (gone["entries"], gone["scrubbed"]) == ([entry_id], True)
     assert b"ducks in the pond" not in path.read_bytes()
     detail(talk.get(f"/v1/entries/{entry_id}"), 404, "UnknownEntry")

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from string import Formatter
 from typing import Any, Final, NoReturn, ParamSpec, TypeVar, get_type_hints
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from treering.client.connection import Connection
 from treering.errors import InputError
 from treering.http import ServerEvent
 from treering.llm.tokens import estimate_tokens
+from treering.operations import OPERATIONS, Operation
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,7 +68,10 @@ def post(
     """
 
     def call(connection: Connection, kind: type[T], at: str, sent: Fields) -> T:
-        return connection.send(kind, method, at, body_of(sent) or None, once=once)
+        body = body_of(sent)
+        if method == "DELETE" and body:  # which has no body
+            at, body = f"{at}?{urlencode(body)}", {}
+        return connection.send(kind, method, at, body or None, once=once)
 
     return _method(operation, method, path, call)
 
@@ -78,6 +83,28 @@ def streamed(operation: Callable[P, T], path: str, read: Callable[[Events], T]) 
         return read(connection.events(at, sent | {"stream": True}))
 
     return _method(operation, "POST", path, call)
+
+
+def remote(kind: C) -> C:
+    """Class decorator: each operation of the class above is a request to its route."""
+    above = kind.__mro__[1]
+    for operation in OPERATIONS:
+        name = operation.method.__name__
+        if vars(above).get(name) is operation.method and name not in vars(kind):
+            setattr(kind, name, _remote_method(operation))
+    return kind
+
+
+def _remote_method(operation: Operation) -> Callable[..., Any]:
+    if operation.in_parts:
+        return pages(operation.method, operation.path)
+    if operation.verb == "GET":
+        return get(operation.method, operation.path)
+
+    def body_of(sent: Fields) -> Fields:
+        return {operation.renamed.get(name, name): value for name, value in sent.items()}
+
+    return post(operation.method, operation.path, method=operation.verb, body_of=body_of)
 
 
 def without(reasons: Mapping[str, str]) -> Callable[[C], C]:
@@ -185,6 +212,15 @@ def _reranker_name(reranker: object) -> str:
     return reranker
 
 
+def _folder(root: object) -> object:
+    """A folder as a server is sent it: a relative one is so to the caller's folder."""
+    if not isinstance(root, str | Path):  # the root of a tree
+        return root
+    kinds = (PurePosixPath, PureWindowsPath)  # the server's machine may be of the other one
+    is_absolute = any(kind(root).is_absolute() for kind in kinds)
+    return str(root if is_absolute else Path(root).absolute())
+
+
 _NOT_SENT: Final = frozenset({"progress", "count_tokens"})
 """Callbacks: a server reports no progress, and counts tokens as by default."""
 
@@ -192,5 +228,6 @@ _SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
     "compressor": _compressor_name,
     "policy": _policy_name,
     "relations": _relation_names,
+    "root": _folder,
     "rerank": _reranker_name,
 }

@@ -83,6 +83,7 @@ class RemoteStream(ChatStream):
         self._events.close()
 
 
+@calls.remote
 @calls.without(
     {
         "fit": "it takes minutes; run `treering fit` where the file is",
@@ -129,16 +130,11 @@ class RemoteMemory(Memory):
     def close(self) -> None:
         self._connection.close()
 
-    # ------------------------------------------------------------------ taking in
-
     add = calls.post(
         Memory.add,
         "/entries",
         body_of=lambda sent: _content(sent.pop("content")) | _without_sync(sent),
     )
-    replace = calls.post(Memory.replace, "/entries/{entry_id}", method="PUT")
-    pin = calls.post(Memory.pin, "/entries/{entry_id}/pin", method="PUT")
-    supersede = calls.post(Memory.supersede, "/supersede")
 
     @override
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
@@ -148,20 +144,7 @@ class RemoteMemory(Memory):
             pass  # it goes on, and the server answers when it is done or after some seconds
         return self.stats()
 
-    rebuild = calls.post(Memory.rebuild, "/rebuild")
-
-    # ------------------------------------------------------------------ giving back
-
-    search = calls.post(Memory.search, "/search")
-    context = calls.post(Memory.context, "/context")
-    brief = calls.get(Memory.brief, "/brief")
-    ask = calls.post(Memory.ask, "/ask")
     chat = calls.post(Memory.chat, "/chat", once=True)
-    chat_prompt = calls.post(Memory.chat_prompt, "/chat/prompt")
-    page = calls.get(Memory.page, "/entries")
-    get = calls.get(Memory.get, "/entries/{entry_id}")
-    search_many = calls.post(Memory.search_many, "/search-many")
-
     chat_stream = calls.streamed(Memory.chat_stream, "/chat", RemoteStream)
 
     @override
@@ -172,15 +155,6 @@ class RemoteMemory(Memory):
             yield from page.entries
             if (cursor := page.next) is None:
                 return
-
-    # ------------------------------------------------------------------ forgetting
-
-    forget = calls.post(
-        Memory.forget, "/forget", body_of=lambda sent: {"ids": sent.pop("entry_ids"), **sent}
-    )
-    forget_space = calls.post(Memory.forget_space, "/spaces/{name}", method="DELETE")
-
-    # ------------------------------------------------------------------ looking after it
 
     @override
     def export(self) -> Iterator[str]:
@@ -207,17 +181,12 @@ class RemoteMemory(Memory):
         sent = {"settings": settings, "again_forgotten": again_forgotten}
         return self._connection.upload(Receipt, "/import", lines, sent)
 
-    configure = calls.post(Memory.configure, "/configure")
-    spaces = calls.get(Memory.spaces, "/spaces")
-
     def _begin_space(self, name: str, create: bool | None) -> None:
         """Make the space, or see that it is there. Raises UnknownName."""
         if create:
             self._connection.send(list[str], "PUT", f"/spaces/{calls.step(name)}")
         elif create is False:
             self.stats()
-
-    stats = calls.get(Memory.stats, "/stats")
 
 
 def _without_sync(sent: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from treering.errors import AccessDenied, InputError, KeyUnknown, TextEncodingError, TreeringError
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
-from treering.serve import console, keys, problems
+from treering.serve import keys, problems
 from treering.serve.settings import ServerSettings, is_loopback
 
 SPACE_HEADER = "x-treering-space"
@@ -31,7 +31,7 @@ REFRESH_S = 1.0
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
 """Open to all, since they show nothing of any space: page, health, OpenAPI document."""
 
-OPEN_PREFIXES = ("/page/", console.ASSETS_PREFIX)
+OPEN_PREFIX = "/page/"
 
 PASSED_ON = frozenset({"forwarded", "via", "x-real-ip", "cf-connecting-ip", "true-client-ip"})
 PASSED_ON_PREFIX = "x-forwarded-"
@@ -122,15 +122,10 @@ class AccessMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        for_browsers = scope.get("path") in console.PATHS
         try:
-            sent = console.with_bearer(headers) if for_browsers else headers
-            caller = self._access.caller(sent, scope.get("http_version", "1.1"))
+            caller = self._access.caller(headers, scope.get("http_version", "1.1"))
         except TreeringError as error:
-            refusal = problems.of_error(error)
-            if for_browsers and isinstance(error, KeyUnknown):
-                refusal.headers["WWW-Authenticate"] = console.CHALLENGE
-            await refusal(scope, receive, send)
+            await problems.of_error(error)(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
@@ -144,7 +139,7 @@ def caller_of(connection: HTTPConnection) -> Caller:
 
 def _is_open(scope: Scope) -> bool:
     path: str = scope.get("path", "")
-    return path in OPEN_PATHS or path.startswith(OPEN_PREFIXES)
+    return path in OPEN_PATHS or path.startswith(OPEN_PREFIX)
 
 
 def name_in(headers: Headers, header: str) -> str | None:

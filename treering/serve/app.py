@@ -16,14 +16,15 @@ try:  # what the modules below import, here where a lack of it can be told
 except ModuleNotFoundError as missing:
     raise MissingExtra.of((missing.name or "fastapi").partition(".")[0], "serve") from missing
 
-from treering.serve import console, problems
+from treering.serve import problems
 from treering.serve.access import Access, AccessMiddleware
 from treering.serve.limits import CrowdMiddleware, RateMiddleware
 from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
-from treering.serve.rest import chat, code, entries, facts, health, memos, recall, tree, upkeep
+from treering.serve.rest import chat, code, entries, facts, health, memos, recall, upkeep
+from treering.serve.rest.routes import operation_routes
 from treering.serve.schema import DescribedAPI
 from treering.serve.settings import ServerSettings
 from treering.serve.settling import Settling
@@ -37,9 +38,8 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
 
     Raises InputError if other machines could reach it without a key, JournalError.
     """
-    for name in ("mcp", "fastapi_offline"):  # imported when a client first asks for what they do
-        if find_spec(name) is None:
-            raise MissingExtra.of(name, "serve")
+    if find_spec("mcp") is None:  # imported when a client first asks for it
+        raise MissingExtra.of("mcp", "serve")
     traces, metrics, settling = traces or Traces(None), Metrics(), Settling()
     spaces = Spaces(settings, traces, metrics)
     try:
@@ -69,7 +69,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
         version=__version__,
         lifespan=lifespan,
         openapi_url="/v1/openapi.json",
-        docs_url=None,  # its page would load scripts from elsewhere; see `console`
+        docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
     app.state.settings = settings
@@ -78,9 +78,9 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     app.state.metrics = metrics
     app.state.settling = settling
     problems.register(app)
-    for module in (entries, recall, chat, memos, facts, tree, code, upkeep, page, health):
+    for module in (entries, recall, chat, memos, facts, code, upkeep, page, health):
         app.router.routes += module.router.routes
-    app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *console.routes(app)]
+    app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *operation_routes()]
     _add_middleware(app, settings, access, metrics, traces)
     return app
 

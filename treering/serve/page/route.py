@@ -6,6 +6,7 @@ from importlib import resources
 from typing import Annotated, Final
 
 from fastapi import Query
+from pydantic import Field
 from starlette.routing import Route
 
 from treering.ingest.where import to_filter
@@ -15,13 +16,14 @@ from treering.records import Page
 from treering.serve.page.branches import TreePart, part
 from treering.serve.page.markdown import MarkdownNode, parsed
 from treering.serve.page.story import EntryStory, ForgetPreview, preview, story
-from treering.serve.rest.entries import EntryListRequest, ForgetRequest
+from treering.serve.rest.entries import EntryListRequest
 from treering.serve.rest.router import router_of
-from treering.serve.rest.tree import Offset
-from treering.serve.rest.wire import Body
+from treering.serve.rest.routes import Offset
+from treering.serve.rest.wire import MAX_IDS, Body, FilterRequest
 from treering.serve.shipped import shipped_route
 from treering.serve.tenant import Asking
 from treering.text import check_text
+from treering.views.tree.shape import ROOT
 
 router = router_of("page", "/v1/page")
 
@@ -51,15 +53,6 @@ async def newest(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> 
     return await tenant.call(page_back, tenant.memory, condition, body.cursor, body.limit)
 
 
-@router.get("/ready")
-async def ready(tenant: Asking) -> None:
-    """Load what the first search needs: the model and the columns of all fragments.
-
-    The page asks for it as it opens, so that this is done while a person is still typing.
-    """
-    await tenant.search("ready", k=1)
-
-
 @router.get("/names")
 async def entry_names(tenant: Asking) -> EntryNames:
     """Sources, speakers and sessions, to choose from."""
@@ -72,15 +65,18 @@ async def entry_names(tenant: Asking) -> EntryNames:
 
 
 @router.get("/tree")
-async def tree(tenant: Asking, offset: Offset = 0, place: bool = False) -> TreePart:
-    """The topmost nodes of the tree; with ``place`` some more texts get their place first."""
-    return await tenant.call(part, tenant.memory, offset=offset, limit=NODES_SHOWN, place=place)
+async def tree(
+    tenant: Asking, below: int = ROOT, offset: Offset = 0, place: bool = False
+) -> TreePart:
+    """The nodes below one, by default the topmost; with ``place`` some more texts get their place
+    first."""
+    return await tenant.call(part, tenant.memory, below, offset, NODES_SHOWN, place)
 
 
-@router.get("/tree/{number}")
-async def branch(number: int, tenant: Asking, offset: Offset = 0) -> TreePart:
-    """The nodes below one."""
-    return await tenant.call(part, tenant.memory, number, offset, NODES_SHOWN)
+class ForgetPreviewRequest(FilterRequest):
+    """Which entries would be erased."""
+
+    ids: list[str] = Field([], max_length=MAX_IDS)
 
 
 class MarkdownRequest(Body):
@@ -96,7 +92,7 @@ async def markdown(body: MarkdownRequest, tenant: Asking) -> list[MarkdownNode]:
 
 
 @router.post("/forget-preview")
-async def forget_preview(which: ForgetRequest, tenant: Asking) -> ForgetPreview:
+async def forget_preview(which: ForgetPreviewRequest, tenant: Asking) -> ForgetPreview:
     """What forgetting these entries would touch; nothing is changed."""
     return await tenant.call(preview, tenant.memory, which.ids, which.filters())
 

@@ -16,15 +16,14 @@ from starlette.responses import StreamingResponse
 from treering.chat.answer import Answer
 from treering.chat.conversation import RoundRecord
 from treering.chat.policy import Policy
-from treering.chat.prompt import ChatPrompt
 from treering.chat.stream import ChatStream
 from treering.errors import TreeringError
 from treering.http import encoded_event
-from treering.memory import Memory, chat_policy, conversations
+from treering.memory import chat_policy, conversations
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.router import router_of
-from treering.serve.rest.wire import Body, Budget, Query, body_of
+from treering.serve.rest.wire import Body, Budget, Query
 from treering.serve.tenant import Asking, Tenant
 
 router = router_of("chat", "/v1")
@@ -49,11 +48,6 @@ class ChatRequest(Body):
     stream: bool = Field(False, description="Reply with server-sent events.")
 
 
-@body_of(Memory.chat_prompt)
-class ChatPromptRequest(Body):
-    """A message, and what the model would be shown besides."""
-
-
 @router.post(
     "/chat",
     response_model=Answer,
@@ -76,12 +70,6 @@ async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
         return talk.reply(asked.message, policy, asked.source, asked.budget, record, asked.speaker)
 
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
-
-
-@router.post("/chat/prompt")
-async def chat_prompt(asked: ChatPromptRequest, tenant: Asking) -> ChatPrompt:
-    """What a chat would show the model; it is not asked for a reply, nothing is remembered."""
-    return await tenant.call_slow(lambda: tenant.memory.chat_prompt(**asked.given()))
 
 
 async def _streamed(asked: ChatRequest, policy: Policy, tenant: Tenant, once: Once) -> Response:

@@ -8,8 +8,9 @@ from typing import Annotated
 from fastapi import Query, Request, Response
 from pydantic import Field, Json
 
-from treering.memory import Memory, add_recorded
-from treering.records import JSON, Entry, Forgotten, Page, Receipt
+from treering.errors import InputError
+from treering.memory import add_recorded
+from treering.records import JSON, Entry, Page, Receipt
 from treering.serve.metrics import Metrics
 from treering.serve.once import ClaimedRequest, OnceOnly
 from treering.serve.rest.router import router_of
@@ -19,8 +20,6 @@ from treering.serve.rest.wire import (
     AddTextRequest,
     Body,
     FilterRequest,
-    ReplaceRequest,
-    body_of,
 )
 from treering.serve.tenant import Asking
 
@@ -40,24 +39,11 @@ class EntryListRequest(FilterRequest):
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = PAGE
 
 
-Replies = Annotated[bool, Field(description="Also what a model said that may quote them.")]
+class EntryChangeRequest(Body):
+    """Another text for an entry, or whether it comes before all others."""
 
-
-class ForgetRequest(FilterRequest):
-    """Which entries to erase."""
-
-    ids: list[str] = Field([], max_length=MAX_PAGE)
-    replies: Replies = False
-
-
-@body_of(Memory.pin, "entry_id")
-class PinRequest(Body):
-    """Whether an entry comes before all others."""
-
-
-@body_of(Memory.supersede)
-class SupersedeRequest(Body):
-    """The ids of two entries, of which the new one holds."""
+    text: str | None = None
+    pinned: bool | None = None
 
 
 @router.post("/entries", status_code=HTTPStatus.CREATED, response_model=Receipt)
@@ -87,39 +73,14 @@ async def list_(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> P
     return await tenant.call(lambda: tenant.memory.page(**body.given()))
 
 
-@router.get("/entries/{entry_id}")
-async def get(entry_id: str, tenant: Asking) -> Entry:
-    """An entry as it was added."""
-    return await tenant.call(tenant.memory.get, entry_id)
+@router.patch("/entries/{entry_id}")
+async def change(entry_id: str, body: EntryChangeRequest, tenant: Asking) -> Entry:
+    """Give an entry another text, or let it come before all others in contexts and briefs.
 
-
-@router.put("/entries/{entry_id}")
-async def replace(entry_id: str, new: ReplaceRequest, tenant: Asking) -> Entry:
-    """Give an entry another text; its place, time, speaker and metadata stay."""
-    return await tenant.change(tenant.memory.replace, entry_id, new.text)
-
-
-@router.put("/entries/{entry_id}/pin")
-async def pin(entry_id: str, body: PinRequest, tenant: Asking) -> Entry:
-    """Let an entry come before all others in contexts and briefs, or no longer."""
-    return await tenant.change(tenant.memory.pin, entry_id, **body.given())
-
-
-@router.post("/supersede")
-async def supersede(body: SupersedeRequest, tenant: Asking) -> None:
-    """Say that an entry holds instead of another; with null for the new one, take it back."""
-    await tenant.change(tenant.memory.supersede, **body.given())
-
-
-@router.delete("/entries/{entry_id}")
-async def forget(entry_id: str, tenant: Asking, replies: Replies = False) -> Forgotten:
-    """Erase an entry: from the journal, every view, and the file's bytes."""
-    return await tenant.change(lambda: tenant.memory.forget(entry_id, replies=replies))
-
-
-@router.post("/forget")
-async def forget_all(body: ForgetRequest, tenant: Asking) -> Forgotten:
-    """Erase the entries of these ids that meet all conditions; give at least one of either."""
-    return await tenant.change(
-        lambda: tenant.memory.forget(*body.ids, replies=body.replies, **body.filters())
-    )
+    Its place, time, speaker and metadata stay.
+    """
+    if body.text is not None and body.pinned is None:
+        return await tenant.change(tenant.memory.replace, entry_id, body.text)
+    if body.pinned is not None and body.text is None:
+        return await tenant.change(tenant.memory.pin, entry_id, body.pinned)
+    raise InputError("give text or pinned")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from treering.serve.rest.router import router_of
 from treering.serve.tenant import Asking
 from treering.views.facts.change import attribute_key
-from treering.views.facts.view import Change, Fact
+from treering.views.facts.view import Fact
 
 router = router_of("facts", "/v1/facts")
 
@@ -26,9 +26,3 @@ async def list_(
     found = await tenant.change(facts.current if current else facts.all, subject, as_of)
     key = None if attribute is None else attribute_key(attribute)
     return [fact for fact in found if key is None or fact.attribute == key]
-
-
-@router.get("/changes")
-async def changes(tenant: Asking, as_of: str | None = None) -> list[Change]:
-    """Superseded statements, each with the newer one, in the order of the newer ones."""
-    return await tenant.change(tenant.memory.facts.changes, as_of)

@@ -11,20 +11,17 @@ from itertools import islice
 from typing import IO, Annotated
 
 from fastapi import Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 from starlette.responses import StreamingResponse
 
 from treering.errors import AccessDenied, InputError, TextEncodingError
-from treering.memory import Memory
 from treering.records import Forgotten, Receipt, Stats
 from treering.serve.access import Access, caller_of
 from treering.serve.rest.router import router_of
-from treering.serve.rest.wire import Body, body_of
 from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
 from treering.serve.tenant import Asking
 from treering.views.pending import in_words
-from treering.views.settings import SpaceSettings
 
 router = router_of("upkeep", "/v1")
 
@@ -35,17 +32,6 @@ NDJSON = "application/x-ndjson"
 PAGE = 256  # lines of an export made at a time: a change of threads for each would cost more
 MAX_LINE_BYTES = 16 * 2**20  # four times the longest entry in UTF-8, for escapes
 MAX_WAIT_S = 20.0  # below the time-outs of common clients and proxies
-
-
-class RebuildRequest(Body):
-    """Which views to make again: all that can be, if none is named."""
-
-    views: list[str] = Field([])
-
-
-@body_of(Memory.configure)
-class ConfigureRequest(Body):
-    """Settings of the space: a preset, other values on top of it, or nothing to be told them."""
 
 
 class PendingWork(BaseModel):
@@ -92,12 +78,6 @@ def _ensure_own(request: Request, name: str) -> None:
         raise AccessDenied(f"this key does not open the space {name!r}")
 
 
-@router.get("/stats")
-async def stats(tenant: Asking) -> Stats:
-    """Counts, sizes, the model, pending work, and what models have cost."""
-    return await tenant.call(tenant.memory.stats)
-
-
 @router.get("/pending")
 async def pending(request: Request, tenant: Asking) -> PendingWork:
     """What is still to be done for the space."""
@@ -130,18 +110,6 @@ async def settle(
         return done
     response.status_code = HTTPStatus.ACCEPTED
     return await pending(request, tenant)
-
-
-@router.post("/configure")
-async def configure(body: ConfigureRequest, tenant: Asking) -> SpaceSettings:
-    """Set what calls do that are not told otherwise; return all settings of the space."""
-    return await tenant.change(lambda: tenant.memory.configure(**body.given()))
-
-
-@router.post("/rebuild")
-async def rebuild(body: RebuildRequest, tenant: Asking) -> Stats:
-    """Make views again from the journal; searching goes on meanwhile."""
-    return await tenant.call_slow(tenant.memory.rebuild, *body.views)
 
 
 @router.get(

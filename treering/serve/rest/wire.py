@@ -6,12 +6,13 @@ the wire some have narrower types, which stand here once; a body names only what
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from types import NoneType
 from typing import Annotated, Any, Final, TypeVar, Unpack, cast, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.fields import FieldInfo
 
 from treering.ingest.where import Where
 from treering.memory import Memory
@@ -23,6 +24,9 @@ from treering.views.choices import MAX_K, Choices, settings_by_name
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
 MAX_QUERIES = 256  # of one search: more go into another
 
+MAX_IDS = 1_000
+MAX_MERGED = 100  # memos
+MAX_DEPTH = 1_000  # commits that one check compares with
 MAX_PATH_CHARS = 4096
 
 PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=r"^[^\x00]*$")]
@@ -33,8 +37,14 @@ K = Annotated[int, Field(ge=1, le=MAX_K)]
 Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]
 Time = Annotated[str | float, Field(description="ISO 8601, or seconds since the epoch.")]
 Moment = Annotated[str, Field(description="ISO 8601.")]
+Weight = Annotated[float, Field(ge=0, le=10)]
+Replies = Annotated[bool, Field(description="Also what a model said that may quote them.")]
 
 _ON_THE_WIRE: Final[dict[str, Any]] = {
+    "alpha": Annotated[
+        float | dict[str, float],
+        Field(description="The weight of all relations, or of each by name."),
+    ],
     "as_of": Annotated[str, Field(description="As they were known then: ISO 8601.")],
     "at": Time,
     "compress": Annotated[
@@ -45,6 +55,21 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
         CompressorName,
         Field(description="By the words of the query alone, or also by a model's probabilities."),
     ],
+    "depth": Annotated[int, Field(ge=0, le=MAX_DEPTH)],
+    "entry_ids": Annotated[list[str], Field(max_length=MAX_IDS)],
+    "focus": dict[str, float],
+    "near": Annotated[PathText, Field(description="Where the code will go: PATH or PATH:LINE.")],
+    "memo_ids": Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)],
+    "path": PathText,
+    "paths": Annotated[
+        list[PathText],
+        Field(
+            min_length=1,
+            description="Only files at these, as in .gitignore: src/, *.py, !tests/",
+        ),
+    ],
+    "replies": Replies,
+    "root": PathText,
     "expires": Annotated[str | float, Field(description="Kept until then: ISO 8601 or seconds.")],
     "budget": Budget,
     "instruction": Query,
@@ -92,18 +117,7 @@ class Body(BaseModel):
 def body_of(operation: Callable[..., object], *without: str) -> Callable[[type[B]], type[B]]:
     """Give a body the parameters of an operation, but for those that it has itself or goes
     ``without``, such as an id that stands in the path."""
-    hints = get_type_hints(operation)
-    left_out = {"self", *without} | _CALLBACKS
-    fields: dict[str, Any] = {
-        name: (_type(parameter, hints[name]), _default(parameter))
-        for name, parameter in signature(operation).parameters.items()
-        if name not in left_out and parameter.kind is not Parameter.VAR_KEYWORD
-    }
-    if hints.get("choices") == Unpack[Choices]:
-        fields |= {
-            name: (_ON_THE_WIRE.get(name, kind) | None, Field(None, description=setting.help))
-            for name, (kind, setting) in settings_by_name().items()
-        }
+    fields = _fields(operation, without, {})
 
     def complete(body: type[B]) -> type[B]:
         # A subclass of the same name: fields cannot be added to a model that is there.
@@ -119,13 +133,72 @@ def body_of(operation: Callable[..., object], *without: str) -> Callable[[type[B
     return complete
 
 
+def request_of(
+    operation: Callable[..., object],
+    *without: str,
+    doc: str,
+    renamed: Mapping[str, str],
+    in_query: bool,
+) -> type[Body]:
+    """The request that holds the parameters of an operation, named after it."""
+    takes_filters = get_type_hints(operation).get("where") == Unpack[Where]
+    base = FilterRequest if takes_filters else Body
+    if in_query:
+        base = create_model("InQuery", __base__=base)
+        base.model_config = base.model_config | IN_QUERY
+    fields = _fields(operation, without, renamed)
+    return create_model(_request_name(operation), __base__=base, __doc__=doc, **fields)
+
+
+def _request_name(operation: Callable[..., object]) -> str:
+    """Such as ``MemoSearchRequest`` of ``MemoView.search``, ``AskRequest`` of ``Memory.ask``."""
+    kind, _, method = operation.__qualname__.partition(".")
+    of = kind.removesuffix("View").removesuffix("Memory")
+    return of + "".join(word.capitalize() for word in method.split("_")) + "Request"
+
+
+def _fields(
+    operation: Callable[..., object], without: Sequence[str], renamed: Mapping[str, str]
+) -> dict[str, Any]:
+    hints = get_type_hints(operation)
+    left_out = {"self", *without} | _CALLBACKS
+    fields: dict[str, Any] = {
+        renamed.get(name, name): _field(parameter, hints[name])
+        for name, parameter in signature(operation).parameters.items()
+        if name not in left_out and parameter.kind is not Parameter.VAR_KEYWORD
+    }
+    if hints.get("choices") == Unpack[Choices]:
+        fields |= {
+            name: (_ON_THE_WIRE.get(name, kind) | None, Field(None, description=setting.help))
+            for name, (kind, setting) in settings_by_name().items()
+        }
+    return fields
+
+
+def _field(parameter: Parameter, hint: Any) -> tuple[Any, Any]:
+    """The type and default of a parameter, with its help, which a union would hide."""
+    kind = _type(parameter, hint)
+    notes = (note for part in (kind, *get_args(kind)) for note in get_args(part)[1:])
+    helps = (note.description for note in notes if isinstance(note, FieldInfo))
+    return kind, Field(_default(parameter), description=next(filter(None, helps), None))
+
+
 def _default(parameter: Parameter) -> Any:
-    return ... if parameter.default is Parameter.empty else parameter.default
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return []
+    # The current folder is not the client's.
+    is_needed = parameter.default is Parameter.empty or parameter.default == "."
+    return ... if is_needed else parameter.default
 
 
 def _type(parameter: Parameter, hint: Any) -> Any:
     """A parameter's type in a request."""
-    narrower = _ON_THE_WIRE.get(parameter.name)
+    if hint is float and parameter.name == "alpha":
+        return Weight
+    is_node = hint is int and parameter.name == "root"  # of the tree, not a folder
+    narrower = None if is_node else _ON_THE_WIRE.get(parameter.name)
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return narrower or list[hint]
     if narrower is None:
         return hint
     may_be_left_out = parameter.default is None or NoneType in get_args(hint)
@@ -188,42 +261,6 @@ class AddMessagesRequest(EntryDetails):
     messages: list[ChatMessage]
 
 
-class ReplaceRequest(Body):
-    """Another text for an entry."""
-
-    text: str
-
-
-class RankingRequest(FilterRequest):
-    """How candidates are scored."""
-
-    alpha: float | dict[str, float] | None = Field(
-        None, description="The weight of all relations, or of each by name."
-    )
-
-
 @body_of(Memory.search)
-class SearchRequest(RankingRequest):
+class SearchRequest(FilterRequest):
     """A search."""
-
-
-@body_of(Memory.search_many)
-class SearchManyRequest(RankingRequest):
-    """Several searches in one pass."""
-
-
-@body_of(Memory.context)
-class ContextRequest(RankingRequest):
-    """A question, and how many tokens of passages to return for it."""
-
-
-@body_of(Memory.brief)
-class BriefRequest(Body):
-    """How long a brief may be."""
-
-    model_config = IN_QUERY
-
-
-@body_of(Memory.ask)
-class AskRequest(FilterRequest):
-    """A question to be answered from the memory."""

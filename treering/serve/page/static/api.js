@@ -18,13 +18,13 @@ export class Problem extends Error {
 
 export const get = (path, query) => call("GET", path, query);
 export const post = (path, body, query) => call("POST", path, query, body);
-export const update = (path, body) => call("PUT", path, {}, body);
+export const update = (path, body) => call("PATCH", path, {}, body);
 export const remove = (path) => call("DELETE", path);
 
 /** Have the server load what a search needs, while somebody is still typing. */
 export async function warm() {
   try {
-    await get("page/ready");
+    await post("search", { query: "ready", k: 1 });
   } catch (error) {
     if (!(error instanceof Problem)) throw error; // the search that comes will say what is wrong
   }

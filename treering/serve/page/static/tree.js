@@ -15,7 +15,7 @@ export async function tree(page) {
 
 function draw(top, note, part) {
   fill(top);
-  list(top, "page/tree", part);
+  list(top, undefined, part);
   if (!part.total) fill(top, nothing("The tree is empty."));
   const unwritten = part.branches.some(({ node }) => !node.leaf && node.pending);
   fill(note, unwritten && !part.unplaced
@@ -38,27 +38,26 @@ async function grow(page, top, note, all) {
   }
 }
 
-/** Append the nodes of a part, and a button for those that follow. */
-function list(place, path, part) {
+/** Append the nodes below a node, or the topmost, and a button for those that follow. */
+function list(place, below, part) {
   put(place, part.branches.map((one) => (one.node.leaf ? leaf(one.node) : branch(one))));
   const next = part.offset + part.branches.length;
   if (next >= part.total) return;
   const button = h("button", { type: "button", class: "quiet", on: { click: async () => {
-    const more = await get(path, { offset: next });
+    const more = await get("page/tree", { below, offset: next });
     button.remove();
-    list(place, path, more);
+    list(place, below, more);
   } } }, `More (${(part.total - next).toLocaleString()})`);
   put(place, button);
 }
 
 function branch({ node, label }) {
   const inside = h("div", { class: "branches" });
-  const path = `page/tree/${node.number}`;
   let read = false;
   return h("details", { on: { toggle: async (event) => {
     if (!event.target.open || read) return;
     read = true;
-    list(inside, path, await get(path));
+    list(inside, node.number, await get("page/tree", { below: node.number }));
   } } },
   h("summary", {},
     h("span", { class: "count", title: counted(node.leaves, "text") }, node.leaves.toLocaleString()),

@@ -1,0 +1,321 @@
+"""The operations that a server offers, one row each: a method, its route and a line of help.
+
+The method declares the rest: parameters, their types and defaults, the result. The routes with
+their bodies, the client's methods and the reference page are made of these rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from treering.memory import Memory
+from treering.views.code.memory import CodeMemory
+from treering.views.facts.view import FactView
+from treering.views.memos.view import MemoView
+from treering.views.tree.view import TreeView
+
+Work = Literal["read", "write", "wait"]
+"""Read and compute, change the space, or wait for a language model and go over everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A method of ``Memory`` or of one of its views, and how it is called over HTTP."""
+
+    method: Callable[..., Any]
+    route: str
+    help: str
+    work: Work = "read"
+    tag: str = ""
+    """Part of the interface that it is listed under; by default the name of its view."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that have another name in the body."""
+    root: Literal["any", "folder", "git"] = "any"
+    """Where its ``root`` must be: anywhere, or in a folder, or git repository, that is served."""
+    in_parts: bool = False
+    """Whether it returns a list that is answered a part at a time."""
+    is_custom: bool = False
+    """Whether the server has a function of its own for the route."""
+
+    @property
+    def verb(self) -> str:
+        """Method of HTTP."""
+        return self.route.split()[0]
+
+    @property
+    def path(self) -> str:
+        """Path below ``/v1``, with parameters in braces."""
+        return self.route.split()[1]
+
+    @property
+    def view(self) -> str:
+        """Attribute of a memory that has the method; empty for a method of ``Memory`` itself."""
+        return VIEWS[self.method.__qualname__.partition(".")[0]]
+
+
+VIEWS: Final[Mapping[str, str]] = {
+    Memory.__name__: "",
+    TreeView.__name__: "tree",
+    MemoView.__name__: "memos",
+    FactView.__name__: "facts",
+    CodeMemory.__name__: "code",
+}
+
+_O = Operation
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    _O(Memory.add, "POST /entries", "", is_custom=True),
+    _O(Memory.page, "GET /entries", "", is_custom=True),
+    _O(Memory.get, "GET /entries/{entry_id}", "An entry as it was added.", tag="entries"),
+    _O(Memory.replace, "PATCH /entries/{entry_id}", "", is_custom=True),
+    _O(Memory.pin, "PATCH /entries/{entry_id}", "", is_custom=True),
+    _O(
+        Memory.supersede,
+        "POST /supersede",
+        "Say that an entry holds instead of another; with null for the new one, take it back.",
+        "write",
+        tag="entries",
+    ),
+    _O(
+        Memory.forget,
+        "POST /forget",
+        "Erase the entries of these ids that meet all conditions; give at least one of either.",
+        "write",
+        tag="entries",
+        renamed={"entry_ids": "ids"},
+    ),
+    _O(Memory.search, "POST /search", "", is_custom=True),
+    _O(
+        Memory.search_many,
+        "POST /search-many",
+        "As `search`, for several queries in one pass.",
+        tag="recall",
+    ),
+    _O(
+        Memory.context,
+        "POST /context",
+        "Passages for a prompt within a budget of tokens, cited.",
+        tag="recall",
+    ),
+    _O(
+        Memory.brief,
+        "GET /brief",
+        "What to know of the space before one begins, cited, within a budget of tokens.",
+        "write",
+        tag="recall",
+    ),
+    _O(
+        Memory.ask,
+        "POST /ask",
+        "Answer a question from the memory, with citations.",
+        "wait",
+        tag="recall",
+    ),
+    _O(Memory.chat, "POST /chat", "", is_custom=True),
+    _O(
+        Memory.chat_prompt,
+        "POST /chat/prompt",
+        "What a chat would show the model; it is not asked for a reply, nothing is remembered.",
+        "wait",
+        tag="chat",
+    ),
+    _O(
+        MemoView.list,
+        "GET /memos",
+        "The memos, pinned ones first, else in the order they were first made.",
+    ),
+    _O(MemoView.search, "POST /memos/search", "The memos that answer a query best, best first."),
+    _O(
+        MemoView.choose,
+        "POST /memos/choose",
+        "The memos that a query is about, with their lines; the language model chooses if it can.",
+        "wait",
+    ),
+    _O(
+        MemoView.recent,
+        "GET /memos/recent",
+        "The last lines of a conversation that no memo stands for yet.",
+    ),
+    _O(
+        MemoView.merge,
+        "POST /memos/merge",
+        "Make one memo of several, under the id of the first; the others are deleted.",
+        "write",
+        renamed={"memo_ids": "ids"},
+    ),
+    _O(
+        MemoView.settle,
+        "POST /memos/settle",
+        "Let the language model write the memos that are due, of all conversations or of one.",
+        "wait",
+    ),
+    _O(MemoView.get, "GET /memos/{memo_id}", "One memo."),
+    _O(
+        MemoView.history,
+        "GET /memos/{memo_id}/history",
+        "Every version of a memo, oldest first.",
+    ),
+    _O(MemoView.edit, "PATCH /memos/{memo_id}", "", is_custom=True),
+    _O(MemoView.pin, "PATCH /memos/{memo_id}", "", is_custom=True),
+    _O(
+        MemoView.split,
+        "POST /memos/{memo_id}/split",
+        "Cut a memo in two before one of its lines; the first part keeps the id.",
+        "write",
+    ),
+    _O(
+        MemoView.delete,
+        "DELETE /memos/{memo_id}",
+        "Delete a memo; its lines stay, and forgetting those erases its history too.",
+        "write",
+    ),
+    _O(FactView.all, "GET /facts", "", is_custom=True),
+    _O(FactView.history, "GET /facts", "", is_custom=True),
+    _O(
+        FactView.changes,
+        "GET /facts/changes",
+        "Superseded statements, each with the newer one, in the order of the newer ones.",
+        "write",
+    ),
+    _O(
+        TreeView.roots,
+        "GET /tree",
+        "The topmost nodes, in the order their first text arrived.",
+        in_parts=True,
+    ),
+    _O(TreeView.stats, "GET /tree/stats", "Figures: nodes and tokens by depth, branching, cost."),
+    _O(TreeView.settings, "GET /tree/settings", "How the tree grows."),
+    _O(
+        TreeView.draw,
+        "GET /tree/drawing",
+        "The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON.",
+    ),
+    _O(
+        TreeView.replant,
+        "POST /tree/replant",
+        "Grow the whole tree again by other settings; its summaries become pending work.",
+        "wait",
+    ),
+    _O(
+        TreeView.settle,
+        "POST /tree/settle",
+        "Make all pending summaries of the tree; see also `/v1/settle`, which does not wait.",
+        "wait",
+    ),
+    _O(TreeView.node, "GET /tree/nodes/{number}", "One node."),
+    _O(
+        TreeView.children,
+        "GET /tree/nodes/{number}/children",
+        "The nodes below one, in order of arrival.",
+        in_parts=True,
+    ),
+    _O(
+        TreeView.leaves,
+        "GET /tree/nodes/{number}/leaves",
+        "The original texts that a summary rests on.",
+        in_parts=True,
+    ),
+    _O(TreeView.path, "GET /tree/nodes/{number}/path", "The summaries above a node, top first."),
+    _O(TreeView.find, "GET /tree/entries/{entry_id}", "The leaves that hold an entry's text."),
+    _O(
+        TreeView.search,
+        "POST /tree/search",
+        "The summaries and texts that answer a query best, best first.",
+    ),
+    _O(
+        CodeMemory.repositories,
+        "GET /code/repositories",
+        "The roots of the repositories that are indexed.",
+    ),
+    _O(
+        CodeMemory.index,
+        "POST /code/repositories",
+        "Index a working tree below a folder that is served; only files that changed are read.",
+        "wait",
+        root="folder",
+    ),
+    _O(
+        CodeMemory.forget,
+        "DELETE /code/repositories",
+        "Erase a repository's index; the number of files it had.",
+        "write",
+    ),
+    _O(
+        CodeMemory.search,
+        "POST /code/search",
+        "The fragments of code that matter to an instruction, best first.",
+    ),
+    _O(
+        CodeMemory.map,
+        "POST /code/map",
+        "The most central definitions of a repository within a budget of tokens.",
+    ),
+    _O(CodeMemory.record, "POST /code/rounds", "", is_custom=True),
+    _O(
+        CodeMemory.forget_rounds,
+        "POST /code/rounds/forget",
+        "Erase the recorded rounds of a definition, also from the file's bytes.",
+        "write",
+    ),
+    _O(
+        CodeMemory.generate,
+        "POST /code/generate",
+        "One round with the language model on a definition, recorded; no file is read or changed.",
+        "wait",
+    ),
+    _O(
+        CodeMemory.about,
+        "POST /code/about",
+        "What was said and done about a question, and the code that it names.",
+        "write",
+    ),
+    _O(
+        CodeMemory.neighbours,
+        "GET /code/neighbours",
+        "A definition of indexed code: who calls it, whom it calls, its members.",
+    ),
+    _O(
+        CodeMemory.note,
+        "POST /code/note",
+        "Write the note of a definition's last block, now that its reception is known.",
+        "write",
+    ),
+    _O(
+        CodeMemory.log,
+        "GET /code/log",
+        "The story of a definition: what was asked for, changed and noted; with root, its commits.",
+        "wait",
+        root="git",
+    ),
+    _O(
+        CodeMemory.check,
+        "POST /code/check",
+        "What a change would undo of the recorded rounds and of the last commits.",
+        "wait",
+        root="git",
+    ),
+    _O(Memory.spaces, "GET /spaces", "", is_custom=True),
+    _O(Memory.forget_space, "DELETE /spaces/{name}", "", is_custom=True),
+    _O(
+        Memory.stats,
+        "GET /stats",
+        "Counts, sizes, the model, pending work, and what models have cost.",
+        tag="upkeep",
+    ),
+    _O(
+        Memory.configure,
+        "POST /configure",
+        "Set what calls do that say nothing else; return all settings of the space.",
+        "write",
+        tag="upkeep",
+    ),
+    _O(
+        Memory.rebuild,
+        "POST /rebuild",
+        "Make views again from the journal, all that can be by default; searching goes on.",
+        "wait",
+        tag="upkeep",
+    ),
+)
