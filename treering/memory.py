@@ -31,7 +31,6 @@ from treering.hints import Hint
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, Record, warn_of_path
-from treering.ingest.secrets import counted
 from treering.ingest.staging import WasCutShort, recover_all
 from treering.ingest.where import Where, to_filter
 from treering.journal import (
@@ -282,12 +281,12 @@ class Memory:
             warn_of_path(content)
         envelope = Envelope.of(kind, at, speaker, session, metadata, mask, expires, pin)
         receipt = self._intake.add(content, source, envelope, sync, force)
-        return self._indexed(counted(receipt, envelope.cleaner), progress)
+        return self._indexed(envelope.count(receipt), progress)
 
     def _indexed(self, receipt: Receipt, progress: Progress | None = None) -> Receipt:
         """The receipt of what was stored, once it is indexed."""
-        self._views.build(progress)
-        return replace(receipt, pending=self._views.pending())
+        is_done = self._views.build(progress)
+        return receipt if is_done else replace(receipt, pending=self._views.pending())
 
     def replace(self, entry_id: str, text: str) -> Entry:
         """Give an entry another text; its id, place, time, speaker and metadata stay.
@@ -790,7 +789,7 @@ class Memory:
         """
         self._views.erase_expired()
         with self._reading() as reader:
-            settings = ledger.settings(reader, reader.id)
+            settings = ledger.settings(reader)
             files = list(sources.file_sources(reader, reader.id))
             superseded = list(supersession.ids(reader, reader.id))
             forgotten = list(tombstones.of_space(reader))
@@ -912,10 +911,10 @@ def add_recorded(
 
     def counting(writer: SpaceWriter, receipt: Receipt) -> None:
         if record is not None:
-            record(writer, counted(receipt, envelope.cleaner))
+            record(writer, envelope.count(receipt))
 
     receipt = memory._intake.add(content, source, envelope, record=counting)
-    return memory._indexed(counted(receipt, envelope.cleaner))
+    return memory._indexed(envelope.count(receipt))
 
 
 def language_model(memory: Memory) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -378,7 +378,7 @@ def test_what_follows_a_complete_round_does_not_make_it_fail(
     """Another process writes for long, or a package is not there: the round is kept already."""
     memory, _ = talking(open_memory, "Yes.")
 
-    def broken(*_: Any, **__: Any) -> None:
+    def broken(*_: Any, **__: Any) -> NoReturn:
         raise JournalBusy("busy") if policy == "memo" else MissingExtra.of("tree-sitter", "code")
 
     memory._views.memos.settle = broken  # type: ignore[method-assign]

@@ -52,8 +52,8 @@ class Blocks:
         vectors = self._rng.normal(size=(len(sizes), WIDTH)).astype(np.float32)
         ids = rows["fragment"].copy()
         with self.database.write() as writer:
-            places = blocks.reserve(writer, self.space, sizes)
-            blocks.fill(writer, self.space, places, rows, counts)
+            places, reserved = blocks.reserve(writer, self.space, sizes)
+            blocks.fill(writer, places, reserved, rows, counts)
             at = [(place.block, place.slot) for place in places]
             vector_blocks.put(writer, self.space, self.model, at, ids, ids, vectors)
         self._last += len(sizes)

@@ -31,7 +31,7 @@ OF_ALL_SPACES: Final = {
     "SELECT count(*) FROM entry",  # a check of the whole memory, which goes on space by space
     "SELECT DISTINCT space FROM entry",
     "SELECT DISTINCT space FROM intake",  # a space that only a killed import names has no row
-    "SELECT DISTINCT tables FROM view WHERE tables <> ''",  # what is scrubbed with the memory
+    """SELECT views FROM space WHERE instr(views, '"tables"') > 0""",  # scrubbed with the memory
     "DELETE FROM vector_data WHERE data = zeroblob(length(data))",  # before all is written anew
     *storage._USED.values(),
 }

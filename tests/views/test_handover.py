@@ -22,7 +22,7 @@ from treering.views.handover import MOST_ENTRIES, Handover
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40
 ).filter(str.strip)
-STATEMENT_COLUMNS = 12
+STATEMENT_COLUMNS = 13
 
 NAMES = st.none() | st.sampled_from(["Ana", "Ünsal", "日本"])
 TIMES = st.none() | st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1)).map(

@@ -24,7 +24,6 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError, MissingExtra
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake
-from treering.ingest.secrets import counted
 from treering.ingest.transcripts.importing import is_export
 from treering.llm.processors import usable
 from treering.memory import Memory, intake_of, space_of, views_of
@@ -207,7 +206,7 @@ class _Run:
 
     def report(self, workers: int, done: WorkDone, pending: int) -> IngestReport:
         """What was done in all."""
-        hidden = counted(Receipt(), self.envelope.cleaner)
+        hidden = self.envelope.count(Receipt())
         return IngestReport(
             **{
                 name: self._counts[name]

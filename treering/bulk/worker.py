@@ -18,7 +18,7 @@ from treering.plugins import plugins
 from treering.records import Entry
 from treering.split import FragmentSize
 from treering.views.fragments.cut import Piece, cut_and_embed
-from treering.views.fragments.parts import model_for
+from treering.views.fragments.parts import PartwiseEmbedder
 
 TASK_ENTRIES: Final = 64
 TASK_CHARS: Final = 1 << 16
@@ -79,7 +79,9 @@ class Worker:
 
         def vectors_of(texts: list[str]) -> Floats | None:
             try:
-                return checked(model_for(self._opened(), task.size), texts)
+                model = self._opened()
+                whole = task.size.fits_models
+                return checked(model if whole else PartwiseEmbedder(model), texts)
             except (EmbeddingError, MissingExtra) as error:
                 errors.append(str(error))
                 return None

@@ -15,7 +15,7 @@ from treering.errors import EmptyText, InputError
 from treering.ingest.secrets import Cleaner
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.journal.writing import Draft
-from treering.records import JSON, KINDS, Kind
+from treering.records import JSON, KINDS, Kind, Receipt
 from treering.split.stream import MAX_ENTRY_CHARS, pieces
 from treering.text import check_text
 
@@ -77,6 +77,10 @@ class Envelope:
     def clean(self, text: str) -> str:
         """A text as it is to be stored."""
         return self.cleaner.clean(text) if self.cleaner else text
+
+    def count(self, receipt: Receipt) -> Receipt:
+        """Return a receipt with what ``clean`` took out of texts."""
+        return self.cleaner.count(receipt) if self.cleaner else receipt
 
     def uncounted(self) -> Envelope:
         """The same, for a reading that stores nothing: what it masks is not counted."""

@@ -198,7 +198,7 @@ class Intake:
         stream = iter(lines)
         header = _header(stream)
         with self._space.read() as reader:
-            others = header.settings and header.settings != ledger.settings(reader, reader.id)
+            others = header.settings and header.settings != ledger.settings(reader)
             leaves = others and not settings and entries.count(reader, "entry", reader.id) > 0
         plan = Plan(
             header.keeps,

@@ -143,6 +143,10 @@ class Cleaner:
     masked: int = 0
     private: int = 0
 
+    def count(self, receipt: Receipt) -> Receipt:
+        """Return a receipt with what was taken out."""
+        return replace(receipt, masked=self.masked, private=self.private)
+
     def clean(self, text: str) -> str:
         """The text without private passages, a mark in the place of every secret."""
         text, count = PRIVATE.subn("", text)
@@ -154,13 +158,6 @@ class Cleaner:
             stop = secret.end
             self.masked += 1
         return "".join([*parts, text[stop:]])
-
-
-def counted(receipt: Receipt, cleaner: Cleaner | None) -> Receipt:
-    """A receipt with what was taken out of the texts."""
-    if cleaner is None:
-        return receipt
-    return replace(receipt, masked=cleaner.masked, private=cleaner.private)
 
 
 def secrets_in(text: str) -> list[Secret]:

@@ -76,8 +76,8 @@ class Plan:
         changes.apply(writer, writer.id)
         if not self.settings:
             return
-        before = ledger.settings(writer, writer.id)
-        ledger.save_settings(writer, writer.id, self.settings)
+        before = ledger.settings(writer)
+        ledger.save_settings(writer, self.settings)
         if load_tree_settings(before) != load_tree_settings(self.settings):
             tree_store.fell(writer, writer.id)
 

@@ -9,7 +9,7 @@ postings are sorted by term, in place. So opening a space reads a few large rows
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple, TypeVar
@@ -99,24 +99,24 @@ def name_code(name: str) -> int:
 # ------------------------------------------------------------------------------------- adding
 
 
-def reserve(writer: Writer, space: int, sizes: Sequence[int]) -> list[Place]:
-    """Places for new fragments with so many different terms each, behind all that there are.
+def reserve(
+    writer: Writer, space: int, sizes: Sequence[int]
+) -> tuple[list[Place], dict[int, FragmentBlock]]:
+    """Places for new fragments with so many different terms each, behind all that there are, and
+    their blocks as they are to become.
 
     They are to be given to ``fill`` in the same transaction.
     """
     places: list[Place] = []
+    blocks: dict[int, FragmentBlock] = {}
     block = _newest(writer, space)
-    used, posted = (block.used, block.posted) if block is not None else (0, 0)
     for at, size in enumerate(sizes):
-        if block is None or used == block.slots or posted + size > block.room:
-            if block is not None:
-                _save(writer, block, used, posted)
-            block, used, posted = _create(writer, space, sizes[at:]), 0, 0
-        places.append(Place(block.id, used, posted))
-        used, posted = used + 1, posted + size
-    if block is not None:
-        _save(writer, block, used, posted)
-    return places
+        if block is None or block.used == block.slots or block.posted + size > block.room:
+            block = _create(writer, space, sizes[at:])
+        places.append(Place(block.id, block.used, block.posted))
+        block = replace(block, used=block.used + 1, posted=block.posted + size)
+        blocks[block.id] = block
+    return places, blocks
 
 
 def _newest(reader: Reader, space: int) -> FragmentBlock | None:
@@ -138,13 +138,6 @@ def _block(row: Row) -> FragmentBlock:
         )
     return FragmentBlock(
         space, identity, slots, used, living, last, postings, room, posted, bool(is_sorted)
-    )
-
-
-def _save(writer: Writer, block: FragmentBlock, used: int, posted: int) -> None:
-    writer.execute(
-        "UPDATE block SET used = ?, posted = ? WHERE space = ? AND id = ?",
-        (used, posted, block.space, block.id),
     )
 
 
@@ -177,7 +170,11 @@ def _put_postings(writer: Writer, space: int, room: int) -> int:
 
 
 def fill(
-    writer: Writer, space: int, places: Sequence[Place], rows: Rows, terms: Sequence[Counts]
+    writer: Writer,
+    places: Sequence[Place],
+    blocks: Mapping[int, FragmentBlock],
+    rows: Rows,
+    terms: Sequence[Counts],
 ) -> None:
     """Write what was reserved: ``rows`` of the fragments, whose ids ascend, and their terms."""
     rows["offset"] = [place.offset for place in places]
@@ -185,16 +182,19 @@ def fill(
     bounds = [at for at, (a, b) in enumerate(pairwise(places), start=1) if a.block != b.block]
     for low, high in pairwise([0, *bounds, len(places)]):
         first = places[low]
-        block = _with_id(writer, space, first.block)
+        block = blocks[first.block]
         slots = range(first.slot, first.slot + high - low)
         postings = _postings(slots, terms[low:high])
-        _patch(writer, "block_rows", (space, block.id), first.slot, rows[low:high])
-        _patch(writer, "block_postings", (space, block.postings), first.offset, postings)
+        _patch(writer, "block_rows", (block.space, block.id), first.slot, rows[low:high])
+        _patch(writer, "block_postings", (block.space, block.postings), first.offset, postings)
+        last = int(rows["fragment"][high - 1])
         writer.execute(
-            "UPDATE block SET living = living + ?, last = ? WHERE space = ? AND id = ?",
-            (high - low, int(rows["fragment"][high - 1]), space, block.id),
+            "UPDATE block SET used = ?, posted = ?, living = living + ?, last = ?"
+            " WHERE space = ? AND id = ?",
+            (block.used, block.posted, high - low, last, block.space, block.id),
         )
-    _sort_full(writer, space)
+    if not block.last:  # it is new, so the one before it is full
+        _sort_full(writer, block.space)
 
 
 def _lengths(terms: Sequence[Counts]) -> Codes:

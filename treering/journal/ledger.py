@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from treering.journal import damage, entries
-from treering.journal.contract import Reader, Writer
-from treering.journal.space import SpaceReader, SpaceWriter
+from treering.journal.contract import Reader
+from treering.journal.space import SpaceReader, SpaceState, SpaceWriter
 from treering.records import Spent
 
 
@@ -16,17 +16,31 @@ def counts(reader: SpaceReader) -> dict[str, int]:
     return {table: entries.count(reader, table, reader.id) for table in ("entry", "source")}
 
 
-def settings(reader: Reader, space: int) -> dict[str, Any]:
+CHOICES: Final = "choices"
+"""Among the settings those that have one value each."""
+
+
+def settings(reader: SpaceReader) -> dict[str, Any]:
     """The settings of a space: the relations that ``fit`` chose, and how its tree grows."""
-    row = reader.row("SELECT settings FROM space WHERE id = ?", (space,))
+    return _settings(reader.state)
+
+
+def _settings(state: SpaceState) -> dict[str, Any]:
     with damage.decoding("what `treering fit` found"):
-        stored: dict[str, Any] = damage.checked(dict, json.loads(row[0])) if row else {}
+        stored: dict[str, Any] = damage.checked(dict, json.loads(state.settings))
     return stored
 
 
-def save_settings(writer: Writer, space: int, settings: dict[str, Any]) -> None:
+def chosen(state: SpaceState, name: str, default: str) -> str:
+    """Return one of the settings that have one value each."""
+    choices = _settings(state).get(CHOICES)
+    value = choices.get(name) if isinstance(choices, dict) else None
+    return value if isinstance(value, str) else default
+
+
+def save_settings(writer: SpaceWriter, settings: dict[str, Any]) -> None:
     """Keep the settings of a space."""
-    writer.execute("UPDATE space SET settings = ? WHERE id = ?", (json.dumps(settings), space))
+    writer.set_settings(json.dumps(settings))
 
 
 def spend(writer: SpaceWriter, cost: Spent) -> None:

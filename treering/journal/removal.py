@@ -51,7 +51,8 @@ def queue_scrub(writer: SpaceWriter) -> None:
 def _leave_unnamed(writer: Writer, space: int) -> None:
     """Keep the row of a space without its name, and with it the scrubbing of the file queued."""
     writer.execute(
-        "UPDATE space SET name = ?, model = NULL, next = NULL, settings = '{}' WHERE id = ?",
+        "UPDATE space SET name = ?, model = NULL, next = NULL, settings = '{}',"
+        " views = '{}' WHERE id = ?",
         (f"{UNNAMED}{space}", space),
     )
     storage.queue_scrub(writer, space)

@@ -19,20 +19,9 @@ CREATE TABLE space (
     next     INTEGER REFERENCES model (id),   -- the model that is being built beside it, if any
     revision INTEGER NOT NULL DEFAULT 0,      -- grows whenever a view of the space changes
     settings TEXT    NOT NULL DEFAULT '{}',   -- the values that fit() found, as JSON
+    views    TEXT    NOT NULL DEFAULT '{}',   -- how far each view has read, see views/progress.py
     edition  INTEGER NOT NULL DEFAULT 0,      -- grows when rows are made again: caches drop theirs
     assistant INTEGER NOT NULL DEFAULT 0      -- 1 once a message of an assistant was added
-);
-
--- The progress of each view.
-CREATE TABLE view (
-    space   INTEGER NOT NULL REFERENCES space (id),
-    name    TEXT    NOT NULL,
-    version TEXT    NOT NULL,                 -- of the way its rows are derived
-    read    INTEGER NOT NULL DEFAULT 0,       -- the last entry that it has read
-    target  TEXT,                             -- the version that a rebuild under way makes
-    rebuilt INTEGER NOT NULL DEFAULT 0,       -- the last entry that this rebuild has read
-    tables  TEXT    NOT NULL DEFAULT '',      -- of another package: emptied if it is not installed
-    PRIMARY KEY (space, name)
 );
 
 -- The texts that users wrote. The rows of body, label, vector_data and intake_slice are appended,

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from treering import forks
-from treering.journal import damage, storage
-from treering.journal.contract import Patch, Reader, Writer
+from treering.journal import storage
+from treering.journal.contract import Reader, Writer
 
 WAIT_S: Final = 0.15
 """Writers wait for a checkpoint, and that for readers, no longer at a time."""
@@ -208,33 +208,6 @@ def empty_log(connection: sqlite3.Connection) -> bool:
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # most of the work, while nobody waits
     row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return int(row[0]) == 0
-
-
-@contextmanager
-def opened_value(
-    connection: sqlite3.Connection, table: str, column: str, identity: int, *, readonly: bool
-) -> Iterator[sqlite3.Blob | None]:
-    """A large value, to be read or written in parts where it stands; None if it is missing."""
-    try:
-        value = connection.blobopen(table, column, identity, readonly=readonly)
-    except sqlite3.OperationalError as error:
-        # SQLite says the same of a value of another kind, which only damage can be.
-        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
-            raise
-        yield None
-        return
-    with value:
-        yield value
-
-
-def overwrite(value: sqlite3.Blob | None, patches: Sequence[Patch]) -> None:
-    """See ``Writer.patch``."""
-    with damage.decoding("the search index"):
-        for start, data in patches:
-            if value is None or start + len(data) > len(value):
-                raise ValueError("a value is missing, or too short to be written to")
-            value.seek(start)
-            value.write(data)
 
 
 def blank(writer: Writer, table: str, columns: Sequence[str], ids: Sequence[int]) -> int:

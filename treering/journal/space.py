@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from treering.errors import DimensionMismatch, UnknownSpace
+from treering.errors import DimensionMismatch, JournalConflict, UnknownSpace
 from treering.hints import Hint
-from treering.journal.conflicts import retried
 from treering.journal.contract import (
     Database,
     Outcome,
@@ -37,6 +36,9 @@ NOWHERE = 0
 UNNAMED = "\n"
 """Begins the name of what is left of a removed space; no name that is given has a line break."""
 
+
+ATTEMPTS = 4
+"""Of a transaction that the server ends in favour of another one."""
 
 EMBEDDING = "embed:"
 """Begins the names of the work of embedding; the number of a model comes after it."""
@@ -71,7 +73,11 @@ class SpaceState:
     model: EmbeddingModel | None = None
     next: EmbeddingModel | None = None
     has_assistant: bool = False
-    secret: bytes = field(default=b"", repr=False)
+    settings: str = field(default="{}", compare=False, repr=False)
+    """JSON of ``ledger.settings``."""
+    views: str = field(default="{}", compare=False, repr=False)
+    """JSON of ``views.progress``."""
+    secret: bytes = field(default=b"", compare=False, repr=False)
     """The random key of the database: digests of ids that were erased are keyed by it."""
 
     @property
@@ -83,10 +89,11 @@ class SpaceState:
 class SpaceReader:
     """A read transaction of one space; a ``Reader`` of its database."""
 
-    def __init__(self, reader: Reader, name: str) -> None:
+    def __init__(self, reader: Reader, space: Space) -> None:
         self._reader = reader
+        self._open_space = space
         self._read_state: SpaceState | None = None
-        self.name = name
+        self.name = space.name
         self.as_of: int | None = None
         """What came to be known later, in microseconds since the epoch, is to marks as if it had
         not been said; None for now."""
@@ -116,7 +123,7 @@ class SpaceReader:
     def state(self) -> SpaceState:
         """Revision and models, as of this transaction."""
         if self._read_state is None:
-            self._read_state = read_state(self._reader, self.name)
+            self._read_state = self._open_space.latest = read_state(self._reader, self.name)
         return self._read_state
 
     @property
@@ -167,8 +174,8 @@ class SpaceReader:
 class SpaceWriter(SpaceReader):
     """The write transaction of one space; a ``Writer`` of its database."""
 
-    def __init__(self, writer: Writer, name: str) -> None:
-        super().__init__(writer, name)
+    def __init__(self, writer: Writer, space: Space) -> None:
+        super().__init__(writer, space)
         self._writer = writer
 
     @property
@@ -252,6 +259,16 @@ class SpaceWriter(SpaceReader):
         )
         self._read_state = None
 
+    def set_settings(self, settings: str) -> None:
+        """Keep the settings of the space, as JSON."""
+        self._writer.execute("UPDATE space SET settings = ? WHERE id = ?", (settings, self.id))
+        self._read_state = replace(self.state, settings=settings)
+
+    def set_views(self, views: str) -> None:
+        """Keep how far the views have read, as JSON."""
+        self._writer.execute("UPDATE space SET views = ? WHERE id = ?", (views, self.id))
+        self._read_state = replace(self.state, views=views)
+
     def set_models(
         self, answering: EmbeddingModel | None, following: EmbeddingModel | None
     ) -> None:
@@ -265,17 +282,19 @@ class SpaceWriter(SpaceReader):
 
 
 class Space:
-    """An open space. Safe to use from many threads: it holds no state except its name."""
+    """An open space. Safe to use from many threads."""
 
     def __init__(self, database: Database, name: str) -> None:
         self.database = database
         self.name = composed(name)
+        self.latest: SpaceState | None = None
+        """The state that a transaction saw last; it may have changed since."""
 
     @contextmanager
     def read(self) -> Iterator[SpaceReader]:
         """A read transaction: everything seen inside is one state. A nested one joins the outer."""
         with self.database.read(self.name) as reader:
-            yield SpaceReader(reader, self.name)
+            yield SpaceReader(reader, self)
 
     @contextmanager
     def write(self) -> Iterator[SpaceWriter]:
@@ -284,7 +303,7 @@ class Space:
         Raises JournalBusy, JournalFull, JournalCorrupt: see ``Database.write``.
         """
         with self.database.write(self.name) as writer:
-            yield SpaceWriter(writer, self.name)
+            yield SpaceWriter(writer, self)
 
     def change(self, work: Callable[[SpaceWriter], T], *, derived: bool = False) -> T:
         """What ``work`` returns, done in a write transaction; for ``derived`` see ``write`` of
@@ -296,7 +315,7 @@ class Space:
 
         def attempt() -> T:
             with self.database.write(self.name, derived=derived) as writer:
-                return work(SpaceWriter(writer, self.name))
+                return work(SpaceWriter(writer, self))
 
         return retried(attempt)
 
@@ -304,7 +323,7 @@ class Space:
         """See ``Database.write_together``; like ``change``, where the server ends it."""
         return retried(
             lambda: self.database.write_together(
-                lambda writer: work(SpaceWriter(writer, self.name)), self.name
+                lambda writer: work(SpaceWriter(writer, self)), self.name
             )
         )
 
@@ -313,7 +332,7 @@ class Space:
     ) -> tuple[T, bool]:
         """See ``Database.erase_together``."""
         return self.database.erase_together(
-            lambda writer: work(SpaceWriter(writer, self.name)), scrub, self.name
+            lambda writer: work(SpaceWriter(writer, self)), scrub, self.name
         )
 
     @contextmanager
@@ -338,6 +357,18 @@ class Space:
         return f"{self.name}\n{kind}"
 
 
+def retried(work: Callable[[], T]) -> T:
+    """Return the result of ``work``, a transaction, which is begun again if the server ends it.
+
+    Raise what it raises. Of an attempt that the server ended nothing was stored, so nothing is
+    done twice; one whose connection was lost while it ended may be stored, and is not repeated.
+    """
+    for _ in range(ATTEMPTS - 1):
+        with suppress(JournalConflict):
+            return work()
+    return work()
+
+
 def begin(space: Space, create: bool | None) -> None:
     """Make a space if ``create`` says so; if it says no, raise UnknownName unless it is there."""
     with space.read() as reader:
@@ -360,17 +391,17 @@ def read_state(reader: Reader, name: str) -> SpaceState:
     """The state of the space of that name; that of an empty one if it has no row."""
     row = reader.row(
         "SELECT s.id, s.revision, s.edition, m.id, m.name, m.dimension, n.id, n.name, n.dimension,"
-        " s.assistant, (SELECT key FROM secret) FROM space s LEFT JOIN model m ON m.id = s.model"
-        " LEFT JOIN model n ON n.id = s.next"
+        " s.assistant, s.settings, s.views, (SELECT key FROM secret)"
+        " FROM space s LEFT JOIN model m ON m.id = s.model LEFT JOIN model n ON n.id = s.next"
         " WHERE s.name = ?",
         (name,),
     )
     if row is None:
         secret = reader.row("SELECT key FROM secret") or (b"",)
-        return SpaceState(NOWHERE, secret=bytes(secret[0]))
+        return SpaceState(NOWHERE, secret=secret[0])
     identity, revision, edition = (int(number) for number in row[:3])
     models = (_model(row[3:6]), _model(row[6:9]))
-    return SpaceState(identity, revision, edition, *models, bool(row[9]), bytes(row[10]))
+    return SpaceState(identity, revision, edition, *models, bool(row[9]), *row[10:])
 
 
 def _model(columns: Row) -> EmbeddingModel | None:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from treering.errors import JournalError
-from treering.journal import scrub, storage
+from treering.journal import damage, scrub, storage
 from treering.journal.contract import (
     NO_SPACE,
     ForeignKey,
@@ -91,7 +91,7 @@ class SqliteTransaction:
         """See ``Reader``."""
         with (
             translated(self._path),
-            scrub.opened_value(self._connection, table, column, key[1], readonly=True) as value,
+            _open_value(self._connection, table, column, key[1], readonly=True) as value,
         ):
             if value is None:
                 return b""
@@ -113,13 +113,20 @@ class SqliteTransaction:
         """See ``Writer``."""
         with (
             translated(self._path),
-            scrub.opened_value(self._connection, table, column, key[1], readonly=False) as value,
+            _open_value(self._connection, table, column, key[1], readonly=False) as value,
         ):
-            scrub.overwrite(value, patches)
+            _overwrite(value, patches)
 
     def vector_numbers(self, size: int) -> Sequence[int]:
         """See ``Writer``."""
-        return storage.vector_numbers(self, size)
+        row = self.row(
+            "INSERT INTO storage (name, value) VALUES ('vectors', ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value RETURNING value",
+            (size,),
+        )
+        assert row is not None  # one was written
+        last = int(row[0])
+        return range(last - size + 1, last + 1)
 
     def share(self) -> None:
         """Nothing to do: whoever writes is alone in the file."""
@@ -207,3 +214,30 @@ class SqliteTransaction:
     def defer_references(self) -> None:
         """See ``Writer``."""
         self.execute("PRAGMA defer_foreign_keys = ON")
+
+
+@contextmanager
+def _open_value(
+    connection: sqlite3.Connection, table: str, column: str, identity: int, *, readonly: bool
+) -> Iterator[sqlite3.Blob | None]:
+    """A large value, to be read or written in parts where it stands; None if it is missing."""
+    try:
+        value = connection.blobopen(table, column, identity, readonly=readonly)
+    except sqlite3.OperationalError as error:
+        # SQLite says the same of a value of another kind, which only damage can be.
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
+            raise
+        yield None
+        return
+    with value:
+        yield value
+
+
+def _overwrite(value: sqlite3.Blob | None, patches: Sequence[Patch]) -> None:
+    """See ``Writer.patch``."""
+    with damage.decoding("the search index"):
+        for start, data in patches:
+            if value is None or start + len(data) > len(value):
+                raise ValueError("a value is missing, or too short to be written to")
+            value.seek(start)
+            value.write(data)

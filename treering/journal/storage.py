@@ -35,7 +35,6 @@ _OF_SPACE: Final = {
 """The columns of such a table that are blanked, and the rows that a space has in it."""
 
 _BLANKED: Final = "blanked"
-_VECTORS: Final = "vectors"
 _REWRITE: Final = "rewrite"
 _FILLED: Final = "filled:"
 
@@ -94,13 +93,6 @@ def drop_blanked(writer: Writer) -> None:
     writer.execute("DELETE FROM vector_data WHERE data = zeroblob(length(data))")
     _set(writer, _BLANKED, 0)
     set_rewrite_due(writer)
-
-
-def vector_numbers(writer: Writer, size: int) -> range:
-    """Numbers for new vectors, counted in a row; see ``Writer``, which may count elsewhere."""
-    last = _value(writer, _VECTORS)
-    _set(writer, _VECTORS, last + size)
-    return range(last + 1, last + size + 1)
 
 
 def queue_scrub(writer: Writer, space: int) -> None:

@@ -105,6 +105,15 @@ def counts(
     return {str(row[0]): int(row[1]) for row in rows}
 
 
+def is_queued(reader: Reader, space: int, views: Sequence[str]) -> bool:
+    """Whether any work of these views is pending."""
+    row = reader.row(
+        f"SELECT 1 FROM work WHERE space = ? AND view IN ({', '.join('?' * len(views))}) LIMIT 1",
+        (space, *views),
+    )
+    return row is not None
+
+
 def last_error(reader: Reader, space: int, view: str) -> str | None:
     """The most recent reason for which work of a view failed."""
     row = reader.row(

@@ -40,6 +40,11 @@ class FragmentSize:
             )
         return cls(int(match[1]), unit)
 
+    @property
+    def fits_models(self) -> bool:
+        """Whether every model reads a whole fragment; else it is embedded in parts."""
+        return self == type(self)()
+
     def __str__(self) -> str:
         return f"{self.count} {self.unit}"
 

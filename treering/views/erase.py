@@ -105,7 +105,7 @@ class Eraser:
         Imports do not bring the entries back. ``scrubbed`` is False in the result if rows may stay
         in a table of an unknown view.
         """
-        states = progress.states(writer, writer.id)
+        states = progress.states(writer)
         rows, erased = self._remove(writer, seqs, states)
         ids = tuple(entry.id for entry in erased)
         tombstones.put(writer, ids)
@@ -124,7 +124,7 @@ class Eraser:
         Returns the derived rows by kind, and all entries that went: these, then those that views
         named further.
         """
-        return self._remove(writer, seqs, progress.states(writer, writer.id))
+        return self._remove(writer, seqs, progress.states(writer))
 
     def _remove(
         self, writer: SpaceWriter, seqs: Sequence[int], states: Mapping[str, ViewState]
@@ -147,7 +147,7 @@ class Eraser:
         With ``scrub`` the old content is removed from the file's bytes, too. Returns the entries
         that went with what was derived from the old content.
         """
-        states = progress.states(writer, writer.id)
+        states = progress.states(writer)
         _, further = self._remove_derived(writer, [seq], states)
         erased = writing.erase(writer, further)
         writing.rewrite(writer, seq, draft)
@@ -222,7 +222,7 @@ class Eraser:
                 continue  # ``unknown_rows`` names it as long as its rows may be there
             for table in present(writer, states[name].tables):
                 writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
-            progress.drop(writer, writer.id, name)
+            progress.drop(writer, name)
             work.drop(writer, writer.id, rereading(name))
 
     def _uninstalled(self, states: Mapping[str, ViewState]) -> list[str]:
@@ -238,7 +238,7 @@ class Eraser:
 
     def unknown_rows(self, reader: SpaceReader) -> str | None:
         """Say which views may have rows that nothing can erase, and in which tables."""
-        views, tables = self._unknown(reader, progress.states(reader, reader.id))
+        views, tables = self._unknown(reader, progress.states(reader))
         if not tables:
             return None
         return (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -20,8 +20,7 @@ from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.records import Entry, Progress
 from treering.text import utf8_size
 from treering.views import progress as places
-from treering.views.contract import View, attributed
-from treering.views.deriving import Derivation, derived_by, warn_of
+from treering.views.contract import Derivation, View, attributed, derived_by, is_foreign, warn_of
 from treering.views.foreign import prepared, tables_of
 from treering.views.handover import Handover
 from treering.views.progress import ViewState
@@ -56,8 +55,9 @@ class _Batch:
     """Entries to read: new ones up to ``last``, and ``again`` those that views read once more.
 
     ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
-    and ``states`` is where every view stood, when the batch was read. ``is_cut`` says that more
-    were due, whose texts are too long together.
+    and ``read`` is how far every view had read, when the batch was read. ``is_cut`` says that more
+    were due, whose texts are too long together. ``is_handed`` says that the batch was not read from
+    the database, so that it may not be what the views have to read next.
     """
 
     entries: Mapping[int, Entry]
@@ -65,12 +65,13 @@ class _Batch:
     damaged: Mapping[int, JournalCorrupt]
     last: int
     again: Mapping[str, frozenset[int]]
-    states: Mapping[str, ViewState]
-    is_cut: bool
+    read: Mapping[str, int]
+    is_cut: bool = False
+    is_handed: bool = False
 
     def of(self, view: View) -> dict[int, Entry]:
         """The entries of the batch that one view has not read."""
-        read = self.states[view.name].read
+        read = self.read.get(view.name, 0)
         again = self.again.get(view.name, frozenset())
         return {seq: entry for seq, entry in self.entries.items() if seq > read or seq in again}
 
@@ -102,6 +103,8 @@ class Follower:
         """Of the next batch: what was quick the last time need not be tried out again."""
         self._seen = set[str]()
         """The names of views whose rows were stored here: what tables they make was looked at."""
+        self._is_in_step = False
+        """Whether all views had read everything when they were last asked to."""
 
     def follow(
         self,
@@ -109,21 +112,26 @@ class Follower:
         *,
         retry: bool = False,
         patience_s: float = SETTLE_PATIENCE_S,
-        limit_s: float | None = None,
-    ) -> None:
-        """Let every view read the entries that it has not read.
+        leave: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Let every view read the entries that it has not read; True if no work is left for sure.
 
         A view that fails does not hold up the others, and goes on from there the next time. Its
         error is raised once they are done: as ViewError, if it comes from another package. An entry
         that is damaged, or that one of treering's own views fails on, is passed over and stays
         queued. ``retry`` reads such entries again, and raises JournalCorrupt or ViewError for the
         first that still cannot be read. What another process reads is waited for, ``patience_s``
-        seconds altogether, and left to it then. After ``limit_s`` seconds no further batch is
-        begun.
+        seconds altogether, and left to it then. No further batch is begun once ``leave`` says
+        so.
         """
         run = _Run(retry, self._size)
+        is_done = None
         try:
-            self._run(run, progress, patience_s, limit_s)
+            if self._is_in_step and not retry and progress is None:
+                is_done = self._take_in_handed(run)
+            if is_done is None:
+                self._is_in_step = False
+                self._run(run, progress, patience_s, leave)
         finally:
             self._size = run.size
             self._handover.clear()
@@ -135,19 +143,20 @@ class Follower:
             for refused in run.refused.values():
                 for refusal in refused.values():
                     raise refusal
+        return bool(is_done)
 
     def _run(
-        self, run: _Run, progress: Progress | None, patience_s: float, limit_s: float | None
+        self, run: _Run, progress: Progress | None, patience_s: float, leave: Callable[[], bool]
     ) -> None:
         """Read batch after batch, as ``follow`` says."""
         done = 0
         total = self._behind() if progress else 0
-        began = time.monotonic()
-        until = began + patience_s
-        while limit_s is None or time.monotonic() <= began + limit_s:
+        until = time.monotonic() + patience_s
+        while not leave():
             with self._space.task(_READING) as is_ours:
                 batch = self._next(run)
                 if batch is None:
+                    self._is_in_step = not run.failures
                     break
                 if is_ours:
                     self._take_in(batch, run)
@@ -184,13 +193,39 @@ class Follower:
 
     # ------------------------------------------------------------------ inside
 
-    def _take_in(self, batch: _Batch, run: _Run) -> None:
+    def _take_in_handed(self, run: _Run) -> bool | None:
+        """Let the views read what was just added here, without reading it from the database.
+
+        Return whether no work is left then. None if the views may have more to read.
+        """
+        handed = self._handover.all()
+        size = sum(utf8_size(stored.entry.text) for stored in handed.values())
+        if not handed or len(handed) > run.size or size > BATCH_BYTES:
+            return None
+        with self._space.task(_READING) as is_ours:
+            if not is_ours:
+                return None
+            seqs = list(handed)
+            batch = _Batch(
+                entries={seq: stored.entry for seq, stored in handed.items()},
+                digests={seq: stored.digest for seq, stored in handed.items()},
+                damaged={},
+                last=seqs[-1],
+                again={},
+                read={},
+                is_handed=True,
+            )
+            return self._take_in(batch, run)
+
+    def _take_in(self, batch: _Batch, run: _Run) -> bool | None:
+        """Let the views read a batch; see ``_store`` for the result."""
         began = time.monotonic()
         derived = self._derived(batch, run)
         views = [view for view in self._views if view.name in derived]
-        self._store(views, batch, derived, run)
+        is_done = self._store(views, batch, derived, run)
         most = len(batch.entries) if batch.is_cut else run.size
         run.size = size_after(len(batch.entries), most, time.monotonic() - began)
+        return is_done
 
     def _behind(self) -> int:
         with self._space.read() as reader:
@@ -202,7 +237,7 @@ class Follower:
         with self._space.read() as reader:
             if not reader.id or not views:
                 return None
-            stored_states = places.states(reader, reader.id)
+            stored_states = places.states(reader)
             states = self._completed(reader, stored_states)
             read = min(states[view.name].read for view in views)
             fresh = places.after(reader, reader.id, read, run.size)
@@ -226,7 +261,8 @@ class Follower:
         is_new = any(view.name not in stored_states for view in views)
         if not seqs and not is_new:
             return None
-        return _Batch(sound, digests, damaged, last, again, states, len(seqs) < len(due))
+        places_read = {name: state.read for name, state in states.items()}
+        return _Batch(sound, digests, damaged, last, again, places_read, len(seqs) < len(due))
 
     def _queued(
         self, reader: SpaceReader, views: Sequence[View], run: _Run
@@ -246,7 +282,7 @@ class Follower:
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
         """Where every view stands, also those of which nothing is stored."""
-        return self._completed(reader, places.states(reader, reader.id))
+        return self._completed(reader, places.states(reader))
 
     def _completed(
         self, reader: SpaceReader, stored_states: Mapping[str, ViewState]
@@ -290,16 +326,27 @@ class Follower:
         batch: _Batch,
         derived: Mapping[str, Derivation],
         run: _Run,
-    ) -> None:
-        """Store for all views in one transaction; if a view fails, in one transaction per view."""
+    ) -> bool | None:
+        """Store for all views in one transaction; if a view fails, in one transaction per view.
 
-        def store(writer: SpaceWriter) -> None:
+        Return whether the views have read everything then and nothing is queued. None if more may
+        be left to read; of what was handed over nothing was stored then.
+        """
+
+        def store(writer: SpaceWriter) -> bool | None:
+            if not writer.is_there:  # it was removed meanwhile
+                return None
+            stored_states = places.states(writer)
+            states = self._completed(writer, stored_states)
+            unread = self._unread_of(writer, batch, stored_states) if batch.is_handed else []
+            if batch.is_handed and unread[: len(batch.entries)] != list(batch.entries):
+                return None  # others come before it
+            kinds = [view.rereading for view in self._views if view.reads]
+            rereading = work.counts(writer, writer.space, kinds)
             # Deriving took its time. An entry that was changed or erased meanwhile is left to
             # whoever changed it: that queued it for reading, or deleted it.
             current = entries.digests_by_seq(writer, list(batch.entries))
             as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
-            stored_states = places.states(writer, writer.id)
-            states = self._completed(writer, stored_states)
             done: dict[str, ViewState] = {}
             for view in views:
                 is_new = view.name not in stored_states
@@ -307,22 +354,43 @@ class Follower:
                 preparing = nullcontext() if is_seen else prepared(writer, view, is_new)
                 with attributed(view), preparing:
                     state = states[view.name]
+                    is_queued = view.rereading in rereading
                     done[view.name] = _store_of(
-                        writer, view, state, batch, derived[view.name], as_read
+                        writer, view, state, batch, derived[view.name], as_read, is_queued
                     )
-            places.save(writer, writer.id, done)
+            places.save(writer, done)
+            is_refused = any(derivation.refused for derivation in derived.values())
+            if rereading or is_refused or len(unread) != len(batch.entries):
+                return None
+            return self._has_embedded_all(writer)
 
         try:
-            self._space.change(store, derived=True)
+            is_done = self._space.change(store, derived=True)
             self._seen.update(view.name for view in views)
         except JournalError:
             raise
         except TreeringError as error:
             if len(views) == 1:
                 _note(views[0], error, run)
-                return
-            for view in views:
-                self._store([view], batch, derived, run)
+            elif not batch.is_handed:  # else it is read, and then stored view by view
+                for view in views:
+                    self._store([view], batch, derived, run)
+            return None
+        return is_done if len(views) == len(self._views) else None
+
+    def _unread_of(
+        self, reader: SpaceReader, batch: _Batch, states: Mapping[str, ViewState]
+    ) -> list[int]:
+        """The next entries that the views have to read, as many as a batch has and one more."""
+        if any(view.name not in states for view in self._views):
+            return []
+        read = min(states[view.name].read for view in self._views)
+        return places.after(reader, reader.id, read, len(batch.entries) + 1)
+
+    def _has_embedded_all(self, reader: SpaceReader) -> bool:
+        """Whether nothing is queued to be embedded."""
+        kinds = [model.work for model in reader.state.models]
+        return reader.model is not None and not work.is_queued(reader, reader.id, kinds)
 
 
 def size_after(done: int, most: int, seconds: float) -> int:
@@ -342,15 +410,18 @@ def _store_of(
     batch: _Batch,
     derived: Derivation,
     as_read: Set[int],
+    is_queued: bool,
 ) -> ViewState:
     """Store the rows that a view derived from a batch. Returns how far it has come then.
+
+    ``is_queued`` says whether the view has entries to read again.
 
     Left out are entries that another process stored, and entries erased or changed meanwhile.
     """
     queued = batch.again.get(view.name, frozenset())
     fresh = {seq for seq in as_read if seq > state.read}
     # An entry may be both: given another text before it was read at all. It is stored once.
-    read_now = (queued & as_read) | fresh if view.reads else ()
+    read_now = (queued & as_read) | fresh if is_queued and view.reads else ()
     again = work.claim(writer, writer.id, view.rereading, read_now)
     ours = fresh | (again & queued)
     view.store(writer, {seq: rows for seq, rows in derived.rows.items() if seq in ours})
@@ -360,7 +431,7 @@ def _store_of(
     queue_unread(writer, view, damaged)
     queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in ours})
     read = max(state.read, batch.last)
-    tables = tables_of(view, state)
+    tables = tables_of(view, state) if is_foreign(view) else ()
     return replace(state, read=read, tables=tables)
 
 

@@ -47,7 +47,7 @@ OWN_TABLES = frozenset(
         *("space", "model", "source", "entry", "work", "spent", "fragment", "gone", "storage"),
         *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
         *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
-        *("fact_reading", "statement", "unanswered", "view", "body", "label"),
+        *("fact_reading", "statement", "unanswered", "body", "label"),
         *("block", "block_rows", "block_postings", "vector_block", "vector_block_data"),
         *("vector_data", "work_error", "intake", "intake_slice", "serve_closed", "reply_shown"),
         *("supersession", "treering_version", "nearest", "secret", "tombstone"),
@@ -87,10 +87,10 @@ def prepared(writer: SpaceWriter, view: View, is_new: bool = True) -> Iterator[N
 
 
 def tables_of(view: View, state: ViewState) -> tuple[str, ...]:
-    """What is stored as the tables of a view: those that it names, and those that an earlier
-    release named.
+    """What is stored as the tables of a view of another package: those that it names, and those
+    that an earlier release named.
     """
-    return tuple(dict.fromkeys((*state.tables, *view.tables))) if is_foreign(view) else ()
+    return tuple(dict.fromkeys((*state.tables, *view.tables)))
 
 
 def present(reader: Reader, names: Collection[str]) -> list[str]:

@@ -31,6 +31,10 @@ class Handover:
             self._stored.update(stored)
             self._chars += chars
 
+    def all(self) -> dict[int, Stored]:
+        """Return all that were handed over, in the order they were stored."""
+        return dict(sorted(self._stored.items()))
+
     def of(self, seqs: Iterable[int]) -> dict[int, Stored]:
         """Those of some entries that were handed over, in the order given."""
         stored = self._stored

@@ -26,7 +26,7 @@ class Marking:
     def followed(self, reader: SpaceReader) -> Iterator[View]:
         """The views that have stored anything. Other packages' views may have no tables yet."""
         if any(view.name not in self._stored for view in self._views):
-            self._stored = frozenset(places.states(reader, reader.id))
+            self._stored = frozenset(places.states(reader))
         return (view for view in self._views if view.name in self._stored)
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> list[Mark]:

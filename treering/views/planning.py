@@ -44,7 +44,7 @@ class Planner:
     def defaults(self) -> Plan:
         """The shipped relations of each kind of content, or those that ``fit`` found."""
         with self._space.read() as reader:
-            return fitted.load(ledger.settings(reader, reader.id))
+            return fitted.load(ledger.settings(reader))
 
     def _relation_names(self) -> list[str]:
         return [view.relation_name for view in self._views if view.relation_name]

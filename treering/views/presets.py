@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from treering.errors import InputError, UnknownName
 from treering.journal.contract import Reader
+from treering.journal.ledger import CHOICES
 from treering.records import KINDS, Kind
 from treering.search.relations import settings as relation_settings
 from treering.search.relations.decay import ContextRelation
@@ -61,7 +62,7 @@ class Preset:
         if self.tree is not None:
             stored = with_tree_settings(stored, self.tree.value)
         if self.choices:
-            stored[settings.KEY] = {name: given.value for name, given in self.choices.items()}
+            stored[CHOICES] = {name: given.value for name, given in self.choices.items()}
         return stored
 
 

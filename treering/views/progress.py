@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-from treering.journal.contract import Reader, Value, Writer
+from treering.journal import damage
+from treering.journal.contract import Reader
+from treering.journal.space import SpaceReader, SpaceWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,51 +30,45 @@ class ViewState:
         return self.target is not None or self.version != version
 
 
-def states(reader: Reader, space: int) -> dict[str, ViewState]:
+def states(reader: SpaceReader) -> dict[str, ViewState]:
     """The states of the views of a space, by name. A view that has read nothing is left out."""
-    rows = reader.rows(
-        "SELECT name, version, read, target, rebuilt, tables FROM view WHERE space = ?", (space,)
-    )
-    return {
-        str(row[0]): ViewState(
-            version=str(row[1]),
-            read=int(row[2]),
-            target=None if row[3] is None else str(row[3]),
-            rebuilt=int(row[4]),
-            tables=tuple(str(row[5]).split()),
-        )
-        for row in rows
-    }
+    return _parse(reader.state.views)
+
+
+def _parse(views: str) -> dict[str, ViewState]:
+    with damage.decoding("how far the views have read"):
+        stored = damage.checked(dict, json.loads(views))
+        return {
+            name: ViewState(**state | {"tables": tuple(state.get("tables", ()))})
+            for name, state in stored.items()
+        }
 
 
 def foreign_tables(reader: Reader) -> frozenset[str]:
     """The tables of views of other packages, of all spaces."""
-    rows = reader.rows("SELECT DISTINCT tables FROM view WHERE tables <> ''")
-    return frozenset(table for row in rows for table in str(row[0]).split())
-
-
-def save(writer: Writer, space: int, states: Mapping[str, ViewState]) -> None:
-    """Store how far views have come, by name."""
-    if not states:
-        return
-    values: list[Value] = []
-    for name, state in states.items():
-        values += [space, name, state.version, state.read, state.target, state.rebuilt]
-        values.append(" ".join(state.tables))
-    places = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(states))
-    writer.execute(
-        "INSERT INTO view (space, name, version, read, target, rebuilt, tables)"
-        f" VALUES {places}"
-        " ON CONFLICT (space, name) DO UPDATE SET version = excluded.version,"
-        " read = excluded.read, target = excluded.target, rebuilt = excluded.rebuilt,"
-        " tables = excluded.tables",
-        values,
+    rows = reader.rows("""SELECT views FROM space WHERE instr(views, '"tables"') > 0""")
+    return frozenset(
+        table for row in rows for state in _parse(row[0]).values() for table in state.tables
     )
 
 
-def drop(writer: Writer, space: int, name: str) -> None:
+def save(writer: SpaceWriter, changed: Mapping[str, ViewState]) -> None:
+    """Store how far views have come, by name."""
+    _save(writer, {**states(writer), **changed})
+
+
+def drop(writer: SpaceWriter, name: str) -> None:
     """Forget that a view has read anything."""
-    writer.execute("DELETE FROM view WHERE space = ? AND name = ?", (space, name))
+    _save(writer, {other: state for other, state in states(writer).items() if other != name})
+
+
+def _save(writer: SpaceWriter, all_states: Mapping[str, ViewState]) -> None:
+    # Without what has its default, which is all but the tables of other packages, mostly.
+    stored = {
+        name: {key: value for key, value in asdict(state).items() if value}
+        for name, state in all_states.items()
+    }
+    writer.set_views(json.dumps(stored))
 
 
 def after(reader: Reader, space: int, seq: int, limit: int) -> list[int]:

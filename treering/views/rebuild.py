@@ -15,8 +15,7 @@ from treering.journal import work
 from treering.journal.space import Space, SpaceReader
 from treering.records import Progress
 from treering.views import progress as places
-from treering.views.contract import View
-from treering.views.deriving import derived_by, warn_of
+from treering.views.contract import View, derived_by, warn_of
 from treering.views.follow import BATCH_ENTRIES, queue_unread, read_sound
 from treering.views.foreign import prepared, tables_of
 from treering.views.progress import ViewState
@@ -26,14 +25,14 @@ log = logging.getLogger("treering")
 
 def outdated(views: Sequence[View], reader: SpaceReader) -> list[View]:
     """The views whose rows another version made, or whose rebuild is under way."""
-    states = places.states(reader, reader.id)
+    states = places.states(reader)
     return [v for v in views if v.name in states and states[v.name].is_outdated(v.version)]
 
 
 def warn_of_outdated(views: Sequence[View], space: Space) -> None:
     """Log a warning for views whose rows another version made, or whose rebuild is under way."""
     with space.read() as reader:
-        states = places.states(reader, reader.id)
+        states = places.states(reader)
         try:
             due = [view.name for view in outdated(views, reader)]
         except JournalCorrupt:
@@ -71,21 +70,21 @@ def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
     view.finish_rebuild(progress)
     with space.write() as writer:
         view.end_rebuild(writer)
-        state = places.states(writer, writer.id).get(view.name, state)
+        state = places.states(writer).get(view.name, state)
         ended = replace(state, version=view.version, target=None, rebuilt=0)
-        places.save(writer, writer.id, {view.name: ended})
+        places.save(writer, {view.name: ended})
 
 
 def _begin(space: Space, view: View) -> ViewState:
     """Note the version the rebuild makes, unless that rebuild has begun already."""
     with space.write() as writer:
-        state = places.states(writer, writer.id).get(view.name) or ViewState(view.version)
+        state = places.states(writer).get(view.name) or ViewState(view.version)
         if state.target != view.version or state.rebuilt == 0:
             with prepared(writer, view):
                 view.begin_rebuild(writer)
             tables = tables_of(view, state)
             state = replace(state, target=view.version, rebuilt=0, tables=tables)
-            places.save(writer, writer.id, {view.name: state})
+            places.save(writer, {view.name: state})
         return state
 
 
@@ -97,7 +96,7 @@ def _renew_batch(space: Space, view: View) -> int | None:
     and has no rows until the view can read it, as if it were new.
     """
     with space.read() as reader:
-        state = places.states(reader, reader.id)[view.name]
+        state = places.states(reader)[view.name]
         seqs = places.after(reader, reader.id, state.rebuilt, BATCH_ENTRIES)
         due = [seq for seq in seqs if seq <= state.read]
         batch, damaged = read_sound(reader, due)
@@ -114,7 +113,7 @@ def _renew_batch(space: Space, view: View) -> int | None:
         queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in as_read})
         rows = {s: derived.rows[s] for s in as_read if s in derived.rows}
         view.renew(writer, rows, as_read)
-        state = places.states(writer, writer.id)[view.name]
+        state = places.states(writer)[view.name]
         last = max(due)
-        places.save(writer, writer.id, {view.name: replace(state, rebuilt=last)})
+        places.save(writer, {view.name: replace(state, rebuilt=last)})
         return places.count(writer, writer.id, after=0, until=last)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -172,8 +173,10 @@ class Views:
 
     # ------------------------------------------------------------------ keeping up to date
 
-    def build(self, progress: Progress | None = None, *, wait: bool = True) -> None:
-        """Let all views read the journal. Work that the embedder or the disk fails stays queued.
+    def build(self, progress: Progress | None = None, *, wait: bool = True) -> bool:
+        """Let all views read the journal; True if all is searchable for sure.
+
+        Work that the embedder or the disk fails stays queued.
 
         One thread builds until nothing is left, so that threads adding at the same time find their
         entries indexed, many in one batch. While somebody takes in much, who indexes it in the end,
@@ -182,14 +185,13 @@ class Views:
         Raises JournalCorrupt.
         """
         if not self._settler.turn.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
-            return
+            return False
+        until = time.monotonic() + BUILD_PATIENCE_S
         try:
-            is_mine = self._fragments.deriver is not None
-            leaves = not is_mine and staged.is_under_way(self._space.database, self._space.name)
-            self._settler.follow(
+            return self._settler.follow(
                 progress,
                 patience_s=BUILD_PATIENCE_S if wait else 0,
-                limit_s=BUILD_PATIENCE_S if leaves else None,
+                leave=lambda: time.monotonic() > until and self._is_left_to_others(),
             )
         except JournalCorrupt:
             raise
@@ -197,6 +199,12 @@ class Views:
             log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
         finally:
             self._settler.turn.release()
+        return False
+
+    def _is_left_to_others(self) -> bool:
+        """Whether another process takes in much, and indexes it in the end."""
+        is_mine = self._fragments.deriver is not None
+        return not is_mine and staged.is_under_way(self._space.database, self._space.name)
 
     @contextmanager
     def deriving_with(self, deriver: Deriver) -> Iterator[None]:
@@ -236,7 +244,7 @@ class Views:
         """
         with self._space.read() as reader:
             reader.ensure_there()
-            stored = ledger.settings(reader, reader.id)
+            stored = ledger.settings(reader)
             fresh, defaults = self._fresh(reader), fitted.load(stored)
             expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
@@ -414,8 +422,8 @@ class Views:
         with self._space.read() as reader:
             reports = fit(reader, snapshot, self.embedder, DEFAULTS, progress)
         with self._space.write() as writer:
-            before = ledger.settings(writer, writer.id)
-            ledger.save_settings(writer, writer.id, fitted.updated(before, reports))
+            before = ledger.settings(writer)
+            ledger.save_settings(writer, fitted.updated(before, reports))
         return reports
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
@@ -426,17 +434,17 @@ class Views:
         """
         given = {name: value for name, value in choices.items() if value is not None}
         with self._space.read() as reader:
-            stored = ledger.settings(reader, reader.id)
+            stored = ledger.settings(reader)
         if preset is None and not given:
             return presets.read(stored)
         presets.configured(stored, preset, given)  # raises before a space is begun
         with self._space.write() as writer:
             if preset is not None:
                 presets.check_fit(preset, writer, writer.id)
-            stored = ledger.settings(writer, writer.id)
+            stored = ledger.settings(writer)
             changed = presets.configured(stored, preset, given)
             before, after = presets.read(stored), presets.read(changed)
-            ledger.save_settings(writer, writer.id, changed)
+            ledger.save_settings(writer, changed)
             if before.tree != after.tree:
                 tree_store.fell(writer, writer.id)
         return after

@@ -36,7 +36,6 @@ from treering.views.code.write.choices import Likeness
 from treering.views.tree.settings import Settings as TreeSettings
 from treering.views.tree.settings import load_tree_settings
 
-KEY: Final = "choices"
 OWN: Final = "own"
 
 
@@ -112,7 +111,7 @@ def choices_of(stored: Mapping[str, Any]) -> SpaceSettings:
 
     Raises InputError for what ``with_choices`` did not make.
     """
-    choices = stored.get(KEY, {})
+    choices = stored.get(ledger.CHOICES, {})
     if not isinstance(choices, dict) or not choices.keys() <= set(CHOICES):
         raise InputError(
             f"the settings {choices!r} are not this version's, which has {', '.join(CHOICES)}"
@@ -132,8 +131,8 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
 
 def with_choices(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a space with other values for some of ``CHOICES``. Raises InputError."""
-    choices = {**stored.get(KEY, {}), **given}
-    changed = {**stored, KEY: choices}
+    choices = {**stored.get(ledger.CHOICES, {}), **given}
+    changed = {**stored, ledger.CHOICES: choices}
     read(changed)
     return changed
 
@@ -141,4 +140,4 @@ def with_choices(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[st
 def settings_of(space: Space) -> SpaceSettings:
     """What calls in a space do that are not told: see ``choices_of``."""
     with space.read() as reader:
-        return choices_of(ledger.settings(reader, reader.id))
+        return choices_of(ledger.settings(reader))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from treering.errors import (
@@ -56,21 +56,27 @@ class Settler:
         *,
         retry: bool = False,
         patience_s: float = SETTLE_PATIENCE_S,
-        limit_s: float | None = None,
-    ) -> None:
-        """Read new entries, then do the queued work. The first failure is raised last.
+        leave: Callable[[], bool] = lambda: False,
+    ) -> bool:
+        """Read new entries, then do the queued work; True if none is left for sure.
 
-        Whoever calls it has the ``turn``.
+        The first failure is raised last. Whoever calls it has the ``turn``.
         """
         self._fragments.begin()
         failures: list[TreeringError] = []
+        is_done = False
         with _collected(failures):
-            self._follower.follow(progress, retry=retry, patience_s=patience_s, limit_s=limit_s)
+            is_done = self._follower.follow(
+                progress, retry=retry, patience_s=patience_s, leave=leave
+            )
         for view in self._views:
+            if view is self._fragments and is_done:
+                continue
             with _collected(failures), attributed(view):
                 view.catch_up(progress)
         if failures:
             raise failures[0]
+        return is_done
 
     def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
         """Do all pending work now, rebuilds that are due included.

@@ -21,7 +21,7 @@ from unicodedata import category
 from treering import files
 from treering.errors import InputError, TextEncodingError
 from treering.ingest import exchange
-from treering.ingest.secrets import Cleaner, counted
+from treering.ingest.secrets import Cleaner
 from treering.ingest.transcripts.archive import TranscriptPath, unpacked
 from treering.ingest.transcripts.contract import (
     ORIGINS,
@@ -253,7 +253,8 @@ def _unit(
         receipts.append(take_in([exchange.transcript_header(), *batch]))
     receipt = Receipt.total(receipts)
     omitted = lines.omitted + Counter(receipt.omitted)
-    return counted(replace(receipt, omitted=dict(omitted.most_common())), lines.cleaner)
+    receipt = replace(receipt, omitted=dict(omitted.most_common()))
+    return lines.cleaner.count(receipt) if lines.cleaner else receipt
 
 
 # ------------------------------------------------------------------ a message as lines

@@ -27,7 +27,6 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from treering import forks
 from treering.errors import JournalBusy, JournalError
 from treering.journal import scrub, storage
-from treering.journal.conflicts import retried
 from treering.journal.contract import Reader, Writer
 from treering.journal.postgres import locks, nearest, presence, schema, scope, tasks, vacuum
 from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
@@ -36,7 +35,7 @@ from treering.journal.postgres.queues import WriterQueues
 from treering.journal.postgres.texts import adapt
 from treering.journal.postgres.transaction import PostgresTransaction
 from treering.journal.schema import refuse_unreadable
-from treering.journal.space import UNNAMED
+from treering.journal.space import UNNAMED, retried
 
 T = TypeVar("T")
 

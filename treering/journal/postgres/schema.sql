@@ -81,19 +81,9 @@ CREATE TABLE space (
     next     BIGINT REFERENCES model (id) DEFERRABLE,
     revision BIGINT NOT NULL DEFAULT 0,
     settings TEXT COLLATE "C" NOT NULL DEFAULT '{}',
+    views    TEXT COLLATE "C" NOT NULL DEFAULT '{}',
     edition  BIGINT NOT NULL DEFAULT 0,
     assistant BIGINT NOT NULL DEFAULT 0
-);
-
-CREATE TABLE view (
-    space   BIGINT NOT NULL REFERENCES space (id) DEFERRABLE,
-    name    TEXT COLLATE "C" NOT NULL,
-    version TEXT COLLATE "C" NOT NULL,
-    read    BIGINT NOT NULL DEFAULT 0,
-    target  TEXT COLLATE "C",
-    rebuilt BIGINT NOT NULL DEFAULT 0,
-    tables  TEXT COLLATE "C" NOT NULL DEFAULT '',
-    PRIMARY KEY (space, name)
 );
 
 -- A row that is erased is deleted: PostgreSQL overwrites nothing in place.

@@ -41,7 +41,8 @@ class CodeChanges(View):
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, RecordedBlock]) -> None:
         """See ``View``."""
-        marks.save_recorded(writer, writer.id, derived.values())
+        if derived:
+            marks.save_recorded(writer, writer.id, derived.values())
 
     def redrafts(self, reader: SpaceReader, seqs: Sequence[int]) -> Sequence[tuple[int, Draft]]:
         """See ``View``: rounds whose note was written from one that goes, without the note."""

@@ -81,7 +81,8 @@ class Facts(View):
         for seq, (said_at, statements) in derived.items():
             if statements:
                 groups |= store.put(writer, seq, said_at, statements)
-        store.decide(writer, groups)
+        if groups:
+            store.decide(writer, groups)
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""

@@ -21,6 +21,7 @@ from treering.journal.space import (
     EmbeddingModel,
     Space,
     SpaceReader,
+    SpaceState,
     SpaceWriter,
     register_model,
 )
@@ -33,9 +34,8 @@ from treering.views.contract import Erased, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.fragments import store
 from treering.views.fragments.cut import Deriver, Piece, cut, cut_and_embed
-from treering.views.fragments.parts import model_for
+from treering.views.fragments.parts import PartwiseEmbedder
 from treering.views.fragments.store import Places
-from treering.views.settings import choices_of
 
 _QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
@@ -78,11 +78,15 @@ class Fragments(View):
 
     def _size(self) -> FragmentSize:
         """How long the space's fragments may be."""
+        return _size(self._state())
+
+    def _state(self) -> SpaceState:
         with self._space.read() as reader:
-            return _size(reader)
+            return reader.state
 
     def _model(self, size: FragmentSize) -> Embedder:
-        return model_for(self._embedder(), size)
+        embedder = self._embedder()
+        return embedder if size.fits_models else PartwiseEmbedder(embedder)
 
     # ------------------------------------------------------------------ following the journal
 
@@ -92,8 +96,8 @@ class Fragments(View):
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
         """See ``View``. An embedder that has failed is not asked again before ``begin``."""
-        with self._space.read() as reader:
-            size, models = _size(reader), reader.state.models
+        state = self._space.latest or self._state()
+        size, models = _size(state), state.models
         derived = self._derived_elsewhere(entries, size, models)
         if derived is not None:
             return derived
@@ -376,7 +380,7 @@ class Fragments(View):
         store.renew(writer, terms)
         store.drop_unsound(writer, list(terms))
         if gone:
-            known = view_progress.states(writer, writer.id)
+            known = view_progress.states(writer)
             for view in self.dependents:
                 if view.name in known:  # else it may have no tables yet
                     view.erase(writer, gone)
@@ -403,9 +407,9 @@ def _store_queued(
     writer.touch()
 
 
-def _size(reader: SpaceReader) -> FragmentSize:
+def _size(state: SpaceState) -> FragmentSize:
     """How long the space's fragments may be."""
-    return FragmentSize.of(choices_of(ledger.settings(reader, reader.id)).fragment)
+    return FragmentSize.of(ledger.chosen(state, "fragment", str(FragmentSize())))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -9,7 +9,6 @@ import numpy as np
 from treering.arrays import Floats
 from treering.embed.checked import shaped, unit_rows
 from treering.embed.contract import Embedder
-from treering.split import FragmentSize
 from treering.split.text import MAX_FRAGMENT_CHARS, spans
 
 
@@ -48,8 +47,3 @@ class PartwiseEmbedder:
             made[row] = own[0] if len(cut) == 1 else lengths @ unit_rows(own) / lengths.sum()
             first += len(cut)
         return made
-
-
-def model_for(embedder: Embedder, size: FragmentSize) -> Embedder:
-    """What embeds fragments: in parts, where they may be longer than a model reads."""
-    return embedder if size == FragmentSize() else PartwiseEmbedder(embedder)

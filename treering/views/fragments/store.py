@@ -40,8 +40,8 @@ LONGEST = 1.01
 
 def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> Places:
     """Store fragments, given as entry, span and terms; return their ids, each with its place."""
-    places = blocks.reserve(writer, writer.id, [len(terms) for _, _, terms in pieces])
     space = writer.id
+    places, in_blocks = blocks.reserve(writer, space, [len(terms) for _, _, terms in pieces])
     fragments = writer.insert_many(
         "INSERT INTO fragment (space, entry, start, stop, block, slot) VALUES (?, ?, ?, ?, ?, ?)",
         [
@@ -56,7 +56,7 @@ def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> Pl
         [entry for entry, _, _ in pieces],
         [span[0] for _, span, _ in pieces],
     )
-    blocks.fill(writer, writer.id, places, rows, [terms for _, _, terms in pieces])
+    blocks.fill(writer, places, in_blocks, rows, [terms for _, _, terms in pieces])
     return {
         fragment: (place.block, place.slot)
         for fragment, place in zip(fragments, places, strict=True)

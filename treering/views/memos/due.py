@@ -72,7 +72,7 @@ def batches(dialogue: Dialogue, window: Window) -> Iterator[tuple[Line, ...]]:
 
 def waiting(reader: SpaceReader, count: Count) -> int:
     """How many batches are due in a space."""
-    window = Window.from_settings(choices_of(ledger.settings(reader, reader.id)), count)
+    window = Window.from_settings(choices_of(ledger.settings(reader)), count)
     return sum(len(list(batches(one, window))) for one in dialogues(reader, reader.id))
 
 

@@ -48,7 +48,7 @@ class Summaries(View):
         """
         counts = work.counts(reader, reader.id)
         kinds = (store.SUMMARIES, store.ERASED, store.LOOSE)
-        places = tree_settings(reader, reader.id).settle == "each"
+        places = tree_settings(reader).settle == "each"
         return {
             **{kind: counts.get(kind, 0) for kind in kinds},
             store.UNPLACED: count_unplaced(reader) if places else 0,
@@ -56,7 +56,7 @@ class Summaries(View):
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
-        if tree_settings(writer, writer.id).chat_unit == "rounds":
+        if tree_settings(writer).chat_unit == "rounds":
             work.enqueue(writer, writer.id, store.LOOSE, beside(writer, writer.id, seqs))
         return Erased({"summaries": store.erase(writer, writer.id, seqs)})
 

@@ -96,18 +96,18 @@ class Grower:
     def is_used(self) -> bool:
         """Whether the tree of the space has ever been grown, or its settings chosen."""
         with self._space.read() as reader:
-            return store.state(reader, reader.id) is not None or is_chosen(reader, reader.id)
+            return store.state(reader, reader.id) is not None or is_chosen(reader)
 
     def settings(self) -> Settings:
         """How the space's tree grows."""
         with self._space.read() as reader:
-            return tree_settings(reader, reader.id)
+            return tree_settings(reader)
 
     def replant(self, settings: Settings) -> None:
         """Drop the tree and its summaries, and grow it again by these settings."""
         with self._lock, self._space.write() as writer:
-            before = ledger.settings(writer, writer.id)
-            ledger.save_settings(writer, writer.id, with_tree_settings(before, settings))
+            before = ledger.settings(writer)
+            ledger.save_settings(writer, with_tree_settings(before, settings))
             store.fell(writer, writer.id)
         self.grow()
 
@@ -196,7 +196,7 @@ class Grower:
             )
 
     def _synced(
-        self, reader: Reader, space: int, model: EmbeddingModel, base: Snapshot | None = None
+        self, reader: SpaceReader, space: int, model: EmbeddingModel, base: Snapshot | None = None
     ) -> Tree:
         """The tree as it is stored, with the vectors of the model that answers.
 
@@ -205,7 +205,7 @@ class Grower:
         stored = store.state(reader, space) or TreeState(model.id, 0, ROOT + 1, 0)
         if stored.model != model.id:
             stored = replace(stored, model=model.id, mark=0)
-        settings = tree_settings(reader, space)
+        settings = tree_settings(reader)
         # Another process may have changed the rows; the revision in ``stored`` tells.
         if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):

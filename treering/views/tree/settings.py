@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, get_args
 
 from treering.errors import InputError
 from treering.journal import ledger
-from treering.journal.contract import Reader
+from treering.journal.space import SpaceReader
 from treering.records import CHAT_UNITS, ChatUnit
 
 Form = Literal["scaled", "current", "printed"]
@@ -173,14 +173,14 @@ def with_tree_settings(settings: Mapping[str, Any], chosen: Settings) -> dict[st
     return {**settings, KEY: asdict(chosen)}
 
 
-def is_chosen(reader: Reader, space: int) -> bool:
+def is_chosen(reader: SpaceReader) -> bool:
     """Whether somebody chose how the tree of a space grows, which counts as using it."""
-    return KEY in ledger.settings(reader, space)
+    return KEY in ledger.settings(reader)
 
 
-def tree_settings(reader: Reader, space: int) -> Settings:
+def tree_settings(reader: SpaceReader) -> Settings:
     """How the tree of a space grows."""
-    return load_tree_settings(ledger.settings(reader, space))
+    return load_tree_settings(ledger.settings(reader))
 
 
 def load_tree_settings(settings: Mapping[str, Any]) -> Settings:

@@ -29,7 +29,7 @@ Files = Mapping[str, str]
 Committed = Mapping[str, datetime | None]
 """When the former text of a file was committed; None if it is the former text whatever is known."""
 
-Build = Callable[[], None]
+Build = Callable[[], object]
 """Makes durable entries searchable."""
 
 
