@@ -86,12 +86,17 @@ def _presets() -> str:
             shown = f"{100 * gap.mean:+.1f} [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]"
             spent = _mean(tokens)
             room = next((budget for budget in BUDGETS if budget >= spent), BUDGETS[-1])
-            ten = f"{100 * _mean(_values(ours, 'recall@10')):.1f}"
-            within = f"{100 * _mean(_values(ours, f'recall@{room}tokens')):.1f} ({room:,})"
-            cells = [f"{100 * _mean(found):.1f}", f"{spent:,.0f}", ten, shown, within]
+            within = f"{_both(ours, f'{room}tokens')} ({room:,})"
+            cells = [_both(by_preset, "all"), f"{spent:,.0f}", _both(ours, "10"), shown, within]
             rows.append([title, str(len(found)), f"`{preset}`", *cells])
-    head = ["benchmark", "questions", "preset", "finds", "in tokens", "ten hits of search"]
+    head = ["benchmark", "questions", "preset", "finds / all", "in tokens", "ten hits of search"]
     return f"{table([*head, 'difference (95 %)', 'search within tokens'], rows)}\n"
+
+
+def _both(measured: Scores, k: str) -> str:
+    """Recall in ``k`` hits or tokens, and the share of questions with all of their evidence."""
+    means = (_mean(_values(measured, f"{name}@{k}")) for name in ("recall", "all"))
+    return " / ".join(f"{100 * mean:.1f}" for mean in means)
 
 
 def _values(measured: Scores, metric: str) -> Mapping[Key, float]:

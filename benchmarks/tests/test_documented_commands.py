@@ -63,9 +63,10 @@ def test_every_paper_has_the_experiments_of_its_tables_and_figures() -> None:
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_dry_form_prints_commands_that_can_be_given(bench: Bench, name: str) -> None:
-    dry = bench("paper", name, "--dry", "--limit", 2, "--minutes", 13, "--out", "a folder")
-    assert dry.exit_code == 0, dry.output
-    commands = [shlex.split(line) for line in dry.stdout.splitlines()]
+    whole = bench("paper", name, "--dry", "--minutes", 13, "--out", "a folder")
+    small = bench("paper", name, "--dry", "--limit", 2)
+    assert whole.exit_code == small.exit_code == 0, whole.output
+    commands = [shlex.split(line) for line in (whole.stdout + small.stdout).splitlines()]
     assert commands
     for given, *arguments in commands:
         assert not re.search("[{}]", "".join(arguments))

@@ -27,6 +27,9 @@ PAPERS: Final = {
     "codemem": "CodeMEM",
 }
 
+SMALL_BUDGET: Final = 400
+"""Tokens of a prompt in a small run."""
+
 _ROWS: Final[dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("experiments.toml").read_text("utf-8")
 )
@@ -35,7 +38,7 @@ _PIECES: Final[Mapping[str, str]] = _ROWS.pop("pieces")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The values of the names in commands. With ``limit`` all runs are small."""
+    """The values of the names in commands. With ``limit`` all runs are small, and fewer."""
 
     data: str = "DATA"
     sources: str = "SOURCES"
@@ -51,19 +54,20 @@ class Places:
         texts = ("data", "sources", "llm", "judge", "model", "out")
         return {name: shlex.quote(getattr(self, name)) for name in texts} | {
             "some": "" if self.limit is None else f"--limit {self.limit}",
-            "few": _Few(self.limit),
+            "few": _Most(None if self.limit is None else 4 * self.limit + 4),
+            "room": _Most(None if self.limit is None else SMALL_BUDGET),
             "minutes": "" if self.minutes is None else f"--minutes {self.minutes:g}",
         }
 
 
-class _Few:
-    """A number that a command names as ``{few:200}``, or a smaller one."""
+class _Most:
+    """A number that a command names as ``{few:200}``, or the most of a small run."""
 
-    def __init__(self, limit: int | None) -> None:
-        self._limit = limit
+    def __init__(self, most: int | None) -> None:
+        self._most = most
 
-    def __format__(self, most: str) -> str:
-        return most if self._limit is None else str(min(int(most), 4 * self._limit + 4))
+    def __format__(self, number: str) -> str:
+        return number if self._most is None else str(min(int(number), self._most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ class Experiment:
 
     def filled(self, places: Places) -> Iterator[list[str]]:
         """The arguments of each command."""
-        for values in product(*self.values.values()):
+        last = None if places.limit is None else 1
+        for values in product(*(some[:last] for some in self.values.values())):
             names = places.names() | dict(zip(self.values, map(_split, values), strict=True))
             for command in self.commands:
                 while "{" in command:  # pieces have names, too

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -16,16 +16,12 @@ from treering_bench.task import Task
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """Where a benchmark's files come from.
-
-    ``sha256`` maps the names of the files the loader has been run on to their checksums. It is
-    empty where the loader follows the published format but has met no real file yet.
-    """
+    """Where a benchmark's files come from; ``unseen`` if the loader has met no real file yet."""
 
     url: str
     licence: str
     files: str
-    sha256: Mapping[str, str] = field(default_factory=dict)
+    unseen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,22 @@
-"""A memory that lives: searches between adds and forgets, and filtered ones.
+"""A memory that lives: searches between adds and forgets, filtered ones, and its file.
 
-What is timed many times is told by its median and its worst; both are beside a median.
+Of a search that is timed many times the median and the worst are reported, each beside a median.
 """
 
 from __future__ import annotations
 
 import itertools
+import sqlite3
 import statistics
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from treering.arrays import Floats
-from treering_bench.perf.texts import FIRST_AT, TOPICS, TURN_S
+from treering.memory import Memory
+from treering_bench.perf.texts import FIRST_AT, TOPICS, TURN_S, sentences
 from treering_bench.perf.timing import (
     FEW_ROUNDS,
     LIMIT,
@@ -33,7 +37,8 @@ TOP = 10
 RELATIONS = {"context": ("context",), "semantic": ("context", "semantic")}
 WARMING = 2  # that come before one that is timed
 SOURCE_LINES = 15  # of a source that is forgotten
-_, DOOMED = PASSING
+SENTENCES, DOOMED = PASSING
+INGESTED = 64  # sentences a round of ``ingest``: some tenths of a second of the bundled model
 
 
 def warm(world: World) -> list[Timing]:
@@ -159,3 +164,43 @@ def _filtered(world: World, operation: str, wheres: Iterator[dict[str, Any]]) ->
 
     many_rounds(round_, world.bounds.patience)
     return spread(operation, world.n, taken)
+
+
+def ingest(world: World) -> list[Timing]:
+    """Adding sentences with the bundled model to what is there, against the bare embedder;
+    seconds per sentence.
+    """
+    rounds = FEW_ROUNDS + 1
+    texts = sentences(rounds * INGESTED)
+    times: dict[str, list[float]] = {LIMIT: [], OURS: []}
+    with Memory.open(world.path, embedder=world.model) as memory:
+        for first in range(rounds):
+            batch = texts[first::rounds]  # long and short ones in each
+            messages = [{"role": "user", "name": "Ana", "content": text} for text in batch]
+            bare = seconds_of(lambda: world.model.embed([f"Ana: {t}" for t in batch]))  # noqa: B023
+            ours = seconds_of(lambda: memory.add(messages, source=SENTENCES))  # noqa: B023
+            times[LIMIT].append(bare / len(batch))
+            times[OURS].append(ours / len(batch))
+        memory.forget(source=SENTENCES)
+    return compared("ingest", world.n, {name: seconds[1:] for name, seconds in times.items()})
+
+
+def forget(world: World) -> list[Timing]:
+    """Forgetting one entry, gone from the file's bytes, against SQLite's delete and vacuum."""
+    ids = world.add_passing(FEW_ROUNDS + 1, DOOMED)
+    ways = {LIMIT: world.bare.forget_last, OURS: lambda: world.memory.forget(next(ids))}
+    return in_turn("forget", world.n, ways, FEW_ROUNDS)
+
+
+def size(world: World) -> list[Timing]:
+    """Bytes of the file per fragment, against those of the same texts and vectors in SQLite."""
+    taken = {LIMIT: world.bare.path, OURS: world.path}
+    per_turn = {name: [_settled_bytes(path) / world.n] for name, path in taken.items()}
+    return compared("size", world.n, per_turn, "B")
+
+
+def _settled_bytes(path: Path) -> int:
+    """The bytes of a file of SQLite, with what its log holds written back into it."""
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path.stat().st_size

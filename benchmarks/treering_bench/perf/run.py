@@ -11,7 +11,7 @@ from pathlib import Path
 from treering.embed.contract import Embedder
 from treering.errors import UnknownName
 from treering.views.code.parse.parser import syntax_root
-from treering_bench.perf import code, fresh, live, operations
+from treering_bench.perf import code, fresh, live
 from treering_bench.perf.intake import LargeInputs
 from treering_bench.perf.texts import RandomVectors
 from treering_bench.perf.timing import BOUNDS, Bounds, Timing
@@ -25,7 +25,6 @@ Done = tuple[str, int]
 """An operation at a size."""
 
 OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
-    "search": operations.search,
     "warm": live.warm,
     "after-add": live.after_add,
     "after-forget": live.after_forget,
@@ -33,18 +32,16 @@ OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
     "by-speaker": live.by_speaker,
     "by-time": live.by_time,
     "by-metadata": live.by_metadata,
-    "open": operations.opening,
     "first": fresh.first,
-    "ingest": operations.ingest,
-    "forget": operations.forget,
+    "ingest": live.ingest,
+    "forget": live.forget,
     "forget-source": live.forget_source,
-    "size": operations.size,
-    "resident": operations.resident,
+    "size": live.size,
     "peak": fresh.peak,
 }
 """Each needs a memory of that size; filling it gives ``store``."""
 
-BESIDE_BARE = frozenset({"search", "open", "forget", "forget-source", "size"})
+BESIDE_BARE = frozenset({"forget", "forget-source", "size"})
 """What is measured against a bare file of the same turns."""
 
 OF_PARTS: Mapping[str, Callable[[Embedder], Callable[[int], list[Timing]]]] = {
@@ -58,7 +55,6 @@ OPERATIONS = ("store", *OF_MEMORIES, *OF_PARTS)
 
 LIMITS: Mapping[str, str] = {
     "store": "inserting texts and vectors into SQLite",
-    "search": "the matrix-vector product",
     "warm": "the matrix-vector product",
     "after-add": "a warm search",
     "after-forget": "a warm search",
@@ -66,13 +62,11 @@ LIMITS: Mapping[str, str] = {
     "by-speaker": "a warm search",
     "by-time": "a warm search",
     "by-metadata": "a warm search",
-    "open": "reading the vectors from SQLite",
     "first": "reading as many bytes from SQLite",
     "ingest": "the bare embedder",
     "forget": "SQLite's delete and vacuum",
     "forget-source": "SQLite's delete and vacuum",
     "size": "the same texts and vectors in SQLite",
-    "resident": "the vectors alone",
     "peak": "the vectors alone",
     "import": "inserting as many texts and vectors into SQLite",
     "text": "inserting as many texts and vectors into SQLite",

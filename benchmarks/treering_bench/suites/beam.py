@@ -79,7 +79,6 @@ register(
             url="https://huggingface.co/datasets/Mohammadta/BEAM",
             licence="CC BY-SA 4.0",
             files="one JSON file a chat, with chat and probing_questions",
-            sha256={"11.json": "9d9141777df674217775ecc97c63b6237c7ed9856e4c546bb98d2ad58a6cba04"},
         ),
     )
 )

@@ -60,7 +60,6 @@ register(
             url="https://github.com/zhu-zhu-ding/CodeIF-Bench (L-2)",
             licence="none stated: research use; the projects have their own",
             files="l2.jsonl; --sources: a folder a project, as installed from the package index",
-            sha256={"l2.jsonl": "261b23e45b1415ef9fdba5c072a51bdb5f934f7d7367bffc3931ed9cba85e1ab"},
         ),
     )
 )

@@ -66,6 +66,7 @@ register(
             url="https://github.com/CoderEval/CoderEval (CoderEval4Python.json)",
             licence="none stated; the projects have their own",
             files="CoderEval4Python.json; --sources: a folder a project, named as its repository",
+            unseen=True,
         ),
     )
 )

@@ -79,12 +79,6 @@ register(
             url="https://github.com/uci-soe/FairytaleQAData",
             licence="Apache-2.0",
             files="a checkout, or data-by-train-split; or stories.jsonl and questions.jsonl",
-            sha256={
-                "stories.jsonl": "eef56d4903014fef4a0d71b518b6180bb043c50bd3b134cfa6b58cee414d1425",
-                "questions.jsonl": (
-                    "ea253d9c88ec1d0c0ed5d424981718c82481a2895820c0a663e82e1c6740f231"
-                ),
-            },
         ),
     )
 )

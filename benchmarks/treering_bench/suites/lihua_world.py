@@ -90,10 +90,6 @@ register(
             url="https://github.com/HKUDS/MiniRAG (dataset/LiHua-World)",
             licence="MIT",
             files="query_set.json and the unpacked logs; or docs.jsonl and queries.jsonl",
-            sha256={
-                "docs.jsonl": "15b048f8db5e4b8f7e1d0d3fbc71911e014349b9c996ab51a7a6ad89c34786b4",
-                "queries.jsonl": "7597fade416160eca7381cbc9391bcaddacafd045ba34b22aa40d3e823ee1052",
-            },
         ),
     )
 )

@@ -75,9 +75,6 @@ register(
             url="https://github.com/snap-research/locomo (data/locomo10.json)",
             licence="CC BY-NC 4.0",
             files="locomo10.json, or a part of it, or a folder holding it",
-            sha256={
-                "locomo5.json": "1c9979aed9f236d0d6700ff90f205f01c1796875da7956cf94672edd87753933"
-            },
         ),
     )
 )

@@ -60,6 +60,7 @@ register(
             url="https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned",
             licence="MIT",
             files="longmemeval_s_cleaned.json (or _m_cleaned, or _oracle)",
+            unseen=True,
         ),
     )
 )

@@ -55,11 +55,6 @@ register(
             url="https://github.com/LuJunru/MemoChat (data/memochat_instructions)",
             licence="MIT; DialogSum, TopiOCQA and Alpaca have their own",
             files="test.jsonl, or a part of it",
-            sha256={
-                "test_half.jsonl": (
-                    "70205a70262aca1f5c31dcde1f192b248c28cf55305974b36125d8e0139907e6"
-                )
-            },
         ),
     )
 )

@@ -61,6 +61,7 @@ register(
             url="https://huggingface.co/datasets/MemGPT/MSC-Self-Instruct",
             licence="Apache-2.0 (MSC itself: CC BY 4.0)",
             files="msc_self_instruct.jsonl",
+            unseen=True,
         ),
     )
 )

@@ -92,9 +92,6 @@ _DATA = DataSource(
     url="https://github.com/LuJunru/MemoChat (data/mtbenchplus)",
     licence="MIT",
     files="mtbenchplus.json, a part of it, or what `treering-bench play` wrote",
-    sha256={
-        "mtbenchplus27.json": "860629e3e72a7dac739f9bcb905dc7f1147edffbe3f7a453995c4d2e6f7313cc"
-    },
 )
 
 register(

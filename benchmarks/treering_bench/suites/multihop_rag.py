@@ -77,10 +77,6 @@ register(
             url="https://huggingface.co/datasets/yixuantt/MultiHopRAG",
             licence="ODC-BY 1.0",
             files="corpus.json and MultiHopRAG.json; or facts.jsonl and queries.jsonl",
-            sha256={
-                "facts.jsonl": "85342a6554b7f79d2e333fdd588142eedaf2730e42483d49f01cd406836127b3",
-                "queries.jsonl": "783ba563cf1808a8e5d2737a697560dd3408fc074c2524669fed7ab82440a33a",
-            },
         ),
     )
 )

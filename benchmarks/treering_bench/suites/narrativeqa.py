@@ -66,12 +66,6 @@ register(
             url="https://github.com/google-deepmind/narrativeqa",
             licence="Apache-2.0; the stories have their own (Project Gutenberg, film scripts)",
             files="a checkout with downloaded stories; or stories.jsonl and questions.jsonl",
-            sha256={
-                "stories.jsonl": "8025eed64c5236af3b8ab80c768e64c5575341554e1e74c29e391d10c830bf73",
-                "questions.jsonl": (
-                    "c2bb6af858b783855a3c6efef07f3c5cdb7ce6b7809ca550b382791a2ea792cf"
-                ),
-            },
         ),
     )
 )

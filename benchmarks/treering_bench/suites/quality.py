@@ -80,10 +80,6 @@ _DATA = DataSource(
     url="https://github.com/nyu-mll/quality (data/v1.0.1)",
     licence="CC BY 4.0",
     files="QuALITY.v1.0.1.htmlstripped.dev; or articles.jsonl and questions.jsonl",
-    sha256={
-        "articles.jsonl": "dd33daa8f95755ab9d3d480860f5425054703734ea2b7dd2e59eca566be93426",
-        "questions.jsonl": "90b38c054a595a9a68c7559942ca8aca835cafcd4c8793cb3ab5374822109bd0",
-    },
 )
 
 register(

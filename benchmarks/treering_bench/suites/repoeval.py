@@ -186,14 +186,6 @@ register(
             url=_URL,
             licence=_LICENCE,
             files="function_level_completion_*.test.jsonl; --sources: a folder a project of 2023",
-            sha256={
-                "function_2k.jsonl": (
-                    "0bd6b9a22be164b37f6daa6c40fe4a2d30428c95e249f07138993bffa029f897"
-                ),
-                "function_4k.jsonl": (
-                    "219f5d377082264c1760d5277a5e0aa708749555f91fefc400967a6876660889"
-                ),
-            },
         ),
     )
 )
@@ -209,6 +201,7 @@ for _level, _title in _LEVELS.items():
                 licence=_LICENCE,
                 files=f"{_level}_level_completion_*.test.jsonl; or the folder of the projects, to "
                 "draw lines from",
+                unseen=True,
             ),
         )
     )

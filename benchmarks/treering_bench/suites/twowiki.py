@@ -38,14 +38,6 @@ register(
             url="https://github.com/Alab-NII/2wikimultihop; passages as in HippoRAG's corpus",
             licence="Apache-2.0",
             files="2wikimultihopqa_corpus.json, and questions as lines in *gold_titles.jsonl",
-            sha256={
-                "2wikimultihopqa_corpus.json": (
-                    "9d6e352952aafb18dab22bf8195039461321a44a949df902ae83bce134ad238a"
-                ),
-                "2wiki_101_gold_titles.jsonl": (
-                    "0ee8e3514722bc6968b014808d5b2ab7e6cc71dffe4905ac3fdb2d2cb81e91ac"
-                ),
-            },
         ),
     )
 )

@@ -42,9 +42,6 @@ register(
             url="https://github.com/google-deepmind/xquad",
             licence="CC BY-SA 4.0",
             files="xquad.LANGUAGE.json, one or several",
-            sha256={
-                "xquad.en.json": "e4c57d1c9143aaa1c5d265ba5987a65f4e69528d2a98f29d6e75019b10344f29"
-            },
         ),
     )
 )
