@@ -15,13 +15,11 @@ def test_what_was_skipped_is_told_in_one_line_with_how_to_run_it() -> None:
     reasons = [
         "langchain-core is not installed",
         "openai-agents is not installed",
-        "chromadb is not installed; run: pip install './benchmarks[peers]'",
         "no Chromium is installed: playwright install chromium",
         "there are no such locks there",
     ]
     assert describe(reasons) == (
-        f"skipped: 2 not installed: make test; "
-        f"1 other systems: .venv/bin/pip install './benchmarks[peers]'; 1 in a browser: {BY_HAND}; "
+        f"skipped: 2 not installed: make test; 1 in a browser: {BY_HAND}; "
         "1 here: there are no such locks there"
     )
     assert describe([]) == ""

@@ -1,20 +1,17 @@
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, pstdev
 
 import pytest
 
-from treering.arrays import Floats
-from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
 from treering.llm.scripted import ScriptedLLM
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.plan import Weighted
 from treering_bench.metrics.evidence import ranked_units, reached
 from treering_bench.policy.contract import RetrievalPolicy
-from treering_bench.policy.peers import searching_with
 from treering_bench.policy.registry import policies
 from treering_bench.space import TaskSpace
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
@@ -188,48 +185,6 @@ def test_memory_bank_forgets_by_the_curve_and_the_same_for_every_question(space:
     assert sum(drawn) / len(drawn) == pytest.approx(3.85, abs=0.5)
 
 
-class Backwards:
-    """A peer that finds the latest texts, and can be watched."""
-
-    def __init__(self, folder: Path, embedder: Embedder) -> None:
-        self.folder = folder
-        self.vectors: list[Floats] = []
-        self.texts: list[str] = []
-        self.closed = False
-        self._embedder = embedder
-
-    def add(self, texts: Sequence[str]) -> None:
-        self.texts += texts
-        self.vectors.append(self._embedder.embed(texts))
-
-    def search(self, query: str, k: int) -> list[int]:
-        return list(range(len(self.texts)))[::-1][:k]
-
-    def close(self) -> None:
-        self.closed = self.folder.is_dir()
-
-
-def test_a_peer_holds_the_fragments_as_they_are_embedded_once_for_all_questions(
-    space: TaskSpace, embedder: BagOfWords
-) -> None:
-    opened: list[Backwards] = []
-
-    def factory(folder: Path, model: Embedder) -> Backwards:
-        opened.append(Backwards(folder, model))
-        return opened[-1]
-
-    policy = searching_with("peer:backwards", factory)
-    assert policy.pick is not None
-    for question in space.task.questions:
-        assert ranked_units(policy.pick(space, question)) == ALL_UNITS[::-1]
-    [system] = opened
-    assert system.texts[0] == "Ana: My sister moved to Porto in spring."
-    assert (system.vectors[0] == embedder.embed(system.texts)).all()
-    space.close()
-    assert system.closed
-    assert not system.folder.exists()
-
-
 def test_raptor_ranks_summaries_with_the_texts_and_counts_what_they_quote(space: TaskSpace) -> None:
     policy = named("raptor")
     assert policy.pick is not None
@@ -274,7 +229,6 @@ def test_all_stands_for_treering_and_every_baseline() -> None:
         ("memory-stream+rated", InputError, "needs ratings; name a model with --summaries"),
         ("with:default+topic", InputError, "needs memos; name a model with --summaries"),
         ("with:tree(w=1)", InputError, "tree takes no parameters, not w"),
-        ("peer:oracle", UnknownName, "no peer 'oracle'; there are mem0"),
         ("dense/half", InputError, "policy 'dense/half': 'half' is not a rate"),
         ("dense/0", InputError, "compress is 0.0"),
         ("tree-traversal@x", InputError, "'x' is not a number of nodes"),

@@ -21,7 +21,7 @@ import treering
 from treering.errors import InputError
 from treering_bench.read import json_lines
 
-PACKAGES = ("numpy", "scipy", "onnxruntime", "tokenizers", "openai", "xllamacpp", "mem0ai")
+PACKAGES = ("numpy", "scipy", "onnxruntime", "tokenizers", "openai", "xllamacpp")
 _CPU_INFO = Path("/proc/cpuinfo")
 _DECIMALS = 6
 """Enough to tell any two means apart, and short lines."""

@@ -17,7 +17,6 @@ from treering_bench.policy.fading import (
     memory_stream_rated,
 )
 from treering_bench.policy.fusing import FUSING
-from treering_bench.policy.peers import PEERS, peer_policy
 from treering_bench.policy.persona import mpc
 from treering_bench.policy.raptor import raptor
 from treering_bench.policy.searching import (
@@ -49,7 +48,6 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
 
 _SPELLED: Final[Mapping[str, Callable[[str], RetrievalPolicy]]] = {
     PREFIX: with_relations,
-    "peer:": peer_policy,
     "chat:": chat_policy,
     "tree-traversal@": traversal,
 }
@@ -88,7 +86,7 @@ def policies(
         there = ", ".join([DEFAULT, *by_name, *GROUPS])
         raise UnknownName(
             f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
-            f"tree-traversal@3, dense/0.5, peer:{'|'.join(PEERS)}, chat:{'|'.join(CHAT_POLICIES)}"
+            f"tree-traversal@3, dense/0.5, chat:{'|'.join(CHAT_POLICIES)}"
         )
 
     chosen: dict[str, RetrievalPolicy] = {}
