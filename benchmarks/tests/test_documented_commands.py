@@ -95,6 +95,8 @@ def test_an_experiment_runs_its_commands_until_one_fails_and_notes_the_time(
     [noted] = (out / "seconds.jsonl").read_text("utf-8").splitlines()
     assert json.loads(noted)["experiment"] == "memtree-appendix-b"
     assert json.loads(noted)["exit"] == 2
+    assert bench("paper", "g1", *places, "--minutes", 0).exit_code == 0  # no time for any command
+    assert len((out / "seconds.jsonl").read_text("utf-8").splitlines()) == 1
 
 
 def test_a_value_with_a_space_stays_one_argument() -> None:

@@ -13,7 +13,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -125,11 +125,17 @@ def program(command: Sequence[str]) -> str:
 def run(experiment: Experiment, places: Places) -> int:
     """Run the commands of an experiment; return the exit code of the first that fails, else 0.
 
-    The time that each takes is noted in ``seconds.jsonl``.
+    The time that each takes is noted in ``seconds.jsonl``. All together stop after ``minutes``.
     """
     out = Path(places.out)
     out.mkdir(parents=True, exist_ok=True)
-    for command in experiment.filled(places):
+    end = None if places.minutes is None else time.monotonic() + 60 * places.minutes
+    for number in range(sum(1 for _ in experiment.filled(places))):
+        left = None if end is None else (end - time.monotonic()) / 60
+        if left is not None and left <= 0:
+            sys.stderr.write("the time is up; run the same command again to go on\n")
+            return 0
+        command = list(experiment.filled(replace(places, minutes=left)))[number]
         sys.stderr.write(f"{program(command)} {shlex.join(command)}\n")
         begun = time.monotonic()
         code = subprocess.run(
