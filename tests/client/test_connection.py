@@ -62,7 +62,7 @@ def test_a_chat_that_is_sent_again_is_marked_as_the_same_one() -> None:
 
 def test_one_that_stays_busy_is_given_up_on() -> None:
     server = Server(busy() for _ in range(ATTEMPTS))
-    with pytest.raises(ServerUnavailable, match="busy"):
+    with pytest.raises(ServerUnavailable):
         server.connection.get(Receipt, "/stats")
     assert len(server.pauses) == ATTEMPTS - 1
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.code.repositories import SHOP
+from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError, LLMReplyError, ReplyDiscarded, UnknownName
 from treering.llm.scripted import Request, ScriptedLLM
@@ -210,7 +211,7 @@ def test_what_quotes_a_round_that_was_forgotten_meanwhile_is_not_recorded(file: 
     with Memory.open(file, llm=ScriptedLLM(answer)) as memory:
         memory.code.generate(ASKED[0], definition="m.py::half")
         memory.code.generate("Raise marmalade errors.", definition="m.py::half")
-        with pytest.raises(ReplyDiscarded, match="of the 2 rounds"):
+        with pytest.raises(ReplyDiscarded):
             memory.code.generate(ASKED[2], definition="m.py::half")
         (left,) = memory.code.log("half")
     assert (left.instruction, left.note) == (ASKED[0], "")
@@ -220,7 +221,7 @@ def test_what_quotes_a_round_that_was_forgotten_meanwhile_is_not_recorded(file: 
 def test_a_reply_without_the_definition_is_refused_and_nothing_recorded(file: Path) -> None:
     memory, _ = opened(file, "I cannot do that.")
     with memory:
-        with pytest.raises(LLMReplyError, match="was asked for half and did not write it"):
+        with pytest.raises(LLMReplyError):
             memory.code.generate(ASKED[0], definition="m.py::half")
         with pytest.raises(UnknownName):
             memory.code.log("half")
@@ -325,7 +326,7 @@ def test_parts_of_the_context_memory_can_be_left_out(
 
 def test_a_part_that_is_not_there_is_refused(file: Path) -> None:
     memory, _ = opened(file)
-    with memory, pytest.raises(InputError, match="detector is 'dog'; it can be rules, printed"):
+    with memory, raises(InputError, param="detector"):
         memory.code.generate(
             "Write.",
             definition="m.py::half",

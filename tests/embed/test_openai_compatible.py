@@ -17,7 +17,7 @@ def test_a_redirect_is_not_followed_and_the_texts_go_nowhere_else(
     monkeypatch.delenv("TREERING_EMBEDDER_API_KEY", raising=False)
     with server.playing(server.says("Sent on.")) as elsewhere:
         sends_on = server.fails(307, location=f"{elsewhere.url}/embeddings")
-        with server.playing(sends_on) as played, pytest.raises(EmbeddingError, match="gave no"):
+        with server.playing(sends_on) as played, pytest.raises(EmbeddingError):
             OpenAIEmbedder(f"model@{played.url}").embed(["a secret"])
         assert elsewhere.requests == []
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Treering, process, records, settings, treering
+from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError
 from treering.hints import Hint
@@ -220,11 +221,11 @@ def test_a_folder_that_was_added_under_full_paths_keeps_them(memory: Memory, not
 
 
 def test_only_a_folder_is_synced(memory: Memory, notes: Path) -> None:
-    with pytest.raises(InputError, match="sync is for a folder"):
+    with raises(InputError, param="sync"):
         memory.add(notes / "boiler.md", sync=True)
-    with pytest.raises(InputError, match="sync is for a folder"):
+    with raises(InputError, param="sync"):
         memory.add("Hello.", sync=True)
-    with pytest.raises(InputError, match="force is for sync"):
+    with raises(InputError, param="force"):
         memory.add(notes, force=True)
     assert memory.stats().entries == 0
 

@@ -100,7 +100,7 @@ def test_what_is_no_memory_is_not_copied(tmp_path: Path) -> None:
         backup(tmp_path / "text.db", tmp_path / "copy.db")
     with closing(sqlite3.connect(tmp_path / "songs.db")) as songs:
         songs.execute("CREATE TABLE song (name)")
-    with pytest.raises(JournalCorrupt, match="another program"):
+    with pytest.raises(JournalCorrupt):
         backup(tmp_path / "songs.db", tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
 

@@ -128,7 +128,7 @@ def test_a_process_that_runs_on_after_a_step_can_write_no_more(
             with_steps(newer, STEP)
             open_database(urls[0]).close()
         for space in (None, "ana"):
-            refused = pytest.raises(JournalVersionError, match="upgrade treering")
+            refused = pytest.raises(JournalVersionError)
             with refused, running.write(space, derived=space is not None):
                 raise AssertionError("not reached")
 

@@ -83,7 +83,7 @@ def test_a_writer_waits_for_who_writes_what_it_may_write(
     with (
         first.write(held),
         ThreadPoolExecutor(1) as threads,
-        pytest.raises(JournalBusy, match="kept writing"),
+        pytest.raises(JournalBusy),
     ):
         threads.submit(lambda: second.write(asked).__enter__()).result(TIMEOUT_S)
 
@@ -302,7 +302,7 @@ def test_a_newer_treering_that_changes_the_tables_meanwhile_is_noticed(
     with first.write() as writer:
         writer.execute("UPDATE treering_version SET number = 9000")
     for transaction in (second.read, second.write, lambda: second.write("ana")):
-        with pytest.raises(JournalVersionError, match="upgrade treering"), transaction():
+        with pytest.raises(JournalVersionError), transaction():
             raise AssertionError("not reached")
 
 

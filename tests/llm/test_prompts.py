@@ -64,5 +64,5 @@ def test_the_last_rating_counts() -> None:
 
 @pytest.mark.parametrize("verdict", ["", "80", "[80]", "[[good]]", "[[0]]", "[[101]]"])
 def test_a_verdict_without_a_rating_is_an_error(verdict: str) -> None:
-    with pytest.raises(LLMReplyError, match="gave no rating"):
+    with pytest.raises(LLMReplyError):
         read_rating(verdict)

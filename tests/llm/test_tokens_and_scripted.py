@@ -46,7 +46,7 @@ def test_replies_come_in_order_and_requests_are_kept() -> None:
     assert asked(llm, "a") == "first"
     assert llm.complete([Message("user", "b")], max_tokens=9, temperature=0.5, seed=3) is whole
     assert llm.left == 1
-    with pytest.raises(LLMUnavailable, match="down"):
+    with pytest.raises(LLMUnavailable):
         asked(llm)
     assert llm.requests[1] == Request((Message("user", "b"),), 9, 0.5, None, 3)
 

@@ -305,7 +305,7 @@ def test_search_says_that_another_process_has_changed_the_model(
     with open_memory() as other:
         other.reembed(HashingEmbedder("other", dimension))
         assert other.memos.search("boat")[0].memo == boat
-    with pytest.raises(ModelMismatch, match="other"):
+    with pytest.raises(ModelMismatch):
         memory.memos.search("boat")
     assert memory.memos.search("boat", mode="lexical")[0].memo == boat
 

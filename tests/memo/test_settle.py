@@ -339,7 +339,7 @@ def test_an_error_that_quotes_a_line_forgotten_meanwhile_is_not_kept(
 
     memory = open_memory(llm=ScriptedLLM(quoting, before_reply=forget))
     memory.add(lines)
-    with pytest.raises(LLMUnavailable, match="zanzibar"):
+    with pytest.raises(LLMUnavailable):
         memory.memos.settle()
     for one in (memory, other):
         one.close()

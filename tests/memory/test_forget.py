@@ -286,7 +286,7 @@ def test_a_note_on_why_work_failed_does_not_keep_the_text(open_memory: Open, pat
     embedder.tamper = quotes
     entry = memory.add(SECRET, source="secrets").ids[0]
     memory.add("Ben rows.", source="diary")
-    with pytest.raises(EmbeddingError, match="flowerpot"):
+    with pytest.raises(EmbeddingError):
         memory.settle()
     assert "cannot embed" in tables_of(path)
     memory.forget(entry)
@@ -309,7 +309,7 @@ def test_a_note_on_why_work_failed_does_not_bring_back_what_went_meanwhile(
         raise EmbeddingError(f"400: cannot embed {texts!r}")
 
     embedder.tamper = forgets_and_quotes
-    with pytest.raises(EmbeddingError, match="flowerpot"):
+    with pytest.raises(EmbeddingError):
         memory.settle()
     assert "flowerpot" not in tables_of(path)
     assert b"flowerpot" not in bytes_of(path)

@@ -16,7 +16,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.memo.talk import place
 from treering import Memory
-from treering.errors import FilterError, InputError, UnknownName
+from treering.errors import FilterError, InputError, UnknownEntry, UnknownName
 from treering.journal import entries
 from treering.journal.supersession import MOST_STEPS, is_circle
 from treering.llm.scripted import ScriptedLLM
@@ -196,7 +196,7 @@ def test_superseding_goes_with_either_entry(memory: Memory) -> None:
 
 def test_superseding_needs_two_entries_and_no_circle(memory: Memory) -> None:
     old, new = two(memory)
-    with pytest.raises(UnknownName, match="no entry 'nothing'"):
+    with pytest.raises(UnknownEntry):
         memory.supersede(old, "nothing")
     with pytest.raises(InputError, match="an entry cannot supersede itself"):
         memory.supersede(old, old)
@@ -491,7 +491,7 @@ def test_joined_conditions_are_not_nested_without_end(memory: Memory) -> None:
     joined: dict[str, Any] = {"make": "Skoda"}
     for _ in range(20):
         joined = {"$or": [joined]}
-    with pytest.raises(FilterError, match="nested"):
+    with pytest.raises(FilterError):
         memory.search("car", metadata=joined)
 
 
@@ -500,5 +500,5 @@ def test_a_condition_is_not_nested_without_end(memory: Memory) -> None:
     condition: dict[str, Any] = {"$exists": True}
     for _ in range(20):
         condition = {"$not": condition}
-    with pytest.raises(FilterError, match="nested"):
+    with pytest.raises(FilterError):
         memory.search("car", metadata={"make": condition})

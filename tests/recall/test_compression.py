@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import Open
+from tests.raised import raises
 from treering import Memory
 from treering.errors import InputError, LLMNotConfigured, UnknownName
 from treering.llm.contract import TokenSurprisal
@@ -165,12 +166,12 @@ def test_at_a_rate_of_1_nothing_goes() -> None:
 
 @pytest.mark.parametrize("rate", [0, -0.5, 1.1, float("nan"), float("inf"), True, "0.5"])
 def test_a_rate_that_is_no_share_is_refused(open_memory: Open, rate: float) -> None:
-    with pytest.raises(InputError, match=r"compress is .*from 0.01 to 1"):
+    with raises(InputError, param="compress"):
         filled(open_memory()).context("sister", compress=rate)
 
 
 def test_an_unknown_compressor_is_named(open_memory: Open) -> None:
-    with pytest.raises(UnknownName, match="no compressor 'zip'; there are sentences, model"):
+    with raises(UnknownName, param="compressor"):
         filled(open_memory()).context("sister", compress=0.5, compressor="zip")  # type: ignore[arg-type]
 
 
@@ -254,7 +255,7 @@ def test_a_short_sentence_stays_or_goes_with_the_one_before_it() -> None:
 
 def test_a_model_that_tells_no_probabilities_is_refused_with_what_to_do(open_memory: Open) -> None:
     memory = filled(open_memory(llm=ScriptedLLM([], model="gpt")))
-    with pytest.raises(LLMNotConfigured, match="'gpt' returns no probabilities"):
+    with pytest.raises(LLMNotConfigured):
         memory.context("sister", compress=0.5, compressor="model")
 
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tests.embedders import HashingEmbedder
 from tests.plugins import install
+from tests.raised import raises
 from treering import Memory
 from treering.cli.main import app
 from treering.errors import InputError, UnknownName
@@ -77,7 +78,7 @@ def test_a_reranker_that_does_not_score_every_text_is_refused(
 
 
 def test_a_name_that_no_package_brings_is_an_error(memory: Memory) -> None:
-    with pytest.raises(UnknownName, match="no reranker 'large'"):
+    with raises(UnknownName, param="rerank"):
         memory.search("Porto", rerank="large")
 
 

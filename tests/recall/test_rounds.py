@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.conftest import Open
+from tests.raised import raises
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError
@@ -221,7 +222,7 @@ def test_long_messages_in_pieces_stay_in_one_round(memory: Memory) -> None:
 
 
 def test_a_unit_that_is_not_there_is_refused(memory: Memory) -> None:
-    with pytest.raises(InputError, match="chat_unit is 'turns'; it can be messages, rounds"):
+    with raises(InputError, param="chat_unit"):
         memory.configure(chat_unit="turns")  # type: ignore[arg-type]
     assert memory.configure().preset == "fragrel-chat"
 

@@ -96,5 +96,5 @@ def test_a_server_that_stops_ends_it_between_two_steps() -> None:
     settling = Settling()
     settling._go_on_unless_stopping(1, 5)
     settling.stop()
-    with pytest.raises(ServerUnavailable, match="4 steps stay queued"):
+    with pytest.raises(ServerUnavailable):
         settling._go_on_unless_stopping(1, 5)

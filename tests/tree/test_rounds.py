@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Open
+from tests.raised import raises
 from tests.tree.talking import WordEmbedder, echo
 from treering import Memory
 from treering.arrays import Floats
@@ -261,7 +262,7 @@ def test_a_tree_of_rounds_is_grown_anew_for_single_messages_and_back(memory: Mem
 
 def test_an_unknown_unit_is_refused_and_changes_nothing(memory: Memory) -> None:
     before = memory.tree.settings()
-    with pytest.raises(InputError, match="chat_unit is 'days'; use 'messages' or 'rounds'"):
+    with raises(InputError, param="chat_unit"):
         memory.tree.replant(chat_unit="days")  # type: ignore[arg-type]
     assert memory.tree.settings() == before
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, restored, settings, state, unit_rows
-from treering.errors import DimensionMismatch, InputError, UnknownName
+from treering.errors import DimensionMismatch, InputError, UnknownName, UnknownNode
 from treering.views.tree.settings import Form, Settings, Threshold
 from treering.views.tree.shape import ROOT, Tree
 
@@ -178,7 +178,7 @@ def test_numbers_are_never_given_twice() -> None:
 
 def test_a_vector_of_another_dimension_is_refused_and_nothing_changes() -> None:
     tree = grown(random_vectors(3))
-    with pytest.raises(DimensionMismatch, match="dimension 8"):
+    with pytest.raises(DimensionMismatch):
         tree.insert(np.zeros(5, dtype=np.float32))
     assert tree.leaf_count == 3
 
@@ -190,7 +190,7 @@ def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary()
         tree.remove(topic)
     with pytest.raises(UnknownName, match="not a summary"):
         tree.set_content(tree.children(topic)[0], plane(0)[0])
-    with pytest.raises(UnknownName, match="no node 99"):
+    with pytest.raises(UnknownNode):
         tree.children(99)
 
 

@@ -9,8 +9,16 @@ import pytest
 
 from tests.conftest import Open
 from tests.memo.talk import messages, place
+from tests.raised import raises
 from tests.tree.talking import SENTENCES, DownEmbedder, WordEmbedder, echo
-from treering.errors import InputError, LLMNotConfigured, LLMUnavailable, UnknownName, ViewError
+from treering.errors import (
+    InputError,
+    LLMNotConfigured,
+    LLMUnavailable,
+    UnknownName,
+    UnknownNode,
+    ViewError,
+)
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
@@ -185,7 +193,7 @@ def test_a_model_that_fails_delays_a_summary_and_loses_nothing(path: Path) -> No
 
     with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(sometimes)) as memory:
         fill(memory)
-        with pytest.raises(LLMUnavailable, match="down"):
+        with pytest.raises(LLMUnavailable):
             memory.tree.settle()
         assert len([node for node in everything(memory) if node.leaf]) == len(SENTENCES)
         down.clear()
@@ -347,7 +355,7 @@ def test_everything_can_be_forgotten(memory: Memory) -> None:
 def test_an_upgrade_lets_the_model_rewrite_what_was_extracted(path: Path, memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()
-    with pytest.raises(LLMNotConfigured, match="without upgrade"):
+    with pytest.raises(LLMNotConfigured):
         memory.settle(upgrade=True)
     with Memory.open(path, embedder=WordEmbedder(), llm=ScriptedLLM(echo)) as better:
         better.tree.settle()
@@ -601,9 +609,9 @@ def test_without_a_tree_all_levels_are_the_texts(path: Path) -> None:
 
 def test_an_unknown_level_or_altitude_is_told(memory: Memory) -> None:
     fill(memory)
-    with pytest.raises(InputError, match="level is 'top'; it can be texts, summaries, all"):
+    with raises(InputError, param="level"):
         memory.search("Ana", level="top")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="altitude is 'high'; it can be texts, mixed"):
+    with raises(InputError, param="altitude"):
         memory.context("Ana", altitude="high")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="tree"):
         memory.search("Ana", relations=["trees"])
@@ -633,7 +641,7 @@ def test_code_is_no_part_of_the_tree(memory: Memory) -> None:
 
 def test_what_is_not_there_is_said(memory: Memory) -> None:
     fill(memory)
-    with pytest.raises(UnknownName, match="no node 999"):
+    with pytest.raises(UnknownNode):
         memory.tree.node(999)
     with pytest.raises(UnknownName):
         memory.tree.find("nothing")
@@ -641,7 +649,7 @@ def test_what_is_not_there_is_said(memory: Memory) -> None:
         memory.tree.draw("pdf")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="traversal"):
         memory.tree.search("Ana", method="guess")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="least is nan; it is a cosine"):
+    with raises(InputError, param="least"):
         memory.tree.search("Ana", method="collapsed", least=float("nan"))
 
 
@@ -692,7 +700,7 @@ def test_settings_travel_with_an_export_and_nonsense_is_refused(
         assert other.tree.settings() == memory.tree.settings()
         with pytest.raises(InputError, match="none of a tree"):
             other.import_([lines[0].replace('"route"', '"rout"'), *lines[1:]])
-    with pytest.raises(InputError, match="max_depth is 0"):
+    with raises(InputError, param="max_depth"):
         memory.tree.replant(max_depth=0)
 
 
@@ -703,7 +711,7 @@ def test_a_tree_that_nobody_uses_costs_no_call(open_memory: Open) -> None:
     assert memory.settle().pending == {}
     assert llm.requests == []
     assert memory.tree.stats().pending  # used from now on
-    with pytest.raises(ViewError, match="one more than scripted"):
+    with pytest.raises(ViewError):
         memory.settle()
 
 

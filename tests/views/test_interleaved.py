@@ -181,9 +181,9 @@ def test_a_damaged_entry_holds_up_nothing_but_itself(open_memory: Open) -> None:
     assert memory.stats().pending["fragments"] == 1
     with pytest.raises(JournalCorrupt):
         memory.settle()
-    with pytest.raises(JournalCorrupt, match="is damaged"):
+    with pytest.raises(JournalCorrupt):
         memory.rebuild("fragments")
-    with pytest.raises(JournalCorrupt, match="is damaged"):
+    with pytest.raises(JournalCorrupt):
         memory.rebuild()
     assert memory.stats().outdated == ()
     assert [hit.source for hit in memory.search("bees", k=5)] == ["good"]

@@ -78,7 +78,7 @@ def test_a_rebuild_passes_over_an_entry_that_a_view_fails_on(
     memory = open_memory()
     _tell(memory, "I relocated to Oslo.", BAD, "I relocated to Rome.")
     before = picture(memory, "facts")
-    with pytest.raises(ViewError, match="failed on entry"):
+    with pytest.raises(ViewError):
         memory.rebuild("facts")
     assert picture(memory, "facts") == before
     assert memory.stats().outdated == ()
@@ -103,7 +103,7 @@ def test_what_was_read_before_is_not_kept_if_a_rebuild_fails_on_it(
     monkeypatch.setattr(derive, "read_forms", read)
     with (
         caplog.at_level(logging.WARNING, "treering"),
-        pytest.raises(ViewError, match="IndexError"),
+        pytest.raises(ViewError),
     ):
         memory.rebuild()
     assert len(caplog.records) == 1

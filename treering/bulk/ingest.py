@@ -302,7 +302,9 @@ def _is_there(path: Path) -> bool:
 
 def _check_workers(workers: int | None) -> None:
     if workers is not None and workers < 1:
-        raise InputError(f"workers is {workers}; give at least 1, or none for one a processor")
+        raise InputError(
+            f"workers is {workers}; give at least 1, or none for one a processor", param="workers"
+        )
 
 
 def _pool(

@@ -126,7 +126,8 @@ def _size(asked: int | None, gpus: int) -> int:
     processors = int(_resource("CPU"))
     if asked is not None and asked > processors:
         raise InputError(
-            f"workers is {asked}, and the cluster has {processors} processors; give at most as many"
+            f"workers is {asked}, and the cluster has {processors} processors; give at most that",
+            param="workers",
         )
     return asked or min(gpus or processors, processors) or 1
 

@@ -388,7 +388,7 @@ def _lines_within(budget: int) -> int:
 def check_message(message: str, budget: int, count: CountTokens) -> None:
     """Raises EmptyText, TextEncodingError, or InputError for what no prompt of ``budget`` holds."""
     if not check_text(message, "the message").strip():
-        raise EmptyText("the message is empty; say something")
+        raise EmptyText("the message is empty; say something", param="message")
     needed = least_tokens(message, count)
     if needed > budget:
         raise InputError(

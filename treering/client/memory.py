@@ -191,7 +191,9 @@ class RemoteMemory(Memory):
 
 def _without_sync(sent: dict[str, Any]) -> dict[str, Any]:
     if sent.pop("force") | sent.pop("sync"):
-        raise InputError("sync is for a folder, which cannot be added over HTTP by its path")
+        raise InputError(
+            "sync is for a folder, which cannot be added over HTTP by its path", param="sync"
+        )
     return sent
 
 

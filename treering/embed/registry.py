@@ -40,7 +40,8 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
     if name not in points.names:
         raise UnknownName(
             f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], "
-            f"sentence-transformers:MODEL or an entry point of {GROUP}"
+            f"sentence-transformers:MODEL or an entry point of {GROUP}",
+            param="embedder",
         )
     embedder: Embedder = points[name].load()(argument)
     return embedder

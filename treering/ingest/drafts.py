@@ -313,5 +313,5 @@ def _future(expires: object) -> datetime:
 
 def _kind(kind: Kind | None) -> Kind | None:
     if kind is not None and kind not in KINDS:
-        raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}")
+        raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}", param="kind")
     return kind

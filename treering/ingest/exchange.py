@@ -201,9 +201,11 @@ def _bytes(fields: dict[str, Any], key: str) -> bytes:
 def _draft(fields: dict[str, Any]) -> Draft:
     kind, position = fields["kind"], _checked(int, fields.get("position", 0), "position")
     if kind not in KINDS:
-        raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}")
+        raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}", param="kind")
     if not 0 <= position <= MAX_POSITION:
-        raise InputError(f"position is {position}; it must be from 0 to {MAX_POSITION}")
+        raise InputError(
+            f"position is {position}; it must be from 0 to {MAX_POSITION}", param="position"
+        )
     return Draft(
         text=_text(fields["text"]),
         kind=kind,
@@ -228,7 +230,9 @@ def _key(fields: dict[str, Any]) -> str:
         return ""
     repeat: int = _checked(int, fields["repeat"], "repeat")
     if repeat < 1:
-        raise InputError(f"repeat is {repeat}; it must be at least 1, or be left out")
+        raise InputError(
+            f"repeat is {repeat}; it must be at least 1, or be left out", param="repeat"
+        )
     # A higher number might not be recognised when the entry is read; its id always is.
     return str(repeat) if repeat < MIN_KEYS else _named(fields, "id")
 
@@ -246,5 +250,5 @@ def _named(fields: dict[str, Any], key: str) -> str:
 
 def _checked(kind: Callable[..., Any], value: Any, what: str) -> Any:
     if not isinstance(value, kind):  # type: ignore[arg-type]
-        raise InputError(f"{what} is {value!r}, a {type(value).__name__}")
+        raise InputError(f"{what} is {value!r}, a {type(value).__name__}", param=what)
     return value

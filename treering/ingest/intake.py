@@ -104,11 +104,11 @@ class Intake:
         source = checked_name(source, "source")
         changes.refuse(source)
         if force and not sync:
-            raise InputError("force is for sync; leave it out")
+            raise InputError("force is for sync; leave it out", param="force")
         if isinstance(content, Path):
             return self._path(content, source, envelope, sync, force)
         if sync:
-            raise InputError("sync is for a folder; give its Path")
+            raise InputError("sync is for a folder; give its Path", param="sync")
         if isinstance(content, str):
             drafts = text_drafts([check_text(content, "the text")], envelope, "the text")
             return self._append(source or "notes", drafts, record)
@@ -220,7 +220,7 @@ class Intake:
                 each = self._each_of_folder(path, source, envelope, documents, sync, force)
                 return Receipt.total([receipt for _, receipt in each])
         if sync:
-            raise InputError(f"sync is for a folder, and {path} is none")
+            raise InputError(f"sync is for a folder, and {path} is none", param="sync")
         return Receipt.total(list(self._single(path, source, envelope)))
 
     def _single(self, path: Path, source: str | None, envelope: Envelope) -> Iterator[Receipt]:

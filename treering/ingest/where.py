@@ -37,7 +37,8 @@ def to_filter(where: Where) -> Filter:
     unknown = given.keys() - Where.__annotations__.keys()
     if unknown:
         raise FilterError(
-            f"no filter {', '.join(sorted(unknown))}; there are {', '.join(Where.__annotations__)}"
+            f"no filter {', '.join(sorted(unknown))}; there are {', '.join(Where.__annotations__)}",
+            param="where",
         )
     for key in ("source", "speaker", "session"):
         if key in given:
@@ -47,15 +48,17 @@ def to_filter(where: Where) -> Filter:
             given[key] = parse_time(given[key], key)
     metadata = given.get("metadata", {})
     if not isinstance(metadata, Mapping):
-        raise FilterError(f"metadata is a {type(metadata).__name__}; give keys and values")
+        raise FilterError(
+            f"metadata is a {type(metadata).__name__}; give keys and values", param="metadata"
+        )
     metadata_json(metadata)
     omit = given.pop("omit", ())
     if isinstance(omit, str) or not all(isinstance(entry_id, str) for entry_id in omit):
-        raise FilterError("omit takes a collection of entry ids")
+        raise FilterError("omit takes a collection of entry ids", param="omit")
     return Filter(**given, omit=frozenset(omit))
 
 
 def _text(value: object, key: str) -> str:
     if not isinstance(value, str):
-        raise FilterError(f"{key} is a {type(value).__name__}; give a text")
+        raise FilterError(f"{key} is a {type(value).__name__}; give a text", param=key)
     return composed(check_text(value, key))

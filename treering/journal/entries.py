@@ -83,7 +83,9 @@ def after(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < MAX_CURSOR_CHARS):
-        raise InputError(f"cursor is {cursor!r}; give the `next` of a page, or none")
+        raise InputError(
+            f"cursor is {cursor!r}; give the `next` of a page, or none", param="cursor"
+        )
     return int(cursor)
 
 
@@ -375,7 +377,7 @@ def compile_filter(
     Raises FilterError for a condition that cannot mean anything.
     """
     if condition.kind is not None and condition.kind not in KINDS:
-        raise FilterError(f"kind is {condition.kind!r}; it can be {', '.join(KINDS)}")
+        raise FilterError(f"kind is {condition.kind!r}; it can be {', '.join(KINDS)}", param="kind")
     since = micros(condition.since) if condition.since else None
     until = micros(condition.until) if condition.until else None
     if since is not None and until is not None and since >= until:

@@ -64,9 +64,13 @@ def checked_name(value: object, what: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{what} is {value!r}; give a text that is not empty, or leave it out")
+        raise InputError(
+            f"{what} is {value!r}; give a text that is not empty, or leave it out", param=what
+        )
     if len(value) > MAX_NAME_CHARS:
-        raise InputError(f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}")
+        raise InputError(
+            f"{what} has {len(value)} characters; at most {MAX_NAME_CHARS}", param=what
+        )
     categories = set() if value.isprintable() else set(map(category, value))
     if "Cs" in categories:
         raise InputError(f"{what} {value!r} has bytes that are no UTF-8; give it another name")
@@ -94,7 +98,9 @@ def _of_simple(metadata: Mapping[str, JSON]) -> str | None:
 def metadata_json(metadata: Mapping[str, JSON]) -> str:
     """Metadata in canonical JSON. Raises InputError when JSON cannot hold it."""
     if not isinstance(metadata, Mapping):
-        raise InputError(f"metadata is a {type(metadata).__name__}; give keys and values")
+        raise InputError(
+            f"metadata is a {type(metadata).__name__}; give keys and values", param="metadata"
+        )
     if not metadata:
         return "{}"
     try:
@@ -105,5 +111,7 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
     if "\\u0000" in text and _ESCAPED_NUL.search(text):
-        raise TextEncodingError("metadata has a NUL character, which databases cut texts at")
+        raise TextEncodingError(
+            "metadata has a NUL character, which databases cut texts at", param="metadata"
+        )
     return check_text(text, "metadata")

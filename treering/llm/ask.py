@@ -76,7 +76,7 @@ def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Messa
     Raises ``EmptyText`` without a question or without passages: there is nothing to ask then.
     """
     if not question.strip():
-        raise EmptyText("the question is empty; ask something")
+        raise EmptyText("the question is empty; ask something", param="question")
     if not passages:
         raise EmptyText("there is no passage to answer from; the memory found nothing")
     messages = [Message("system", load("ask").fill())]

@@ -52,7 +52,8 @@ class Budget:
             if not is_whole or index(given) < 1:
                 raise InputError(
                     f"budget is {given!r}; it must be a whole number of at least 1 token, or a "
-                    "size such as '4000 words'"
+                    "size such as '4000 words'",
+                    param="budget",
                 )
             return cls(index(given))
         size = FragmentSize.of(f"{given} tokens" if given.isdecimal() else given, "the budget")

@@ -40,7 +40,7 @@ def open_reranker(chosen: str | Reranker) -> Reranker:
     points = plugins(GROUP)
     if chosen not in points.names:
         there = ", ".join(sorted(points.names)) or "none: a package brings one by an entry point"
-        raise UnknownName(f"no reranker {chosen!r}; there are {there}")
+        raise UnknownName(f"no reranker {chosen!r}; there are {there}", param="rerank")
     reranker: Reranker = points[chosen].load()()
     return reranker
 

@@ -444,30 +444,36 @@ def check_count(name: str, value: SupportsIndex, what: str = "") -> None:
     """Raises InputError for what is no whole number of at least 1, of ``what``."""
     is_whole = isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if not is_whole or index(value) < 1:
-        raise InputError(f"{name} is {value!r}; it must be a whole number of at least 1{what}")
+        raise InputError(
+            f"{name} is {value!r}; it must be a whole number of at least 1{what}", param=name
+        )
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Raises InputError for a value that is not one of the choices."""
     if value not in choices:
-        raise InputError(f"{name} is {value!r}; it can be {', '.join(choices)}")
+        raise InputError(f"{name} is {value!r}; it can be {', '.join(choices)}", param=name)
 
 
 def check_confidence(least: float) -> None:
     """Raises InputError for a least confidence that is no probability."""
     if isinstance(least, bool) or not isinstance(least, Real) or not 0 <= least <= 1:
-        raise InputError(f"min_confidence is {least!r}; it must be a number from 0 to 1")
+        raise InputError(
+            f"min_confidence is {least!r}; it must be a number from 0 to 1", param="min_confidence"
+        )
 
 
 def check_queries(queries: Sequence[str]) -> None:
     """Raises EmptyText, TextEncodingError or InputError for what cannot be searched for."""
     if isinstance(queries, str):
-        raise InputError(f"queries is a text, {queries!r:.60}; give a list of texts")
+        raise InputError(
+            f"queries is a text, {queries!r:.60}; give a list of texts", param="queries"
+        )
     for query in queries:
         if not isinstance(query, str):
             raise InputError(f"a query is a {type(query).__name__}; give a text")
         if not check_text(query, "the query").strip():
-            raise EmptyText("the query is empty; ask for something")
+            raise EmptyText("the query is empty; ask for something", param="query")
         if len(query) > MAX_QUERY_CHARS:
             raise InputError(
                 f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS}",

@@ -60,11 +60,13 @@ class TuneOptions:
         least = {"epochs": 1, "batch": 1, "rank": 1, "max_tokens": 1, "save_every": 1, "seed": 0}
         for name, bound in least.items():
             if getattr(self, name) < bound:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {bound}")
+                raise InputError(
+                    f"{name} is {getattr(self, name)}; it must be at least {bound}", param=name
+                )
         if not 0 < self.rate <= 1:
-            raise InputError(f"rate is {self.rate}; a learning rate is such as 5e-4")
+            raise InputError(f"rate is {self.rate}; a learning rate is such as 5e-4", param="rate")
         if self.minutes is not None and not self.minutes >= 0:
-            raise InputError(f"minutes is {self.minutes}; it must be at least 0")
+            raise InputError(f"minutes is {self.minutes}; it must be at least 0", param="minutes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,9 @@ def check_setting(name: str, value: object) -> None:
     kind, setting = settings_by_name()[name]
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
-            raise InputError(f"{name} is {value!r}; it can be {', '.join(get_args(kind))}")
+            raise InputError(
+                f"{name} is {value!r}; it can be {', '.join(get_args(kind))}", param=name
+            )
         return
     is_right = isinstance(value, int | float if kind is float else kind)
     if isinstance(value, bool):
@@ -160,7 +162,9 @@ def check_setting(name: str, value: object) -> None:
     elif is_right and isinstance(value, int | float) and setting.least is not None:
         is_right = setting.least <= value <= (setting.most or value)
     if not is_right:
-        raise InputError(f"{name} is {value!r}; it must be {_KINDS[kind]}{_limits(setting)}")
+        raise InputError(
+            f"{name} is {value!r}; it must be {_KINDS[kind]}{_limits(setting)}", param=name
+        )
 
 
 _KINDS: Final[Mapping[type, str]] = {

@@ -223,7 +223,7 @@ PRESETS: Final[Mapping[str, Preset]] = {preset.name: preset for preset in _ALL}
 def preset_of(name: str) -> Preset:
     """The preset of that name. Raises UnknownName."""
     if name not in PRESETS:
-        raise UnknownName(f"no preset {name!r}; there are {', '.join(PRESETS)}")
+        raise UnknownName(f"no preset {name!r}; there are {', '.join(PRESETS)}", param="preset")
     return PRESETS[name]
 
 

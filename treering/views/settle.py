@@ -110,7 +110,9 @@ class Settler:
         by_name = {view.name: view for view in self._views}
         for name in names:
             if not isinstance(name, str) or name not in by_name:
-                raise UnknownName(f"no view {name!r}; there are {', '.join(by_name)}")
+                raise UnknownName(
+                    f"no view {name!r}; there are {', '.join(by_name)}", param="views"
+                )
         with self.turn:
             self.follow(progress)
         failures: list[TreeringError] = []

@@ -54,7 +54,7 @@ def format_named(name: str) -> TranscriptFormat:
     """A format by its name. Raises UnknownName."""
     known = {entry.name: entry for entry in formats()}
     if name not in known:
-        raise UnknownName(f"no format {name!r}; there are {', '.join(known)}")
+        raise UnknownName(f"no format {name!r}; there are {', '.join(known)}", param="origin")
     return known[name]
 
 

@@ -76,7 +76,8 @@ def _refuse_parts_of_a_password(base: str, given: Mapping[str, object]) -> None:
 def _schema(name: str) -> str:
     if not _NAME.fullmatch(name) or name.startswith("pg_"):
         raise InputError(
-            f"schema is {name!r}; give small letters, digits and '_', at most 63, not first a digit"
+            f"schema is {name!r}; give small letters, digits or '_', at most 63, not first a digit",
+            param="schema",
         )
     return name
 
@@ -85,7 +86,7 @@ def _number(name: str, given: str | None, what: str, default: int, most: int) ->
     if given is None:
         return default
     if not given.isascii() or not given.isdecimal() or not 1 <= int(given) <= most:
-        raise InputError(f"{name} is {given!r}; give a number of {what}, 1 to {most}")
+        raise InputError(f"{name} is {given!r}; give a number of {what}, 1 to {most}", param=name)
     return int(given)
 
 

@@ -40,7 +40,9 @@ def open_compressor(chosen: str | Compressor, llm: Callable[[], LLM]) -> Compres
     if chosen == "sentences":
         return SentenceCompressor()
     if chosen != "model":
-        raise UnknownName(f"no compressor {chosen!r}; there are {', '.join(COMPRESSORS)}")
+        raise UnknownName(
+            f"no compressor {chosen!r}; there are {', '.join(COMPRESSORS)}", param="compressor"
+        )
     model = llm()
     if not isinstance(model, ReadingLLM):
         raise LLMNotConfigured(

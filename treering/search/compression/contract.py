@@ -52,5 +52,6 @@ def check_rate(rate: float) -> None:
     if not (is_number and math.isfinite(rate) and LEAST_RATE <= rate <= 1):
         raise InputError(
             f"compress is {rate!r}; it is the share of tokens to keep, from {LEAST_RATE} to 1, "
-            "such as 0.5"
+            "such as 0.5",
+            param="compress",
         )

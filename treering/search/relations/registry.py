@@ -54,7 +54,9 @@ def relation(name: str, others: Sequence[str] = ()) -> Term:
         points = plugins(GROUP)
         if name not in points.names:
             names = sorted({*BUILT_IN, *others, *points.names})
-            raise UnknownName(f"no relation {name!r}; there are {', '.join(names)}")
+            raise UnknownName(
+                f"no relation {name!r}; there are {', '.join(names)}", param="relations"
+            )
         return _only(points[name].load())
     return factory()
 
@@ -80,7 +82,9 @@ def plan(
     ``others`` are further names, for errors. Raises UnknownName and InputError.
     """
     if isinstance(chosen, str):
-        raise InputError(f"relations is the text {chosen!r}; give a list such as [{chosen!r}]")
+        raise InputError(
+            f"relations is the text {chosen!r}; give a list such as [{chosen!r}]", param="relations"
+        )
     by_kind = {
         kind: list(defaults.get(kind, ()))
         if chosen is None

@@ -65,9 +65,9 @@ def traversal(
 
 def _check(k: int, least: float) -> None:
     if k < 1:
-        raise InputError(f"k is {k}; ask for at least 1 node")
+        raise InputError(f"k is {k}; ask for at least 1 node", param="k")
     if not isinstance(least, int | float) or math.isnan(least):
-        raise InputError(f"least is {least!r}; it is a cosine, such as 0.4")
+        raise InputError(f"least is {least!r}; it is a cosine, such as 0.4", param="least")
 
 
 Allowed = NDArray[np.bool_]

@@ -65,7 +65,8 @@ class Threshold:
         if not _is_within("max_depth", self.max_depth) or type(self.max_depth) is not int:
             raise InputError(
                 f"max_depth is {self.max_depth!r}; it is a whole number from 1, a flat tree, to "
-                "1000"
+                "1000",
+                param="max_depth",
             )
         if self.form not in FORMS:
             raise InputError(f"the threshold's form is {self.form!r}; use {', '.join(FORMS)}")
@@ -143,7 +144,9 @@ class Settings:
     def __post_init__(self) -> None:
         for name, values in _CHOICES.items():
             if (value := getattr(self, name)) not in values:
-                raise InputError(f"{name} is {value!r}; use {' or '.join(map(repr, values))}")
+                raise InputError(
+                    f"{name} is {value!r}; use {' or '.join(map(repr, values))}", param=name
+                )
         for tokens in (self.summary_tokens, self.deeper_tokens):
             if type(tokens) is not int or not 0 <= tokens <= MOST_TOKENS:
                 raise InputError(

@@ -52,7 +52,7 @@ def check(
 ) -> CheckReport:
     """What a change would undo of ``rounds`` rounds and of commits; see ``CodeMemory.check``."""
     if depth < 0:
-        raise InputError(f"depth is {depth}; it must be at least 0")
+        raise InputError(f"depth is {depth}; it must be at least 0", param="depth")
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)

@@ -339,7 +339,7 @@ class CodeIndex:
 
 def _check(query: str, k: int, mode: str) -> None:
     if not query.strip():
-        raise EmptyText("the query is empty; say what the code is needed for")
+        raise EmptyText("the query is empty; say what the code is needed for", param="query")
     check_count("k", k)
     check_choice("mode", mode, MODES)
 

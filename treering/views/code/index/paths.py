@@ -76,7 +76,10 @@ def files_at(paths: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
     InputError, MissingExtra, and UnknownName if no file is left.
     """
     if isinstance(patterns, str) or not patterns or not all(p.strip(" !") for p in patterns):
-        raise InputError(f"paths is {patterns!r}; give a list of patterns such as ['src/', '*.py']")
+        raise InputError(
+            f"paths is {patterns!r}; give a list of patterns such as ['src/', '*.py']",
+            param="paths",
+        )
     of_all = frozenset(paths)
     without = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
     within = [pattern for pattern in patterns if not pattern.startswith("!")]

@@ -158,7 +158,7 @@ def language(name: str) -> Language:
     except KeyError:
         names = ", ".join(LANGUAGES)
         raise UnknownName(
-            f"no language {name!r}; known are {names}; pass None for others"
+            f"no language {name!r}; known are {names}; pass None for others", param="language"
         ) from None
 
 

@@ -45,7 +45,9 @@ class WorkRound:
     def of(cls, instruction: str, note: str, outcome: str) -> WorkRound:
         """Checked texts. Raises InputError, TextEncodingError."""
         if not check_text(instruction, "the instruction").strip():
-            raise InputError("the instruction is empty; say what the change was made for")
+            raise InputError(
+                "the instruction is empty; say what the change was made for", param="instruction"
+            )
         return cls(
             instruction.strip(), check_text(note, "the note"), check_text(outcome, "the outcome")
         )

@@ -44,7 +44,8 @@ class Likeness:
         if not 0 < value <= 1:  # not a number is not, either
             raise InputError(
                 f"alike is {text!r}; it is a cosine such as '0.95', or a share of all pairs of "
-                "instructions that are less similar, such as '99%'"
+                "instructions that are less similar, such as '99%'",
+                param="alike",
             )
         return cls(share=value) if is_share else cls(value)
 

@@ -131,7 +131,9 @@ class ContextMemory:
         it was.
         """
         if not instruction.strip():
-            raise InputError("the instruction is empty; say what to generate or change")
+            raise InputError(
+                "the instruction is empty; say what to generate or change", param="instruction"
+            )
         instructions = [*self._instructions, instruction]
         judgement = self._judgement(instructions)
         if judgement.mode == "ADD":
