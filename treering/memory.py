@@ -766,9 +766,10 @@ class Memory:
     def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
         """Choose the relations' weights and parameters for this space, without labels.
 
-        Pseudo-queries are made from the space's own text, for each kind of content by itself; what
-        is found is kept only where it gains over the shipped defaults on held-out ones. Raises
-        InputError when there is too little text to tell.
+        Pseudo-queries are made from the space's own text, for each kind of content by itself. If a
+        preset set relations, these are fitted by their weights and parameters. What is found is
+        kept only if it gains on held-out pseudo-queries; a preset stays. Raises InputError if there
+        is too little text, or no relation to fit.
         """
         self._views.catch_up()
         return self._views.fit(progress)

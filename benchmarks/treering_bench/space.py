@@ -18,8 +18,8 @@ from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
+from treering.views.choices import Choices
 from treering.views.presets import preset_of
-from treering.views.settings import CHOICES
 from treering.views.tree.node import TreeNode
 from treering.views.tree.view import TreeStats, TreeView
 from treering_bench.embedding import VectorCache
@@ -31,6 +31,7 @@ DEPTH = 100
 
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
+_CONFIGURED = Choices.__annotations__.keys()
 _REPLANTED = signature(TreeView.replant).parameters
 
 CountTokens = Callable[[str], int]
@@ -103,9 +104,9 @@ class TaskSpace:
                 f"the preset {preset!r} is for {' and '.join(kinds)}, and this benchmark is of "
                 f"{self.kind}s"
             )
-        tree = {name: value for name, value in settings.items() if name not in CHOICES}
+        tree = {name: value for name, value in settings.items() if name not in _CONFIGURED}
         if strange := [name for name in tree if name not in _REPLANTED]:
-            there = ", ".join(sorted({*CHOICES, *_REPLANTED} - {"self"}))
+            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED} - {"self"}))
             raise UnknownName(f"no setting {strange[0]!r}; there are {there}")
         others = {name: value for name, value in settings.items() if name not in tree}
         configured = self._memory.configure(preset, **others)

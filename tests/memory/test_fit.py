@@ -57,3 +57,24 @@ def test_too_little_text_keeps_the_defaults_and_says_so(memory: Memory) -> None:
     with pytest.raises(InputError, match="too little text"):
         memory.fit()
     assert list(memory._views.planner.defaults()["text"]) == list(DEFAULTS["text"])
+
+
+def test_the_relations_of_a_preset_are_fitted_and_the_preset_stays(memory: Memory) -> None:
+    fill(memory, 400)
+    memory.configure("fragrel-chat", chat_unit="messages")
+    before = memory.configure()
+    (report,) = memory.fit()
+    assert [choice.relation.name for choice in report.chosen] == ["context"]
+    assert memory.configure().preset == before.preset
+    [context] = memory.configure().relations["chat"]
+    assert context == (str(report.chosen[0]) if report.kept else before.relations["chat"][0])
+    assert memory.configure("fragrel-chat").preset == "fragrel-chat"
+    assert memory.configure().relations["chat"] == ("context(w=0.8, within=document) @ 0.5",)
+
+
+def test_without_relations_there_is_none_to_fit(memory: Memory) -> None:
+    fill(memory, 400)
+    memory.configure("memtree-chat")
+    with pytest.raises(InputError, match="no relation of text or chat or code"):
+        memory.fit()
+    assert memory.configure().preset == "memtree-chat"

@@ -293,3 +293,36 @@ def test_asking_for_the_settings_begins_no_space(open_memory: Open) -> None:
     memory = open_memory()
     memory.configure()
     assert memory.spaces() == []
+
+
+def test_relations_are_chosen_by_kind_with_their_parameters_and_weights(memory: Memory) -> None:
+    memory.configure("fragrel-b-story", relations="text: context(w=0.7) @ 0.2; chat: none")
+    relations = memory.configure().relations
+    assert relations["text"] == ("context(w=0.7, within=document) @ 0.2",)
+    assert relations["chat"] == ()
+    again = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in relations.items())
+    assert memory.configure(relations=again).relations == relations
+    assert memory.configure(relations="text: context(w=0.3) @ 0.5").relations["text"] == (
+        "context(w=0.3, within=document) @ 0.5",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("context @ 1", InputError),
+        ("texts: context @ 1", InputError),
+        ("text: ", InputError),
+        ("text: context(w=2) @ 1", InputError),
+        ("text: context(v=1)", InputError),
+        ("text: context @ 1.1.1", InputError),
+        ("text: nearby @ 1", UnknownName),
+    ],
+)
+def test_relations_that_cannot_be_read_change_nothing(
+    memory: Memory, given: str, error: type[Exception]
+) -> None:
+    before = memory.configure("fragrel-b-story")
+    with pytest.raises(error):
+        memory.configure(relations=given)
+    assert memory.configure() == before

@@ -324,9 +324,9 @@ def _report(report: FitReport) -> Iterator[Part]:
     yield report.kind, "bold"
     yield (
         f"  mean reciprocal rank on {report.queries // 2} held-out pseudo-queries: "
-        f"{report.default:.3f} by default, {report.fitted:.3f} fitted; "
+        f"{report.default:.3f} before, {report.fitted:.3f} fitted; "
     )
-    yield "kept" if report.kept else "no gain: the defaults stay"
+    yield "kept" if report.kept else "no gain: the relations stay as they are"
     for weighted in report.chosen:
         yield f"\n    α {weighted.alpha:g}  {weighted.relation}"
 

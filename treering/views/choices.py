@@ -87,6 +87,13 @@ class Choices(TypedDict, total=False):
         str | None,
         Setting("The most that passages or a prompt have, such as '4000 words'.", metavar="SIZE"),
     ]
+    relations: Annotated[
+        str | None,
+        Setting(
+            "Relations and weights by kind: 'chat: context(w=0.8) @ 0.5; text: none'.",
+            metavar="SPEC",
+        ),
+    ]
     prompt: Annotated[PromptName | None, Setting("The prompt of answers and chats.")]
     chat_unit: Annotated[
         ChatUnit | None, Setting("What search ranks of chats: messages, or each with its replies.")

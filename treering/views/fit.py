@@ -8,8 +8,8 @@ relations and weights; they are kept only if they rank the other half better by 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.journal.contract import Reader
-from treering.records import KINDS, Kind, Progress
+from treering.records import KINDS, Kind, Mode, Progress
 from treering.search.fusion import cosine_scores, fuse, word_scores
 from treering.search.people import LEXICAL_AMONG_PEOPLE, among_people
 from treering.search.relations.combine import Relations
@@ -66,26 +66,37 @@ def fit(
     snapshot: Snapshot,
     embedder: Embedder,
     defaults: Plan,
+    configured: Container[Kind],
+    mode: Mode,
     progress: Progress | None = None,
 ) -> list[FitReport]:
     """Fit every kind of content that has enough text; one report per kind.
 
-    Raises InputError if no kind has enough.
+    Of a kind whose relations were ``configured``, such as by a preset, only these are fitted, by
+    their weights and parameters. Raises InputError if no kind has enough text, or any relation.
     """
     reports = []
+    fixed = [kind for kind in KINDS if kind in configured and not _relations(defaults[kind])]
     people = among_people(snapshot, defaults)
     defaults = people or defaults
     lexical = None if people is None else LEXICAL_AMONG_PEOPLE
     for kind in KINDS:
         queries = _pseudo_queries(reader, snapshot, embedder, kind)
-        if len(queries) >= MIN_QUERIES:
-            reports.append(
-                _fit_kind(snapshot, kind, queries, defaults.get(kind, ()), lexical, progress)
-            )
+        if len(queries) < MIN_QUERIES or kind in fixed:
+            continue
+        plan = defaults.get(kind, ())
+        own = _relations(plan) if kind in configured else None
+        scoring = _Scoring(mode, lexical, Relations())
+        reports.append(_fit_kind(snapshot, kind, queries, plan, own, scoring, progress))
+    if not reports and fixed:
+        raise InputError(
+            f"no relation of {' or '.join(fixed)} is configured here, so there is none to fit; "
+            "`configure` sets some"
+        )
     if not reports:
         raise InputError(
             f"too little text to fit: fewer than {MIN_QUERIES} fragments of {MIN_WORDS} words of "
-            "one kind; the defaults stay"
+            "one kind; the relations stay as they are"
         )
     return reports
 
@@ -95,25 +106,19 @@ def _fit_kind(
     kind: Kind,
     queries: _PseudoQueries,
     default: Sequence[Weighted],
-    lexical: np.float32 | None,
+    own: Sequence[Relation] | None,
+    scoring: _Scoring,
     progress: Progress | None,
 ) -> FitReport:
-    families: list[list[Relation]] = [
-        [ContextRelation(w, within) for w in WIDTHS for within in ("document", "session")],
-        [Session()],
-        [Speaker()],
-        [Semantic()],
-    ]
-    given = {choice.relation for choice in default if is_relation(choice.relation)}
-    tried = given.union(*families)
-    bound = Relations()
-    cut = pieces_a_message(snapshot, bound, {"chat": default}) if kind == "chat" else 1.0
-    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), bound, cut, lexical, progress)
+    families = _families() if own is None else [_parameters(relation) for relation in own]
+    tried = {*_relations(default)}.union(*families)
+    cut = pieces_a_message(snapshot, scoring.bound, {"chat": default}) if kind == "chat" else 1.0
+    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), cut, scoring, progress)
     tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
     # One family of relations at a time: trying all combinations would take their product in trials.
     chosen = tuple(default)
     for family in families:
-        variants = _variants(chosen, family)
+        variants = _variants(chosen, family, may_drop=own is None)
         chosen = max(variants, key=lambda v: float(trial.reciprocal_ranks(v, tuning).mean()))
     before = trial.reciprocal_ranks(default, test)
     after = trial.reciprocal_ranks(chosen, test)
@@ -125,13 +130,42 @@ def _fit_kind(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """How pseudo-queries are scored: as searches of the space are."""
+
+    mode: Mode
+    lexical: np.float32 | None
+    bound: Relations
+
+
+def _relations(weighted: Sequence[Weighted]) -> list[Relation]:
+    return [choice.relation for choice in weighted if is_relation(choice.relation)]
+
+
+def _families() -> list[list[Relation]]:
+    return [
+        [ContextRelation(w, within) for w in WIDTHS for within in ("document", "session")],
+        [Session()],
+        [Speaker()],
+        [Semantic()],
+    ]
+
+
+def _parameters(relation: Relation) -> list[Relation]:
+    """A relation with other parameters."""
+    if isinstance(relation, ContextRelation):
+        return [replace(relation, w=w) for w in sorted({*WIDTHS, relation.w})]
+    return [relation]
+
+
 def _variants(
-    current: tuple[Weighted, ...], family: Sequence[Relation]
+    current: tuple[Weighted, ...], family: Sequence[Relation], *, may_drop: bool
 ) -> list[tuple[Weighted, ...]]:
     """The current choice, and variants of it without a family or with another of its members."""
     others = tuple(choice for choice in current if choice.relation.name != family[0].name)
     of_people = any(choice.among_people is not None for choice in current)
-    return [current, others] + [
+    return [current, *([others] if may_drop else [])] + [
         (*others, Weighted(relation, alpha, alpha if of_people else None))
         for relation in family
         for alpha in ALPHAS
@@ -153,9 +187,8 @@ class _Trial:
         snapshot: Snapshot,
         queries: _PseudoQueries,
         relations: Sequence[Relation],
-        bound: Relations,
         cut: float,
-        lexical: np.float32 | None,
+        scoring: _Scoring,
         progress: Progress | None,
     ) -> _Trial:
         rng = np.random.default_rng(SEED)
@@ -167,10 +200,12 @@ class _Trial:
         env = {relation: np.empty(shape, dtype=np.float32) for relation in relations}
         for start in range(0, len(queries), BATCH):
             batch = slice(start, start + BATCH)
-            scores = _masked_own(snapshot, queries, batch, lexical)
+            scores = _masked_own(snapshot, queries, batch, scoring)
             own[:, batch] = scores[sample]
             for relation in relations:
-                env_scores = bound.environment(relation, snapshot.items, snapshot.version, scores)
+                env_scores = scoring.bound.environment(
+                    relation, snapshot.items, snapshot.version, scores
+                )
                 env[relation][:, batch] = env_scores[sample]
             if progress:
                 progress(min(start + BATCH, len(queries)), len(queries))
@@ -189,12 +224,12 @@ class _Trial:
 
 
 def _masked_own(
-    snapshot: Snapshot, queries: _PseudoQueries, batch: slice, lexical: np.float32 | None
+    snapshot: Snapshot, queries: _PseudoQueries, batch: slice, scoring: _Scoring
 ) -> Floats:
     """Own scores, shape (N, B). The answer to each query is scored by what is left of its text."""
     asked, vectors = queries.asked[batch], queries.asked_vectors[batch]
-    bm25 = word_scores(snapshot, asked, "hybrid")
-    cosines = cosine_scores(snapshot, vectors, "hybrid")
+    bm25 = word_scores(snapshot, asked, scoring.mode)
+    cosines = cosine_scores(snapshot, vectors, scoring.mode)
     rows = queries.rows[batch]
     columns = np.arange(len(rows))
     if bm25 is not None:
@@ -203,7 +238,7 @@ def _masked_own(
     if cosines is not None:
         left_vectors = queries.left_vectors[batch]
         cosines.values[rows, columns] = np.einsum("qd,qd->q", vectors, left_vectors)
-    return fuse(snapshot, bm25, cosines, asked, lexical=lexical).total()
+    return fuse(snapshot, bm25, cosines, asked, lexical=scoring.lexical).total()
 
 
 def _pseudo_queries(

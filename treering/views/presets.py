@@ -235,10 +235,13 @@ def _settings_of(name: str) -> SpaceSettings:
 def read(stored: Mapping[str, Any]) -> SpaceSettings:
     """The settings as they are stored with a space, with the preset that gives all of them.
 
+    What ``fit`` found for the relations of a preset leaves its name.
+
     Raises InputError for what this version cannot read.
     """
     now = settings.read(stored)
-    same = (name for name in PRESETS if _settings_of(name) == now)
+    before = settings.read(relation_settings.unfitted(stored))
+    same = (name for name in PRESETS if _settings_of(name) == before)
     return replace(now, preset=next(same, OWN))
 
 

@@ -28,7 +28,6 @@ from treering.records import Altitude, Context, Filter, Hit, Level, Mode, Progre
 from treering.search.brief import BriefMaterial
 from treering.search.context import CountTokens, Layout
 from treering.search.relations import settings as fitted
-from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.plan import Plan
 from treering.search.relations.registry import Chosen
 from treering.search.relations.settings import FitReport
@@ -420,7 +419,10 @@ class Views:
         if snapshot is None:
             raise InputError(f"space {self._space.name!r} is empty; add something first")
         with self._space.read() as reader:
-            reports = fit(reader, snapshot, self.embedder, DEFAULTS, progress)
+            stored = ledger.settings(reader)
+            plan, configured = fitted.load(fitted.unfitted(stored)), stored.get(fitted.KEY, {})
+            mode = settings.choices_of(stored).mode
+            reports = fit(reader, snapshot, self.embedder, plan, configured, mode, progress)
         with self._space.write() as writer:
             before = ledger.settings(writer)
             ledger.save_settings(writer, fitted.updated(before, reports))

@@ -102,7 +102,7 @@ class SpaceSettings:
             Budget.parse(self.budget)
 
 
-CHOICES: Final = tuple(Choices.__annotations__)
+CHOICES: Final = tuple(name for name in Choices.__annotations__ if name != "relations")
 """The settings that have one value each."""
 
 
@@ -133,6 +133,9 @@ def with_choices(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[st
     """The settings of a space with other values for some of ``CHOICES``. Raises InputError."""
     choices = {**stored.get(ledger.CHOICES, {}), **given}
     changed = {**stored, ledger.CHOICES: choices}
+    if (relations := choices.pop("relations", None)) is not None:
+        check_setting("relations", relations)
+        changed = relation_settings.chosen(changed, relations)
     read(changed)
     return changed
 

@@ -169,7 +169,10 @@ def _fields(
     }
     if hints.get("choices") == Unpack[Choices]:
         fields |= {
-            name: (_ON_THE_WIRE.get(name, kind) | None, Field(None, description=setting.help))
+            name: (
+                (kind if kind is str else _ON_THE_WIRE.get(name, kind)) | None,
+                Field(None, description=setting.help),
+            )
             for name, (kind, setting) in settings_by_name().items()
         }
     return fields
