@@ -21,8 +21,8 @@ from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered
 from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
 from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, sliced, supersede
-from treering.ingest.staging import Staging
-from treering.journal import entries, ledger, sources, writing
+from treering.ingest.staging import Staging, WasCutShort
+from treering.journal import entries, ledger, sources, staged, writing
 from treering.journal.contract import Reader
 from treering.journal.fields import MAX_NAME_CHARS, checked_name
 from treering.journal.sources import FileSource
@@ -75,7 +75,8 @@ class Intake:
 
     def refuse_cut_short(self, reader: SpaceReader) -> None:
         """Raise WasCutShort if ``recover`` may have something to do."""
-        self._staging.refuse_cut_short(reader)
+        if staged.is_any_left(reader, reader.name):
+            raise WasCutShort
 
     def under_way(self) -> AbstractContextManager[None]:
         """The time in which much is taken in, file by file: who adds meanwhile leaves it to this

@@ -31,7 +31,7 @@ from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
 from treering.journal import attempts, damage, entries, removal, staged, supersession, writing
-from treering.journal.contract import Database, Reader
+from treering.journal.contract import Database
 from treering.journal.space import Space, SpaceWriter
 from treering.journal.staged import StagedImport
 from treering.journal.writing import Draft
@@ -108,11 +108,6 @@ class Staging:
             with suppress(UnknownName):  # the space was removed meanwhile
                 for _ in self._move(mine, Plan.from_json(left.plan)):
                     continue  # nobody waits for its receipts
-
-    def refuse_cut_short(self, reader: Reader) -> None:
-        """Raise WasCutShort if ``recover`` may have something to do."""
-        if staged.is_any_left(reader, self._space.name):
-            raise WasCutShort
 
     # ------------------------------------------------------------------ inside
 

@@ -146,12 +146,16 @@ def refill(writer: Writer, tables: Collection[str]) -> None:
         " AND name IN (SELECT value FROM json_each(?))",
         (json.dumps(sorted(tables)),),
     )
-    for table in [str(row[0]) for row in there]:
+    names = [str(row[0]) for row in there]
+    if not names:
+        return
+    looks = ", ".join(f"EXISTS (SELECT 1 FROM {table})" for table in names)
+    for table, has_rows in zip(names, writer.row(f"SELECT {looks}") or (), strict=True):
         if table not in NUMBERED:
-            _refill(writer, table)
+            _refill(writer, table, has_rows)
             continue
         so_far = _lost(writer, table)
-        if so_far != storage.filled(writer, table) and _refill(writer, table):
+        if so_far != storage.filled(writer, table) and _refill(writer, table, has_rows):
             storage.set_filled(writer, table, so_far)
 
 
@@ -169,9 +173,9 @@ def _lost(reader: Reader, table: str) -> int:
     return int(row[0]) if row and row[0] is not None else 0
 
 
-def _refill(writer: Writer, table: str) -> bool:
+def _refill(writer: Writer, table: str, has_rows: bool) -> bool:
     """Empty a table and fill it again; False if it is too large."""
-    if writer.row(f"SELECT 1 FROM {table} LIMIT 1") is None:
+    if not has_rows:
         writer.execute(f"DELETE FROM {table}")
         return True
     names = _columns(writer, table)  # without those that SQLite computes

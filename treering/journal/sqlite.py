@@ -158,10 +158,7 @@ class SqliteDatabase:
 
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
-            with (
-                self._pool.apart(),
-                self._pool.changed(foreign_keys="OFF", temp_store=2),
-            ):
+            with self._pool.apart(foreign_keys="OFF", temp_store=2):
                 with self._writing(wait_s=wait_s) as writer:
                     pending = storage.pending_scrubs(writer)
                     scrub.refill(writer, tables)

@@ -74,10 +74,11 @@ class ConnectionPool:
         return self._take_new(me)
 
     @contextmanager
-    def apart(self) -> Iterator[None]:
+    def apart(self, **pragmas: str | int) -> Iterator[None]:
         """Another connection for this thread, for what makes SQLite prepare all statements anew.
 
-        Settings and temporary tables do: a search after it would take half as long again.
+        Temporary tables and settings do: a search after it would take half as long again. The
+        connection has the settings for good, as nothing else uses it.
         """
         me = threading.current_thread()
         with self.entered():
@@ -88,7 +89,9 @@ class ConnectionPool:
                     self._taken[me] = self._scrubbing.pop()
             try:
                 if me not in self._taken:
-                    self._take_new(me)
+                    connection = self._take_new(me)
+                    for name, value in pragmas.items():
+                        connection.execute(f"PRAGMA {name}={value}")
                 yield
             finally:
                 with self._idle:

@@ -142,8 +142,9 @@ def is_there(reader: Reader, space: str) -> bool:
 
 def is_any_left(reader: Reader, space: str) -> bool:
     """Whether something is being taken in into a space, was cut short, or has left blank slices."""
-    slices = f"SELECT 1 FROM intake_slice WHERE {reader.dialect.in_heap_of_space} LIMIT 1"
-    return is_there(reader, space) or reader.row(slices, (space,)) is not None
+    slices = f"SELECT 1 FROM intake_slice WHERE {reader.dialect.in_heap_of_space}"
+    sql = f"SELECT 1 WHERE EXISTS (SELECT 1 FROM intake WHERE space = ?) OR EXISTS ({slices})"
+    return reader.row(sql, (space, space)) is not None
 
 
 def has_blank(reader: Reader, space: str) -> bool:
