@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treering import forks
+from treering.arrays import Codes
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.search.terms import terms
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 LENGTH_POWER: Final = 0.5
 """How strongly a sentence's length counts against it: at 1 greetings win, at 0 monologues."""
@@ -36,19 +33,24 @@ def central_sentences(texts: Sequence[str], limit: int, count: Count) -> str:
     lengths = np.array([count(sentence) for sentence in sentences], dtype=np.int64)
     if lengths.sum() <= limit:
         return " ".join(sentences)
-    says, weights = _words(sentences)
+    row, word, weights = _words(sentences)
     divisor = np.maximum(lengths, 1) ** LENGTH_POWER
-    best_alone = int((says @ weights / divisor).argmax())
+
+    def worth() -> NDArray[np.float64]:
+        said = np.bincount(row, weights[word], minlength=len(sentences)).astype(np.float64)
+        return said / divisor
+
+    best_alone = int(worth().argmax())
     chosen: list[int] = []
     while True:
         left = limit - int(lengths[chosen].sum())
-        gains = np.where(lengths <= left, says @ weights / divisor, 0.0)
+        gains = np.where(lengths <= left, worth(), 0.0)
         index = int(gains.argmax())
         if gains[index] <= 0:
             break
         chosen.append(index)
         # The words of this sentence are said: another sentence gains nothing by them.
-        weights[says.indices[says.indptr[index] : says.indptr[index + 1]]] = 0.0
+        weights[word[row == index]] = 0.0
     if not chosen:
         return _cut(sentences[best_alone], limit, count)
     return " ".join(sentences[index] for index in sorted(chosen))
@@ -58,17 +60,12 @@ def _sentences(text: str) -> list[str]:
     return [stripped for part in _SENTENCE_BREAK.split(text) if (stripped := part.strip())]
 
 
-def _words(sentences: Sequence[str]) -> tuple[csr_array, NDArray[np.float64]]:
-    """Which words (columns) each sentence (row) has, and in how many sentences each word is."""
-    with forks.importing():
-        from scipy.sparse import csr_array  # here, as it takes long to import
-
+def _words(sentences: Sequence[str]) -> tuple[Codes, Codes, NDArray[np.float64]]:
+    """Pairs of a sentence and a word that it has, and in how many sentences each word is."""
     hashes = [terms(sentence)[:, 0] for sentence in sentences]
-    ends = np.cumsum([0, *(len(row) for row in hashes)])
-    words, columns = np.unique(np.concatenate(hashes), return_inverse=True)
-    shape = (len(sentences), max(len(words), 1))
-    says = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
-    return says, np.bincount(columns, minlength=shape[1]).astype(np.float64)
+    row = np.repeat(np.arange(len(sentences)), [len(words) for words in hashes])
+    _, word = np.unique(np.concatenate(hashes), return_inverse=True)
+    return row, word, np.bincount(word).astype(np.float64)
 
 
 def _cut(sentence: str, limit: int, count: Count) -> str:

@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from treering import forks
 from treering.arrays import Floats
+from treering.errors import MissingExtra
 from treering.views.code.graph.code_graph import (
     CALL_EDGE,
     FOLDER_EDGE,
@@ -375,8 +377,17 @@ def _joined(
     )
 
 
-def _matrix(row: Nodes, column: Nodes, value: Weights, shape: tuple[int, int]) -> Matrix:
-    with forks.importing():
-        from scipy import sparse  # here, as it takes long to import: a server may index no code
+def import_sparse() -> ModuleType:
+    """Return ``scipy.sparse``, which takes long to import. Raise MissingExtra."""
+    try:
+        with forks.importing():
+            from scipy import sparse
+    except ImportError as error:
+        raise MissingExtra.of("scipy", "code") from error
+    return sparse
 
-    return sparse.csr_array((value.astype(np.float32), (row, column)), shape=shape)
+
+def _matrix(row: Nodes, column: Nodes, value: Weights, shape: tuple[int, int]) -> Matrix:
+    scipy_sparse = import_sparse()
+    matrix: Matrix = scipy_sparse.csr_array((value.astype(np.float32), (row, column)), shape=shape)
+    return matrix

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treering import forks
 from treering.arrays import Floats
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.search.searcher import check_count
 from treering.views.code.graph.code_graph import Candidates
+from treering.views.code.graph.operator import import_sparse
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.outline import NONE, CodeDefinition
@@ -103,9 +103,7 @@ def _links(
     calls: Mapping[str, Candidates], index: CodeIndex, number: Mapping[CallTarget, int]
 ) -> sparse.csr_array:
     """How much of a definition's attention goes to each it calls, shape (n, n)."""
-    with forks.importing():
-        from scipy import sparse  # here, as it takes long to import
-
+    scipy_sparse = import_sparse()
     start, end, weight = [], [], []
     for path, candidates in calls.items():
         parsed = index.files[path].parsed
@@ -121,7 +119,8 @@ def _links(
                 end.append(number[CallTarget(path, definition.parent)])
                 weight.append(TO_ITSELF)
     shape = (len(number), len(number))
-    return sparse.csr_array((np.array(weight), (start, end)), shape=shape)
+    links: sparse.csr_array = scipy_sparse.csr_array((np.array(weight), (start, end)), shape=shape)
+    return links
 
 
 def _restart(targets: list[CallTarget], focus: Mapping[str, float] | None) -> Floats:

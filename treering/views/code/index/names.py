@@ -12,11 +12,9 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treering import forks
 from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.space import Space
@@ -30,9 +28,6 @@ from treering.views.code.rounds.mentions import last_part, means, mentioned
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.fragments import store
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 NAME = "code"
 """The relation's name in ``relations=`` and ``Hit.why``."""
@@ -125,9 +120,6 @@ class CodeNames:
 
     def bind(self, items: Items) -> CodeNamesOperator:
         """The operator over the fragments of a space."""
-        with forks.importing():
-            from scipy.sparse import coo_array  # here, as it takes long to import
-
         if items.fragment is None:
             raise InputError("the code relation relates only the fragments of a space")
         by_name = self.definitions.named()
@@ -143,39 +135,73 @@ class CodeNames:
                     columns += meant
                     shares += [1 / len(meant)] * len(meant)
         shape = (len(items), len(self.definitions.keys))
-        mentions = coo_array((np.array(shares, dtype=np.float32), (rows, columns)), shape=shape)
-        return CodeNamesOperator(mentions.tocsr(), _related(self.definitions))
+        mentions = Links.of(rows, columns, shares, shape)
+        return CodeNamesOperator(mentions, _related(self.definitions))
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """A sparse matrix, by its values that are not zero. numpy alone multiplies small ones."""
+
+    row: Codes
+    column: Codes
+    value: Floats
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[int],
+        columns: Sequence[int],
+        values: Sequence[float],
+        shape: tuple[int, int],
+    ) -> Links:
+        """A matrix of lists."""
+        at = (np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
+        return cls(*at, np.array(values, dtype=np.float32), shape)
+
+    @property
+    def transposed(self) -> Links:
+        """The matrix with rows for columns."""
+        return Links(self.column, self.row, self.value, self.shape[::-1])
+
+    def times(self, scores: Floats) -> Floats:
+        """The product with columns of scores, shape (shape[1], Q)."""
+        size = self.shape[0]
+        columns = [
+            np.bincount(self.row, self.value * of_query[self.column], minlength=size)
+            for of_query in scores.T
+        ]
+        product = np.array(columns, dtype=np.float32).reshape(len(columns), size)
+        return product.T
 
 
 class CodeNamesOperator:
     """``W = B·R·Bᵀ`` over N fragments."""
 
-    def __init__(self, mentions: csr_array, related: csr_array) -> None:
+    def __init__(self, mentions: Links, related: Links) -> None:
         self._mentions = mentions
         self._related = related
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or (N, Q)."""
-        result: Floats = self._mentions @ (self._related @ (self._mentions.T @ scores))
-        return result.astype(np.float32)
+        columns = scores.reshape(len(scores), -1)
+        of_definitions = self._related.times(self._mentions.transposed.times(columns))
+        return self._mentions.times(of_definitions).reshape(scores.shape)
 
     def mass(self) -> Floats:
         """``W·1``; zero for a fragment that speaks of no definition."""
         return self.propagate(np.ones(self._mentions.shape[0], dtype=np.float32))
 
 
-def _related(definitions: DefinitionGraph) -> csr_array:
+def _related(definitions: DefinitionGraph) -> Links:
     """R: 1 on the diagonal, the weight of a call edge between caller and called, both ways."""
-    with forks.importing():
-        from scipy.sparse import coo_array, eye_array
-
     size = len(definitions.keys)
     pairs = {frozenset(pair) for pair in definitions.calls if pair[0] != pair[1]}
-    both = np.array([tuple(pair) for pair in pairs], dtype=np.int64).reshape(-1, 2)
-    weights = np.full(2 * len(both), CALL_EDGE, dtype=np.float32)
-    starts, ends = np.concatenate([both, both[:, ::-1]]).T
-    calls = coo_array((weights, (starts, ends)), shape=(size, size)).tocsr()
-    return (calls + eye_array(size, dtype=np.float32)).tocsr()
+    calls = [tuple(sorted(pair)) for pair in sorted(pairs, key=sorted)]
+    ends = [*calls, *((end, start) for start, end in calls), *((at, at) for at in range(size))]
+    weights = [CALL_EDGE] * (2 * len(calls)) + [1.0] * size
+    return Links.of([end[0] for end in ends], [end[1] for end in ends], weights, (size, size))
 
 
 class FragmentNames:
