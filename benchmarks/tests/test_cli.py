@@ -128,14 +128,14 @@ def test_forgetting_ends_with_the_figures_of_rounds_and_requirements(
 
 def test_perf_saves_and_fails_when_a_ratio_got_worse(bench: Bench, tmp_path: Path) -> None:
     out = tmp_path / "t.jsonl"
-    arguments = ("perf", "--max-n", 1000, "--operation", "text")
+    arguments = ("perf", "--max-n", 1000, "--operation", "code")
     found = bench.object(*arguments, "--out", out, "--json")
-    assert set(found["ratios"]["text"]["1000"]) == {"limit", "treering"}
+    assert set(found["ratios"]["code"]["1000"]) == {"limit", "treering"}
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     fast = [row | {"ratio": 1e-9} if row.get("system") == "treering" else row for row in rows]
     result = bench(*arguments, "--against", write(tmp_path / "again.jsonl", lines(*fast)))
     assert result.exit_code == FOUND
-    assert "slower: text at 1,000" in result.stdout
+    assert "slower: code at 1,000" in result.stdout
 
 
 def test_the_help_imports_no_numerics_and_nothing_that_measures() -> None:

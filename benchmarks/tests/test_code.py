@@ -445,8 +445,8 @@ def test_a_dialogue_whose_true_code_passes_too_little_is_left_out(
 def test_sessions_compare_the_whole_conversation_with_code_memory_by_round(
     bench: Bench, tmp_path: Path, sources: Path
 ) -> None:
-    data = published(tmp_path, PASSING)
-    run = ("run", "codeif-bench", "--data", data, "--sources", sources, "--rounds", 1, "--json")
+    published(tmp_path, PASSING)
+    run = ("run", "codeif-bench", "--data", tmp_path, "--sources", sources, "--rounds", 1, "--json")
     # Code memory asks for a note after the round, too.
     found = bench.object(*run, *bench.model("\n".join([WRITTEN.replace("\n    ", " ")] * 9)))
     assert found["policies"]["full"]["IA"] == found["policies"]["full"]["IA, round 1"] == 1.0

@@ -48,6 +48,7 @@ from treering_bench.options import RunOptions
 from treering_bench.read import json_lines, read_as, sha256_of
 from treering_bench.registry import CodeBenchmark
 from treering_bench.runner import Group, Measured, Plan, Way, chosen, named_among
+from treering_bench.suites.codeif_bench import l2_file
 
 CHILD: Final = "treering_bench.coding.unit_tests_child"
 SECONDS: Final = 60.0  # for the tests of a round
@@ -127,7 +128,7 @@ class ProjectSources:
 
 def dialogues(data: Path, sources: Path) -> Iterator[CodingDialogue]:
     """The dialogues whose function is found in the sources."""
-    for row in json_lines(data):
+    for row in json_lines(l2_file(data)):
         project = project_folder(row["project_path"].split("/")[1], sources)
         path = "/".join(row["completion_path"].split("/")[2:]).removeprefix("src/")
         text = source_text(sources, project, path)

@@ -20,7 +20,6 @@ from treering_bench.perf.texts import FIRST_AT, TOPICS, TURN_S, sentences
 from treering_bench.perf.timing import (
     FEW_ROUNDS,
     LIMIT,
-    MANY_ROUNDS,
     OURS,
     ROUNDS,
     Timing,
@@ -36,7 +35,6 @@ from treering_bench.perf.world import PASSING, World, source_of, vectors_in
 TOP = 10
 RELATIONS = {"context": ("context",), "semantic": ("context", "semantic")}
 WARMING = 2  # that come before one that is timed
-SOURCE_LINES = 15  # of a source that is forgotten
 SENTENCES, DOOMED = PASSING
 INGESTED = 64  # sentences a round of ``ingest``: some tenths of a second of the bundled model
 
@@ -78,25 +76,10 @@ def after_add(world: World) -> list[Timing]:
     return timed
 
 
-def after_forget(world: World) -> list[Timing]:
-    """The search after one forget, against a warm one."""
-    ids = world.add_passing(MANY_ROUNDS, DOOMED)
-    timed = _between(world, "after-forget", lambda: world.memory.forget(next(ids)))
-    if next(ids, None) is not None:
-        world.memory.forget(source=DOOMED)
-    return timed
-
-
 def by_source(world: World) -> list[Timing]:
     """A search of one source among many, another each time."""
     sources = (source_of(37_000 * number % world.n) for number in itertools.count())
     return _filtered(world, "by-source", ({"source": source} for source in sources))
-
-
-def by_speaker(world: World) -> list[Timing]:
-    """A search of what one of the two speakers said."""
-    names = itertools.cycle(("Ana", "Ben"))
-    return _filtered(world, "by-speaker", ({"speaker": name} for name in names))
 
 
 def by_time(world: World) -> list[Timing]:
@@ -115,17 +98,6 @@ def by_metadata(world: World) -> list[Timing]:
     """A search of the turns with a value in their metadata, another each time."""
     topics = itertools.cycle(range(TOPICS))
     return _filtered(world, "by-metadata", ({"metadata": {"topic": topic}} for topic in topics))
-
-
-def forget_source(world: World) -> list[Timing]:
-    """Forgetting a source of 15 lines, gone from the file's bytes."""
-    names = [f"{DOOMED} {number}" for number in range(FEW_ROUNDS + 1)]
-    for name in names:
-        world.add_passing(SOURCE_LINES, name)
-    left = iter(names)
-    ours: Callable[[], object] = lambda: world.memory.forget(source=next(left))  # noqa: E731
-    ways = {LIMIT: world.bare.forget_last, OURS: ours}
-    return in_turn("forget-source", world.n, ways, FEW_ROUNDS)
 
 
 def _product_of(world: World) -> tuple[Floats, Floats]:

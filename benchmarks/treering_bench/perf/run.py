@@ -12,8 +12,6 @@ from treering.embed.contract import Embedder
 from treering.errors import UnknownName
 from treering.views.code.parse.parser import syntax_root
 from treering_bench.perf import code, fresh, live
-from treering_bench.perf.intake import LargeInputs
-from treering_bench.perf.texts import RandomVectors
 from treering_bench.perf.timing import BOUNDS, Bounds, Timing
 from treering_bench.perf.world import World
 
@@ -27,49 +25,35 @@ Done = tuple[str, int]
 OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
     "warm": live.warm,
     "after-add": live.after_add,
-    "after-forget": live.after_forget,
     "by-source": live.by_source,
-    "by-speaker": live.by_speaker,
     "by-time": live.by_time,
     "by-metadata": live.by_metadata,
     "first": fresh.first,
     "ingest": live.ingest,
     "forget": live.forget,
-    "forget-source": live.forget_source,
     "size": live.size,
     "peak": fresh.peak,
 }
 """Each needs a memory of that size; filling it gives ``store``."""
 
-BESIDE_BARE = frozenset({"forget", "forget-source", "size"})
+BESIDE_BARE = frozenset({"forget", "size"})
 """What is measured against a bare file of the same turns."""
 
-OF_PARTS: Mapping[str, Callable[[Embedder], Callable[[int], list[Timing]]]] = {
-    "import": lambda model: LargeInputs(_random(model)).export,
-    "text": lambda model: LargeInputs(_random(model)).text,
-    "code": lambda _: code.code,
-}
-"""Each makes what it needs; the model is the one that memories are opened with."""
-
-OPERATIONS = ("store", *OF_MEMORIES, *OF_PARTS)
+CODE = "code"
+OPERATIONS = ("store", *OF_MEMORIES, CODE)
 
 LIMITS: Mapping[str, str] = {
     "store": "inserting texts and vectors into SQLite",
     "warm": "the matrix-vector product",
     "after-add": "a warm search",
-    "after-forget": "a warm search",
     "by-source": "a warm search",
-    "by-speaker": "a warm search",
     "by-time": "a warm search",
     "by-metadata": "a warm search",
     "first": "reading as many bytes from SQLite",
     "ingest": "the bare embedder",
     "forget": "SQLite's delete and vacuum",
-    "forget-source": "SQLite's delete and vacuum",
     "size": "the same texts and vectors in SQLite",
     "peak": "the vectors alone",
-    "import": "inserting as many texts and vectors into SQLite",
-    "text": "inserting as many texts and vectors into SQLite",
     "code": "tree-sitter's parse",
 }
 """What each operation is measured against; by the first word of its name."""
@@ -78,10 +62,6 @@ LIMITS: Mapping[str, str] = {
 def done_as(name: str, n: int) -> Done:
     """The operation of a timed name, with the size: "warm context" belongs to ``warm``."""
     return name.split()[0], n
-
-
-def _random(model: Embedder) -> RandomVectors:
-    return RandomVectors(model.name, model.dimension)
 
 
 def sizes(most: int) -> list[int]:
@@ -98,7 +78,7 @@ def run(
     folder: Path | None = None,
     bounds: Bounds = BOUNDS,
 ) -> Iterator[list[Timing]]:
-    """Time the operations ``chosen`` at every size but for those ``done``, parts first.
+    """Time the operations ``chosen`` at every size but for those ``done``, code first.
 
     ``folder`` keeps the memory, so that the next run need not fill it again; what was not saved of
     ``store`` by then is not timed any more. Raises UnknownName, and InputError if it holds a larger
@@ -107,18 +87,15 @@ def run(
     unknown = [name for name in chosen if name not in OPERATIONS]
     if unknown:
         raise UnknownName(f"no operation {unknown[0]!r}; there are {', '.join(OPERATIONS)}")
-    if "code" in chosen:
-        syntax_root(b"", "python")  # what it needs should be missed before anything is timed
-    for name in chosen:
-        if name in OF_PARTS:
-            part = OF_PARTS[name](model)
-            for n in sizes(most):
-                if (name, n) not in done:
-                    yield part(n)
+    if CODE in chosen:
+        syntax_root(b"", "python")  # a missing extra should fail before anything is timed
+        for n in sizes(most):
+            if (CODE, n) not in done:
+                yield code.code(n)
     left = {
         n: names
         for n in sizes(most)
-        if (names := [o for o in chosen if o not in OF_PARTS and (o, n) not in done])
+        if (names := [o for o in chosen if o != CODE and (o, n) not in done])
     }
     if left:
         with closing(World(model, folder, bounds)) as world:

@@ -15,8 +15,13 @@ _INDENT = 4
 
 def load(path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
     """One task a dialogue; the query is its first instruction, found are gold dependencies."""
-    for row in json_lines(only_file(path, "l2*.jsonl", "L-2*.jsonl", "L2*.jsonl")):
+    for row in json_lines(l2_file(path)):
         yield _task(row, sources)
+
+
+def l2_file(path: Path) -> Path:
+    """The file of dialogues, given itself or its folder."""
+    return only_file(path, "l2*.jsonl", "L-2*.jsonl", "L2*.jsonl")
 
 
 def _task(row: Row, sources: Path) -> CodeTask | OmittedTask:
