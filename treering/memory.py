@@ -363,6 +363,7 @@ class Memory:
         level: Level | None = None,
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
+        all: bool = False,
         **where: Unpack[Where],
     ) -> list[Hit]:
         """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
@@ -382,6 +383,10 @@ class Memory:
         Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
         ``hit.confidence``: so there may be none.
 
+        Hits that say the same, or the same but for a value, are folded into the newest of them,
+        which gets the best of their scores: see ``hit.times`` and ``hit.was``. With ``all`` each
+        is a hit of its own.
+
         ``rerank`` has the 50 best ordered anew by a ``Reranker``, or by one that a package brings
         under a name; their scores are then its own.
         """
@@ -394,6 +399,7 @@ class Memory:
             level=level,
             min_confidence=min_confidence,
             rerank=rerank,
+            all=all,
             **where,
         )[0]
 
@@ -408,6 +414,7 @@ class Memory:
         level: Level | None = None,
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
+        all: bool = False,
         **where: Unpack[Where],
     ) -> list[list[Hit]]:
         """As ``search`` for several queries in one pass over the space."""
@@ -421,7 +428,9 @@ class Memory:
         deep = k if reranker is None or k < 1 else max(k, LOOKED_AT)
         if level == "texts":
             unit = default.chat_unit if reranker is None else "messages"
-            best = self._views.searcher.search(queries, deep, to_filter(where), mode, chosen, unit)
+            best = self._views.searcher.search(
+                queries, deep, to_filter(where), mode, chosen, unit, every=all
+            )
         else:
             how = Retrieval(level, default.method, default.least)
             best = self.tree._hits(queries, deep, to_filter(where), mode, chosen, how)

@@ -114,6 +114,19 @@ class Newer:
 
 
 @dataclass(frozen=True, slots=True)
+class Folded:
+    """A text that a newer hit represents, as both agree but for a value.
+
+    ``times`` counts the entries that say just this; ``at`` and ``entry_id`` are of the newest.
+    """
+
+    entry_id: str
+    text: str
+    at: datetime | None = None
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A fragment that answers a query: where it is from and why it was picked.
 
@@ -122,6 +135,10 @@ class Hit:
     ``stale`` if that is. ``level`` is how deep it stands in the tree of summaries, 1 below the
     root; None if it is not in it (yet). ``confidence`` is the probability that it answers the
     query, 0 to 1, fitted to questions that were asked with their evidence in memory and without.
+
+    A search folds hits that agree in their words, or but for a value: the newest represents the
+    others. ``times`` counts those that say just the same, itself included; ``was`` has what the
+    others say, newest first.
 
     A summary, found where a search asks for them, has the number of its ``node`` and of the texts
     it is a ``summary_of``; it was said by nobody at no time. Its entry, place and metadata are
@@ -148,6 +165,8 @@ class Hit:
     node: int | None = None
     summary_of: int = 0
     confidence: float = 0.0
+    times: int = 1
+    was: tuple[Folded, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,18 +153,18 @@ def test_a_query_that_names_a_speaker_prefers_what_that_speaker_said(memory: Mem
 
 
 def test_k_bounds_the_hits_and_more_than_all_is_all(mixed: Memory) -> None:
-    everything = mixed.search("Porto", k=10_000)
+    everything = mixed.search("Porto", k=10_000, all=True)
     assert len(everything) == mixed.stats().fragments
     for k in (1, 3, 50):
-        assert mixed.search("Porto", k=k) == everything[:k]
+        assert mixed.search("Porto", k=k, all=True) == everything[:k]
 
 
 def test_equal_texts_come_in_the_order_in_which_they_were_added(memory: Memory) -> None:
     for n in range(20):
         memory.add("Porto lies on a river.", source=f"note {n:02}")
-    sources = [hit.source for hit in memory.search("Porto", k=20)]
+    sources = [hit.source for hit in memory.search("Porto", k=20, all=True)]
     assert sources == sorted(sources)
-    assert [hit.source for hit in memory.search("Porto", k=5)] == sources[:5]
+    assert [hit.source for hit in memory.search("Porto", k=5, all=True)] == sources[:5]
 
 
 def test_one_entry_alone_can_be_found(memory: Memory) -> None:
@@ -294,7 +294,9 @@ def test_cosines_count_less_the_more_of_a_space_is_text(path: Path) -> None:
         for source in ("", "a", "b"):
             if source:
                 memory.add(texts[0], source=source)
-            whys = [hit.why for hit in memory.search("where does Ana live", k=9, relations=())]
+            whys = [
+                hit.why for hit in memory.search("where does Ana live", k=9, relations=(), all=True)
+            ]
             cosines = np.array([why.cosine for why in whys], dtype=np.float64)
             dense = np.array([why.terms["dense"] for why in whys])
             worth.append(float(np.ptp(dense) / np.ptp(cosines) * cosines.std()))

@@ -98,7 +98,8 @@ class TreeringStore(BaseStore):
     def _search(self, op: SearchOp) -> list[SearchItem]:
         k = enough = op.offset + op.limit
         while True:
-            hits = self._memory.search(op.query or "", k=k, source=_folder(op.namespace_prefix))
+            folder = _folder(op.namespace_prefix)
+            hits = self._memory.search(op.query or "", k=k, all=True, source=folder)
             best = {hit.source: hit for hit in reversed(hits)}
             meeting = [hit for hit in reversed(best.values()) if _meets(hit, op.filter)]
             if len(meeting) >= enough or len(hits) < k:

@@ -119,6 +119,7 @@ class AsyncMemory:
         level: Level | None = None,
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
+        all: bool = False,
         **where: Unpack[Where],
     ) -> list[Hit]: ...
     async def search_many(
@@ -132,6 +133,7 @@ class AsyncMemory:
         level: Level | None = None,
         min_confidence: float = 0.0,
         rerank: str | Reranker | None = None,
+        all: bool = False,
         **where: Unpack[Where],
     ) -> list[list[Hit]]: ...
     async def context(

@@ -60,19 +60,28 @@ def search(
         str | None,
         typer.Option(metavar="NAME", help="Order the 50 best anew by a package's reranker."),
     ] = None,
+    all: Annotated[
+        bool, typer.Option("--all", help="Show each of several hits that say the same.")
+    ] = False,
 ) -> None:
     """Find the fragments that answer a query best."""
     from treering.cli import snippets  # it counts terms, for which help need not wait
 
     asked = stdin.argument(query)
     with run.memory(may_be_empty=True) as memory:
-        how = {"k": k, "level": level, "rerank": rerank, **ranking.chosen()}
+        how = {"k": k, "level": level, "rerank": rerank, "all": all, **ranking.chosen()}
         hits = memory.search(asked, **how, **where.of(memory))
         reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
         text = snippets.shown(hit, asked, whole)
-        marked = _mark(hit)
-        run.out.emit(hit, *_head(number, hit), *text, marked, *(_why(hit) if explain else ()))
+        run.out.emit(
+            hit,
+            *_head(number, hit),
+            *text,
+            _mark(hit),
+            *_folded(hit),
+            *(_why(hit) if explain else ()),
+        )
     if not hits:
         note("\n".join(["nothing found", *reasons]))
     elif not any(hit.why.is_scored for hit in hits):
@@ -219,6 +228,19 @@ def _mark(hit: Hit) -> Part:
     from treering.search.context import against  # here, as the help needs no numerics
 
     return against(hit), "yellow"
+
+
+def _folded(hit: Hit) -> Iterator[Part]:
+    """The hits that this one represents."""
+    if hit.times > 1:
+        yield f"\n    × {hit.times}{_latest(hit.at)}", "dim"
+    for older in hit.was:
+        times = f"  × {older.times}" if older.times > 1 else ""
+        yield f"\n    was: {' '.join(older.text.split())}{times}{_latest(older.at)}", "dim"
+
+
+def _latest(at: datetime | None) -> str:
+    return f", latest on {at:%Y-%m-%d}" if at else ""
 
 
 def _why(hit: Hit) -> Iterator[Part]:

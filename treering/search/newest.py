@@ -1,16 +1,30 @@
-"""The newest of hits that contradict each other represents them, by the best of their scores."""
+"""The newest of hits that contradict or repeat each other represents them, by the best score."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from treering.records import Hit
+from treering.records import Folded, Hit
+from treering.search.languages import is_unspaced
 from treering.search.terms import terms
 
 TERM: Final = "newest"
-"""In ``hit.why``: how much more an older hit scored that this one holds instead of."""
+"""In ``hit.why``: how much more an older hit scored that this one represents."""
+
+LEAST_BEFORE: Final = 4
+"""Words that two texts begin with before their values: "The capital of Chile is …". With three the
+second half of FactConsolidation gains nothing, and "I bought a bike" folds into "I bought a car".
+"""
+
+MOST_IN_VALUE: Final = 8  # words
+QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
+
+Words = tuple[str, ...]
+Whose = tuple[str | None, bool]
+"""The speaker of a text, and whether it is of a time that the question names."""
 
 
 def represent(newer: Hit, older: Hit) -> Hit:
@@ -49,6 +63,105 @@ def holding_first(
     for at, newer in enumerate(holding):
         order += [place[newer], at] if newer in place else [at]
     return [every[at] for at in dict.fromkeys(order)]
+
+
+@dataclass(slots=True)
+class Groups:
+    """Hits of a query, best first, grouped where their words agree, or agree but for a value."""
+
+    query: str
+    groups: list[list[Hit]] = field(default_factory=list)
+    _by_text: dict[tuple[Whose, Words], list[Hit]] = field(default_factory=dict)
+    _by_beginning: dict[tuple[Whose, Words], list[tuple[Words, list[Hit]]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    _asked: set[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def add(self, hits: Sequence[Hit]) -> None:
+        """Put each of further hits into its group."""
+        for hit in hits:
+            # Of texts of another time than the question names the newest is no answer.
+            whose, words = (hit.speaker, bool(hit.why.terms.get("when"))), _words(hit)
+            alike = self._by_beginning[whose, words[:LEAST_BEFORE]]
+            group = self._by_text.get((whose, words)) or self._same_but_value(words, alike)
+            if group is None or hit.kind == "code":
+                group = []
+                self.groups.append(group)
+                alike.append((words, group))
+            group.append(hit)
+            self._by_text[whose, words] = group
+
+    def _same_but_value(
+        self, words: Words, alike: Sequence[tuple[Words, list[Hit]]]
+    ) -> list[Hit] | None:
+        for others, group in alike:
+            split = _split(words, others)
+            if split is not None and not self._asks_for_one(*split):
+                return group
+        return None
+
+    def _asks_for_one(self, shared: Words, one: Words, other: Words) -> bool:
+        """Whether the query names one of two values: then it asks for one of two things.
+
+        A word that both texts say besides names none.
+        """
+        if self._asked is None:
+            self._asked = _terms(self.query.split())
+        return not self._asked.isdisjoint((_terms(one) ^ _terms(other)) - _terms(shared))
+
+    def best(self) -> list[Hit]:
+        """Return one hit for each group, by the best of its scores."""
+        return [_representative(group) if len(group) > 1 else group[0] for group in self.groups]
+
+
+def _terms(words: Iterable[str]) -> set[int]:
+    return set(terms(" ".join(words))[:, 0].tolist())
+
+
+def _words(hit: Hit) -> Words:
+    """The words of a text in order; its letters where no spaces part the words."""
+    text = hit.text
+    return tuple(text.replace(" ", "") if is_unspaced(text) else text.split())
+
+
+def _split(one: Words, other: Words) -> tuple[Words, Words, Words] | None:
+    """Return what two texts share and the value of each, if all but a value is the same.
+
+    Most of what they share is before the value; the values have no word in common. Questions state
+    no value.
+    """
+    if any(word.endswith(QUESTION_MARKS) for word in (one[-1], other[-1])):
+        return None
+    least = min(len(one), len(other))
+    before = next((at for at in range(least) if one[at] != other[at]), least)
+    least -= before
+    after = next((at for at in range(least) if one[-1 - at] != other[-1 - at]), least)
+    values = one[before : len(one) - after], other[before : len(other) - after]
+    longest = max(map(len, values))
+    if not all(values) or before <= after or longest > min(before + after, MOST_IN_VALUE):
+        return None
+    shared = one[:before] + one[len(one) - after :]
+    return (shared, *values) if set(values[0]).isdisjoint(values[1]) else None
+
+
+def _representative(group: Sequence[Hit]) -> Hit:
+    """Return the newest hit of a group with the score of its best, and what the others say."""
+    timed = all(hit.at is not None for hit in group)
+    ordered = sorted(
+        group, key=lambda hit: (hit.at.timestamp() if timed and hit.at else 0.0, hit.entry_id)
+    )[::-1]
+    newest = next((hit for hit in ordered if hit.superseded_by is None), ordered[0])
+    said: dict[Words, list[Hit]] = {_words(newest): []}
+    for hit in ordered:
+        said.setdefault(_words(hit), []).append(hit)
+    same, *others = said.values()
+    for hit in group:
+        newest = represent(newest, hit)
+    was = (Folded(hits[0].entry_id, hits[0].text, hits[0].at, len(hits)) for hits in others)
+    return replace(newest, times=len(same), was=tuple(was))
 
 
 def _holding(query: str, hit: Hit) -> str | None:

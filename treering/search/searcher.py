@@ -37,7 +37,7 @@ from treering.search.context import (
 from treering.search.filters import RowFilter
 from treering.search.hits import RowReader, hits
 from treering.search.marks import Marker, unmarked
-from treering.search.newest import holding_first, represented
+from treering.search.newest import Groups, holding_first, represented
 from treering.search.people import SpeakerNames, has_weights_of_people, names_among_people
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries
@@ -56,6 +56,7 @@ Embedded = tuple[list[str], Floats | None]
 """Queries as they were embedded, and their vectors; None where none are asked for."""
 
 MAX_QUERY_CHARS = 20_000  # a question, or the last turns of a chat; not a document
+MOST_FOLDED = 512  # rows that are looked at for k hits, where many say the same
 MOVED_ROWS = 512  # of the best, where a newer statement comes before the one it supersedes
 SURE_CANDIDATES = 256  # looked at for a context of a least confidence
 MOST_SCORES = 1 << 24
@@ -98,10 +99,13 @@ class Searcher:
         mode: Mode,
         plan: Plan,
         chat_unit: ChatUnit = "messages",
+        *,
+        every: bool = True,
     ) -> list[list[Hit]]:
         """The k best fragments for each query that meet the filter, best first.
 
-        With ``rounds``, the fragments of the k best rounds, as each is read.
+        Unless ``every`` is set, one represents those that say the same but for a value. With
+        ``rounds``, the fragments of the k best rounds, as each is read.
         """
         check_count("k", k)
         check_queries(queries)
@@ -113,10 +117,10 @@ class Searcher:
                 return [[] for _ in queries]
             if self._is_current(snapshot, embedded, queries, plan):
                 reader.as_of = known_until(condition)
-                asked = (queries, embedded[1], k, condition, mode, plan, chat_unit)
+                asked = (queries, embedded[1], k, condition, mode, plan, chat_unit, every)
                 return past_damage(partial(self._best, reader, snapshot, *asked))
         # A speaker has come whom a query names: embed it again, outside of the transaction.
-        return self.search(queries, k, condition, mode, plan, chat_unit)
+        return self.search(queries, k, condition, mode, plan, chat_unit, every=every)
 
     def candidates(
         self,
@@ -253,6 +257,7 @@ class Searcher:
         mode: Mode,
         plan: Plan,
         chat_unit: ChatUnit,
+        every: bool,
         damaged: Collection[int],
     ) -> list[list[Hit]]:
         """The k best hits for each query, without entries that are damaged."""
@@ -266,12 +271,33 @@ class Searcher:
                 reader, snapshot, asked, of_asked, mode, plan, chat_unit, allowed, condition.as_of
             )
             for at, query in enumerate(asked):
-                found = self.hits(reader, ranking, at, allowed.best(ranking, at, k))
+                if ranking.by_row and not every:
+                    found = self._folded(reader, ranking, at, query, k, allowed)
+                else:
+                    found = self.hits(reader, ranking, at, allowed.best(ranking, at, k))
                 if ranking.by_row:
                     of_entries = partial(self._of_entries, reader, ranking, at, condition, damaged)
                     found = holding_first(query, found, of_entries)[:k]
                 best.append(found)
         return best
+
+    def _folded(
+        self,
+        reader: SpaceReader,
+        ranking: RankedRows,
+        at: int,
+        query: str,
+        k: int,
+        allowed: RowFilter,
+    ) -> list[Hit]:
+        """The best hits for a query, those that say the same folded into one."""
+        groups, seen, deep = Groups(query), np.zeros(0, dtype=np.int64), k
+        while True:
+            rows = allowed.best(ranking, at, deep)
+            groups.add(self.hits(reader, ranking, at, rows[~np.isin(rows, seen)]))
+            if len(groups) >= k or len(rows) < deep or deep >= MOST_FOLDED:
+                return groups.best()
+            seen, deep = rows, 4 * deep
 
     def _of_entries(
         self,

@@ -76,6 +76,8 @@ function shown(hit, most, query) {
       h("strong", { class: "score", title: "score" }, hit.score.toFixed(2))),
     h("p", { class: `text ${hit.kind}` }, marked(hit.text, query)),
     against(hit),
+    hit.times > 1 ? h("p", { class: "folded" }, `× ${hit.times}`, hit.at ? [", latest on ", when(hit.at)] : null) : null,
+    hit.was.map((older) => h("p", { class: "folded" }, `was: ${older.text} `, older.times > 1 ? `× ${older.times} ` : null, when(older.at))),
     bars(hit.why, most)));
 }
 
