@@ -98,6 +98,7 @@ def test_a_class_in_each_shell(
     assert (answer.status_code, problem["status"], problem["code"]) == (status, status, code)
     assert problem["title"] == HTTPStatus(status).phrase
     assert problem["param"] == "k"
+    assert ("retry-after" in answer.headers) == (status == 503)
     assert problem.get("hint") == hint
     assert problem["detail"] == problem["message"] + (f"; {steps.rest}" if steps else "")
 

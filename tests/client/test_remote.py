@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.conftest import Open
 from tests.ingest.clients import CLAUDE, SESSION, write_lines
-from tests.raised import raises
 from tests.serve.conftest import MakeKey, make_key
 from tests.serve.live import serving
 from treering import AsyncMemory, Memory
@@ -120,16 +118,6 @@ def test_next_to_nothing_is_refused() -> None:
     }
 
 
-def test_every_call_goes_to_a_route_that_the_server_has(url: str) -> None:
-    paths = httpx2.get(f"{url}/v1/openapi.json").json()["paths"]
-    routes = [
-        own.route for twin, _ in TWINS for own in vars(twin).values() if hasattr(own, "route")
-    ]
-    assert len(routes) > 30
-    for verb, path in routes:
-        assert verb.lower() in paths.get(f"/v1{path}", {}), (verb, path)
-
-
 def test_an_address_opens_a_memory_with_the_same_calls(remote: Memory) -> None:
     assert isinstance(remote, client.RemoteMemory)
     assert isinstance(remote, Memory)
@@ -197,14 +185,6 @@ def test_what_comes_back_is_what_the_memory_in_the_file_gives(
     assert talk.spaces() == ["default"]
 
 
-def test_views_are_rebuilt(talk: Memory) -> None:
-    before = [hit.text for hit in talk.search("bees")]
-    assert talk.rebuild("fragments", "facts").pending == talk.stats().pending
-    assert [hit.text for hit in talk.search("bees")] == before
-    with raises(UnknownName, param="views"):
-        talk.rebuild("leaves")
-
-
 def test_entries_are_listed_with_what_superseded_them(remote: Memory) -> None:
     remote.add("I live in Berlin.", speaker="Ana", kind="chat", at="2025-01-10")
     remote.add("I relocated to Porto.", speaker="Ana", kind="chat", at="2026-05-03")
@@ -212,14 +192,6 @@ def test_entries_are_listed_with_what_superseded_them(remote: Memory) -> None:
     assert older.superseded_by is not None
     assert (older.superseded_by.entry_id, older.superseded_by.text) == (newer.id, newer.text)
     assert remote.get(older.id) == older
-
-
-def test_entries_are_replaced_and_forgotten(talk: Memory) -> None:
-    [entry] = talk.entries(speaker="Ben")
-    assert talk.replace(entry.id, "I keep ducks.").text == "I keep ducks."
-    assert talk.forget(entry.id).entries == (entry.id,)
-    assert talk.forget(source="talk").scrubbed
-    assert list(talk.entries()) == []
 
 
 def test_an_export_is_a_memory_again(talk: Memory, url: str, open_memory: Open) -> None:

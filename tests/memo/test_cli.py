@@ -75,12 +75,6 @@ def test_memos_are_merged_and_split(path: Path) -> None:
     run(path, "split", "memo-ines", cut, "--topic", "only one", code=2)
 
 
-def test_memos_are_searched(path: Path) -> None:
-    shown = run(path, "--about", "a sail for the boat", "-k", "1")
-    assert "[red]boat" in shown
-    assert json.loads(run(path, "--about", "boat", "-k", "1", "--json"))["memo"]["topic"]
-
-
 @pytest.mark.parametrize(
     "arguments",
     [("edit", "any"), ("edit", "any", "--delete", "--pin"), ("--about", "boat", "--topic", "boat")],

@@ -8,30 +8,6 @@ from starlette.testclient import TestClient
 from treering.serve.mistakes import mistakes
 
 
-@pytest.mark.parametrize(
-    ("method", "route", "body", "told"),
-    [
-        (
-            "POST",
-            "/v1/entries",
-            {"text": "a", "messages": [{"role": "user", "content": "b"}]},
-            "messages cannot be given beside text",
-        ),
-        ("POST", "/v1/entries", {"text": "a", "at": True}, "at must be a string or a number"),
-        ("POST", "/v1/search", {"query": "x", "k": "3"}, "k must be a whole number"),
-        ("POST", "/v1/search", {"query": "x", "k": True}, "k must be a whole number"),
-        ("POST", "/v1/memos/merge", {"ids": ["x"]}, "ids must have at least 2 items"),
-    ],
-)
-def test_a_wrong_field_is_named(
-    client: TestClient, method: str, route: str, body: object, told: str
-) -> None:
-    client.post("/v1/entries", json={"text": "A boat."})
-    response = client.request(method, route, json=body)
-    assert 400 <= response.status_code < 500
-    assert told in response.json()["detail"]
-
-
 @pytest.mark.parametrize("value", ["{", "[1", "boat"])
 def test_a_parameter_that_is_no_json_is_told_by_its_name(client: TestClient, value: str) -> None:
     response = client.get("/v1/entries", params={"metadata": value})

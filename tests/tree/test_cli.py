@@ -70,15 +70,6 @@ def test_search_shows_what_a_node_rests_on(path: Path) -> None:
     assert "ana" in shown
 
 
-def test_search_shows_a_text_as_it_is(path: Path) -> None:
-    assert "[red]bread" in run(path, "search", "bread", "-k", "1")
-
-
-def test_search_prints_json_for_programs(path: Path) -> None:
-    found = json.loads(run(path, "search", "bread", "-k", "1", "--json").splitlines()[0])
-    assert found["source"] == "ben"
-
-
 def test_stats_prints_figures(path: Path) -> None:
     shown = run(path, "--stats")
     assert "4 nodes, 2 topics" in shown
