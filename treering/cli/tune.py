@@ -12,7 +12,7 @@ from treering.cli.output import counted, note
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.tune.rows import read_rows
-from treering.tune.train import MAX_TOKENS, Tuned, TuneOptions, refuse_places, tune
+from treering.tune.train import MAX_TOKENS, WARM_UP, Tuned, TuneOptions, refuse_places, tune
 
 app = typer.Typer(
     add_completion=False,
@@ -40,6 +40,9 @@ def memos(
     max_tokens: Annotated[
         int, typer.Option(min=1, help="Longer rows are left out; memory is used by the longest.")
     ] = MAX_TOKENS,
+    warm_up: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The share of steps in which the rate rises.")
+    ] = WARM_UP,
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="How far it has come; a run goes on from there. Default: beside --out."),
@@ -66,6 +69,7 @@ def memos(
         rank=rank,
         seed=seed,
         max_tokens=max_tokens,
+        warm_up=warm_up,
         minutes=minutes,
         threads=threads,
     )

@@ -40,7 +40,8 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class TuneOptions:
-    """How a model is tuned. ``batch`` is rows a step, ``rate`` the highest learning rate.
+    """How a model is tuned. ``batch`` is rows a step, ``rate`` the highest learning rate, to which
+    it rises in the share ``warm_up`` of the steps.
 
     Rows of more than ``max_tokens`` are left out. A checkpoint is written after every
     ``save_every`` steps. After ``minutes`` the run stops; the same call goes on with it.
@@ -52,6 +53,7 @@ class TuneOptions:
     rank: int = 16
     seed: int = 0
     max_tokens: int = MAX_TOKENS
+    warm_up: float = WARM_UP
     save_every: int = 10
     minutes: float | None = None
     threads: int | None = None
@@ -65,6 +67,11 @@ class TuneOptions:
                 )
         if not 0 < self.rate <= 1:
             raise InputError(f"rate is {self.rate}; a learning rate is such as 5e-4", param="rate")
+        if not 0 <= self.warm_up <= 1:
+            raise InputError(
+                f"warm_up is {self.warm_up}; it is a share of the steps, from 0 to 1",
+                param="warm_up",
+            )
         if self.minutes is not None and not self.minutes >= 0:
             raise InputError(f"minutes is {self.minutes}; it must be at least 0", param="minutes")
 
@@ -212,7 +219,7 @@ def learn(
         if time.monotonic() >= end:
             break
         chosen = [examples[number] for number in numbers]
-        losses.append(_loss(learner, chosen, options.rate * _warmth(step, steps), step + 1))
+        losses.append(_loss(learner, chosen, options.rate * _warmth(step, steps, options.warm_up), step + 1))
         if len(losses) % options.save_every == 0:
             place.save(losses, learner.state())
             saved = len(losses)
@@ -268,9 +275,9 @@ def _steps(count: int, options: TuneOptions) -> int:
     return options.epochs * math.ceil(count / options.batch)
 
 
-def _warmth(step: int, steps: int) -> float:
+def _warmth(step: int, steps: int, warm_up: float) -> float:
     """The learning rate of a step as a share of the highest: a linear rise, then half a cosine."""
-    rise = max(1, round(WARM_UP * steps))
+    rise = max(1, round(warm_up * steps))
     if step < rise:
         return (step + 1) / rise
     return 0.5 * (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise)))
@@ -282,7 +289,7 @@ def _fingerprint(model: Path, rows: Sequence[PromptAndReply], options: TuneOptio
     with files.open_file(model) as file:
         while block := file.read(1 << 20):
             digest.update(block)
-    names = ("epochs", "batch", "rate", "rank", "seed", "max_tokens")
+    names = ("epochs", "batch", "rate", "rank", "seed", "max_tokens", "warm_up")
     course = {name: getattr(options, name) for name in names}
     digest.update(json.dumps([course, [list(row) for row in rows]]).encode())
     return digest.hexdigest()
