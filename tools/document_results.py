@@ -108,7 +108,6 @@ def _mean(values: Mapping[Key, float]) -> float:
 
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "README.md": {"recall": _recall, "speed": _speed},
     "docs/figures.md": {"recall": _recall, "speed": _speed},
     "docs/explanation/papers.md": {"presets": _presets},
     "docs/explanation/experiments.md": {"experiments": experiments_table},

@@ -19,6 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from treering import Memory
+from treering.cli.failures import FOUND
 from treering.cli.main import app
 
 ROOT = Path(__file__).parents[2]
@@ -209,7 +210,7 @@ class Reader:
                 return self._run(given["command"])
         if line.startswith("treering ") and not _OF_A_SHELL.search(line):
             done = CliRunner().invoke(app, shlex.split(line)[1:])
-            assert done.exit_code == 0, f"$ {line}\n{done.output}"
+            assert done.exit_code in (0, FOUND), f"$ {line}\n{done.output}"
             return Printed(done.stdout, done.stderr)
         return self._shell(line)
 

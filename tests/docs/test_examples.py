@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections import Counter
 from contextlib import ExitStack, closing
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -121,6 +123,39 @@ def test_the_page_on_memos_runs(reader: Reader) -> None:
     reader.names["llm"] = ScriptedLLM(reply)
     assert reader.read(DOCS / "how-to" / "memos.md") == 3
     assert "Ines in Porto - My sister Ines moved to Porto. [" in reader.printed[0]
+
+
+GUARDED = "def half(n):\n    if n < 0:\n        raise ValueError(n)\n    return n / 2\n"
+
+
+def test_the_page_of_the_four_methods_runs(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "ada@example.org")
+    topics = (
+        topic("leaking boat", "The boat of user leaks at the bow. user is sad.", 1, 6),
+        topic("cooking", "user does not eat fish.", 7, 10),
+    )
+    keep = json.dumps({"mode": "KEEP", "action": "-", "target_context": []})
+    rules = {
+        "Task Conversation": json.dumps(topics),
+        "Topic Options": "1#2",
+        "<user_instructions>": keep,
+        "<next_instruction>": "It refuses negative numbers.",
+        "must not be used": f"```python\n{GUARDED.replace('n / 2', 'n // 2')}```",
+        "Return a whole number.": "```python\ndef half(n):\n    return n // 2\n```",
+        "Refuse negative numbers.": f"```python\n{GUARDED}```",
+        "mends boats?": "A sailmaker in Lagos.",
+        "": "[]",
+    }
+
+    def answer(handler: BaseHTTPRequestHandler, over: threading.Event) -> None:
+        asked = str(model.requests[-1].body)
+        says(next(reply for part, reply in rules.items() if part in asked))(handler, over)
+
+    with playing(*[answer] * 30) as model:
+        reader.instead[MODEL] = model.url
+        assert reader.read(DOCS / "methods.md") > 20
 
 
 def test_the_page_on_what_goes_into_a_prompt_runs(reader: Reader) -> None:

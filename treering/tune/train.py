@@ -219,7 +219,9 @@ def learn(
         if time.monotonic() >= end:
             break
         chosen = [examples[number] for number in numbers]
-        losses.append(_loss(learner, chosen, options.rate * _warmth(step, steps, options.warm_up), step + 1))
+        losses.append(
+            _loss(learner, chosen, options.rate * _warmth(step, steps, options.warm_up), step + 1)
+        )
         if len(losses) % options.save_every == 0:
             place.save(losses, learner.state())
             saved = len(losses)
