@@ -20,11 +20,11 @@ from treering.views.code.graph.code_graph import (
     HUB_CALLS,
     ROOT_EDGE,
     SYNTAX_EDGE,
+    trunk,
 )
 from treering.views.code.graph.operator import CUTOFF, CodeRelation
 from treering.views.code.graph.paths import LEAST_CUTOFF, TooManyPaths
 from treering.views.code.graph.resolve import Resolver
-from treering.views.code.graph.trunk import trunk
 from treering.views.code.parse.cuts import Lines, cut
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.outline import NONE, ParsedFile

@@ -26,20 +26,17 @@ from treering.arrays import Floats
 from treering.errors import MissingExtra
 from treering.views.code.graph.code_graph import (
     CALL_EDGE,
-    FOLDER_EDGE,
-    ROOT_EDGE,
-    SYNTAX_EDGE,
     Candidates,
     CodeGraph,
     Nodes,
+    Trunk,
     Weights,
     code_graph,
     tree_paths,
 )
 from treering.views.code.graph.paths import MOST_PATHS, CallSearch, Mask
 from treering.views.code.graph.resolve import MAX_CANDIDATES
-from treering.views.code.graph.trunk import Trunk
-from treering.views.code.parse.outline import NONE
+from treering.views.code.parse.outline import NONE, Ints
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -49,10 +46,10 @@ CUTOFF = 0.1
 reaches the body of the function it calls; at 0.05 there are three to four times as many pairs."""
 
 
-LEVELS = 64
-"""How far up from a node its share is carried. A share is at most 1 and halves with each level:
-what is left after these, under 1e-19, is nothing beside the first. To go on would take the square
-of the length of a file that nests ten thousand deep."""
+DOUBLINGS = 6
+"""A node's share is carried up to 2⁶ − 1 levels. A share is at most 1 and halves with each: what is
+left after these, under 1e-19, is nothing beside the first. To go on would take the square of the
+length of a file that nests ten thousand deep."""
 
 
 Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
@@ -65,51 +62,6 @@ class CallGain:
     row: Nodes
     column: Nodes
     value: Weights
-
-
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """One file's part of B: ``value[e]`` of fragment ``fragment[e]`` at trunk node ``node[e]``."""
-
-    fragment: Nodes
-    node: Nodes
-    value: Weights
-
-
-def exposures(trunks: Mapping[str, Trunk]) -> dict[str, Exposure]:
-    """M·A of each file: the shares of its nodes, carried up to ``LEVELS`` ancestors."""
-    starts = _starts(trunks)
-    sizes = [len(item.parent) for item in trunks.values()]
-    first = dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
-    width = max(sum(sizes), 1)
-    parents, keys, shares = [], [], []
-    for path, item in trunks.items():
-        parents.append(np.where(item.parent == NONE, NONE, item.parent + first[path]))
-        row = item.fragment.astype(np.int64) + starts[path]
-        keys.append(row * width + item.node + first[path])
-        shares.append(item.share.astype(np.float64))
-    above, key, value = _joined(parents, keys, shares)
-    levels = [(key, value)]
-    while len(key) and len(levels) <= LEVELS:
-        fragment, parent = key // width, above[key % width]
-        inner = parent != NONE
-        key, value = _summed(fragment[inner] * width + parent[inner], value[inner] * SYNTAX_EDGE)
-        levels.append((key, value))
-    key, value = _summed(*map(np.concatenate, zip(*levels, strict=True)))
-    fragment, node = np.divmod(key, width)
-    cuts = np.searchsorted(fragment, list(starts.values())[1:])
-    parts = zip(trunks, *(np.split(item, cuts) for item in (fragment, node, value)), strict=True)
-    return {
-        path: Exposure(fragment - starts[path], node - first[path], value)
-        for path, fragment, node, value in (parts if trunks else ())
-    }
-
-
-def _summed(key: Nodes, value: Weights) -> tuple[Nodes, Weights]:
-    """Each key once, in order, with the sum of its values."""
-    unique, place = np.unique(key, return_inverse=True)
-    total: Weights = np.bincount(place, weights=value, minlength=len(unique)).astype(np.float64)
-    return unique, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +103,7 @@ class CodeRelation:
 
     def __init__(self, cutoff: float = CUTOFF) -> None:
         self._cutoff = cutoff
-        self._state = _State({}, code_graph({}, {}), *_joined([], [], []))
-        self._exposures: dict[str, Exposure] = {}
+        self._state = _State.build({}, {})
         self._operator: CodeOperator | None = None
 
     @property
@@ -168,15 +119,13 @@ class CodeRelation:
     @property
     def gain(self) -> CallGain:
         """What paths through calls add: the part of the relation that takes time to find."""
-        return CallGain(self._state.row, self._state.column, self._state.value)
+        return self._state.gain
 
     def restore(
         self, trunks: Mapping[str, Trunk], calls: Mapping[str, Candidates], gain: CallGain
     ) -> None:
         """Become the relation of ``trunks``, whose ``gain`` is known."""
-        graph = code_graph(trunks, calls)
-        self._exposures = exposures(trunks)
-        self._state = _State(trunks, graph, gain.row, gain.column, gain.value)
+        self._state = _State.build(trunks, calls, gain)
         self._operator = None
 
     def update(
@@ -194,124 +143,99 @@ class CodeRelation:
         """
         gone = set(removed)
         unchanged = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
-        all_trunks = {**unchanged, **trunks}
-        self._state = _updated(self._state, unchanged, all_trunks, calls, self._cutoff, most)
-        self._exposures = {path: self._exposures[path] for path in unchanged} | exposures(trunks)
+        new = _State.build({**unchanged, **trunks}, calls)
+        self._state = _updated(self._state, new, unchanged, self._cutoff, most)
         self._operator = None
 
     def operator(self) -> CodeOperator:
         """W over the fragments of all files."""
         if self._operator is None:
-            self._operator = CodeOperator.of(*self._bind_tree(), self._state.call_matrix())
+            state, gain = self._state, self._state.gain
+            count = state.share.shape[0]
+            calls = _matrix(gain.row, gain.column, gain.value, (count, count))
+            self._operator = CodeOperator.of(*_bind_tree(state.share, state.graph), calls)
         return self._operator
 
-    def _bind_tree(self) -> tuple[Matrix, Floats]:
-        """B and S."""
-        graph, starts = self._state.graph, _starts(self._state.trunks)
-        rows = [exposure.fragment + starts[path] for path, exposure in self._exposures.items()]
-        nodes = [exposure.node + graph.offset[path] for path, exposure in self._exposures.items()]
-        values = [exposure.value for exposure in self._exposures.values()]
-        row, node, value = _above_roots(graph, *_joined(rows, nodes, values))
-        used = np.zeros(len(graph), dtype=np.bool_)
-        used[node] = True
-        column = np.cumsum(used) - 1
-        shape = (_count(self._state.trunks), int(used.sum()))
-        gain = (1 - graph.edge**2)[used].astype(np.float32)
-        return _matrix(row, column[node], value, shape), gain
 
+def _bind_tree(share: Matrix, graph: CodeGraph) -> tuple[Matrix, Floats]:
+    """B and S, for the nodes at or above those that hold something.
 
-def _above_roots(
-    graph: CodeGraph, row: Nodes, node: Nodes, value: Weights
-) -> tuple[Nodes, Nodes, Weights]:
-    """The entries of B below the files, and those of files and folders that follow from them.
-
-    A root and its file are one edge of weight 1 apart, so the root adds nothing of its own.
+    With P the weight of the way to each node's parent, ``M·(I + P + P² + …)``, twice as many of
+    the terms with each step.
     """
-    root = graph.edge[node] == ROOT_EDGE
-    levels = [(row[~root], node[~root], value[~root])]
-    row, node, value = row[root], graph.parent[node[root]], value[root]
-    while len(node):
-        levels.append((row, node, value))
-        inner = node > 0
-        row, node, value = row[inner], graph.parent[node[inner]], value[inner] * FOLDER_EDGE
-    return _joined(*zip(*levels, strict=True))
+    child = np.arange(1, len(graph))
+    parents = _matrix(child, graph.parent[1:], graph.edge[1:], (len(graph), len(graph)))
+    for _ in range(DOUBLINGS):
+        share = share + share @ parents
+        parents = parents @ parents
+    gain = (1 - graph.edge**2).astype(np.float32)
+    held = np.zeros(len(graph), dtype=np.bool_)
+    held[share.indices] = True
+    used = np.flatnonzero(held & (gain > 0))  # a root and its file are one edge of weight 1 apart
+    return share[:, used], gain[used]
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A graph and M·C·Mᵀ over its fragments, as entries."""
+    """A graph, the shares M of its nodes, shape (N, nodes), and what paths through calls add."""
 
     trunks: Mapping[str, Trunk]
     graph: CodeGraph
-    row: Nodes
-    column: Nodes
-    value: Weights
+    share: Matrix
+    gain: CallGain
 
-    def call_matrix(self) -> Matrix:
-        """M·C·Mᵀ, shape (N, N)."""
-        count = _count(self.trunks)
-        return _matrix(self.row, self.column, self.value, (count, count))
-
-    def shares(self) -> Matrix:
-        """M, shape (N, nodes)."""
-        starts = _starts(self.trunks)
-        return _matrix(
-            *_joined(
-                [part.fragment.astype(np.int64) + starts[p] for p, part in self.trunks.items()],
-                [
-                    part.node.astype(np.int64) + self.graph.offset[p]
-                    for p, part in self.trunks.items()
-                ],
-                [part.share.astype(np.float64) for part in self.trunks.values()],
-            ),
-            (_count(self.trunks), len(self.graph)),
+    @classmethod
+    def build(
+        cls,
+        trunks: Mapping[str, Trunk],
+        calls: Mapping[str, Candidates],
+        gain: CallGain | None = None,
+    ) -> _State:
+        graph, starts = code_graph(trunks, calls), _starts(trunks)
+        rows = [part.fragment + starts[path] for path, part in trunks.items()]
+        nodes = [part.node + graph.offset[path] for path, part in trunks.items()]
+        shares = [part.share for part in trunks.values()]
+        shape = (sum(part.fragments for part in trunks.values()), len(graph))
+        share = _matrix(
+            _joined(rows), _joined(nodes), np.concatenate([np.zeros(0), *shares]), shape
         )
+        return cls(trunks, graph, share, gain or CallGain(_joined(()), _joined(()), np.zeros(0)))
 
 
 def _updated(
-    old: _State,
-    unchanged: Mapping[str, Trunk],
-    trunks: Mapping[str, Trunk],
-    calls: Mapping[str, Candidates],
-    cutoff: float,
-    most: float,
+    old: _State, new: _State, unchanged: Mapping[str, Trunk], cutoff: float, most: float
 ) -> _State:
-    """The state of ``trunks``; rows that no changed edge can have touched are carried over."""
-    new = _State(trunks, code_graph(trunks, calls), *_joined([], [], []))
+    """``new`` with its gain; rows that no changed edge can have touched are carried over."""
     search = CallSearch(new.graph, cutoff)
-    share = new.shares()
     stale = search.leading_to(_changed(old, new, unchanged)).astype(np.float32)
-    redone = share @ stale > 0
-    sources = share.T @ redone.astype(np.float32) > 0
+    redone = new.share @ stale > 0
+    sources = new.share.T @ redone.astype(np.float32) > 0
     ends = np.zeros(len(new.graph), dtype=np.bool_)
-    ends[share.indices] = True
-    row, column, value = _call_gain(search, new.graph, share, sources, ends, most)
-    fresh = redone[row]
+    ends[new.share.indices] = True
+    found = _call_gain(search, new.graph, new.share, sources, ends, most)
+    fresh = redone[found.row]
     number = _renumbered(old.trunks, new.trunks, unchanged)
-    old_row, old_column = number[old.row], number[old.column]
-    carried = (old_row != NONE) & (old_column != NONE)
-    carried[carried] = ~redone[old_row[carried]]
-    return replace(
-        new,
-        row=np.concatenate([old_row[carried], row[fresh]]),
-        column=np.concatenate([old_column[carried], column[fresh]]),
-        value=np.concatenate([old.value[carried], value[fresh]]),
+    row, column = number[old.gain.row], number[old.gain.column]
+    carried = (row != NONE) & (column != NONE)
+    carried[carried] = ~redone[row[carried]]
+    gain = CallGain(
+        np.concatenate([row[carried], found.row[fresh]]),
+        np.concatenate([column[carried], found.column[fresh]]),
+        np.concatenate([old.gain.value[carried], found.value[fresh]]),
     )
+    return replace(new, gain=gain)
 
 
 def _call_gain(
     search: CallSearch, graph: CodeGraph, share: Matrix, sources: Mask, ends: Mask, most: float
-) -> tuple[Nodes, Nodes, Weights]:
+) -> CallGain:
     """The entries of M·C·Mᵀ for paths from ``sources``."""
     best = search.paths(sources, ends, most)
     gain = best.weight - tree_paths(graph, best.source, best.target)
     matrix = _matrix(best.source, best.target, gain, (len(graph), len(graph)))
     entries = (share @ matrix @ share.T).tocoo()
-    return (
-        entries.row.astype(np.int64),
-        entries.col.astype(np.int64),
-        entries.data.astype(np.float64),
-    )
+    row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
+    return CallGain(row, column, entries.data.astype(np.float64))
 
 
 def _changed(old: _State, new: _State, unchanged: Mapping[str, Trunk]) -> Nodes:
@@ -342,22 +266,12 @@ def _renumbered(
 ) -> Nodes:
     """The new number of each old fragment, or ``NONE``."""
     starts = _starts(new)
-    none = np.zeros(0, dtype=np.int64)
-    return np.concatenate(
-        [
-            none,
-            *(
-                starts[path] + np.arange(trunk.fragments)
-                if path in unchanged
-                else np.full(trunk.fragments, NONE)
-                for path, trunk in old.items()
-            ),
-        ]
+    return _joined(
+        starts[path] + np.arange(trunk.fragments)
+        if path in unchanged
+        else np.full(trunk.fragments, NONE)
+        for path, trunk in old.items()
     )
-
-
-def _count(trunks: Mapping[str, Trunk]) -> int:
-    return sum(trunk.fragments for trunk in trunks.values())
 
 
 def _starts(trunks: Mapping[str, Trunk]) -> dict[str, int]:
@@ -366,15 +280,9 @@ def _starts(trunks: Mapping[str, Trunk]) -> dict[str, int]:
     return dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
 
 
-def _joined(
-    rows: Iterable[Nodes], nodes: Iterable[Nodes], values: Iterable[Weights]
-) -> tuple[Nodes, Nodes, Weights]:
-    """Columns of parts as columns of the whole."""
-    return (
-        np.concatenate([np.zeros(0, dtype=np.int64), *rows]),
-        np.concatenate([np.zeros(0, dtype=np.int64), *nodes]),
-        np.concatenate([np.zeros(0), *values]),
-    )
+def _joined(columns: Iterable[Nodes | Ints]) -> Nodes:
+    """Columns of parts as a column of the whole."""
+    return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
 
 
 def import_sparse() -> ModuleType:

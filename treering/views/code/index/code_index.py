@@ -21,9 +21,8 @@ from treering.search.searcher import check_choice, check_count
 from treering.search.terms import Terms, terms
 from treering.views.choices import Unit
 from treering.views.code.graph.calls import updated_calls
-from treering.views.code.graph.code_graph import Candidates, CodeGraph
+from treering.views.code.graph.code_graph import Candidates, CodeGraph, Trunk, trunk
 from treering.views.code.graph.operator import CUTOFF, CallGain, CodeRelation
-from treering.views.code.graph.trunk import Trunk, trunk
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
 from treering.views.code.parse.cuts import Lines, cut
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree

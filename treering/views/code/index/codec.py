@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treering.views.code.graph.code_graph import Candidates
+from treering.views.code.graph.code_graph import Candidates, Trunk
 from treering.views.code.graph.operator import CallGain
 from treering.views.code.graph.resolve import CallTarget
-from treering.views.code.graph.trunk import Trunk
 from treering.views.code.index.code_index import NO_TREE, IndexedFile, Outline
 from treering.views.code.parse.cuts import Lines
 from treering.views.code.parse.outline import (
