@@ -123,10 +123,12 @@ class Memory:
         embedder: Embedder,
         llm: str | LLM | None,
         exact: bool = False,
+        code_roots: Sequence[Path] | None = None,
     ) -> None:
         self._database = database
         self._space = Space(database, space)
         self._exact = exact
+        self._code_roots = code_roots
         # Not of a server: what its callers send says nothing of its own disk.
         self._warns_of_paths = False
         self._begin(embedder, llm)
@@ -139,7 +141,7 @@ class Memory:
         # Nothing is read: in a forked process the memory may be closed, or its file gone.
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
-        self._views = Views(self._space, embedder, self._account, self._exact)
+        self._views = Views(self._space, embedder, self._account, self._exact, self._code_roots)
         self._eraser = self._views.eraser
         self._intake = Intake(self._space, self._eraser, self._views.handover)
 

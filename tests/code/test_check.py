@@ -47,6 +47,20 @@ def test_a_fix_of_an_earlier_commit_that_the_working_tree_undoes_is_told(
     assert not memory.code.check(root=root, depth=0)
 
 
+def test_line_ends_alone_are_no_finding_and_hide_none(memory: Memory, root: Path) -> None:
+    fixed = PLAIN.replace("return total", 'return f"""{total}\n"""')
+    (root / "m.py").write_bytes(PLAIN.replace("\n", "\r\n").encode())
+    commit(root, "Windows")
+    (root / "m.py").write_bytes(fixed.replace("\n", "\r\n").encode())
+    sha = commit(root, "Fix")
+    write(root, m=fixed)
+    assert memory.code.check(root=root).undone == ()
+    commit(root, "Unix")
+    assert memory.code.check(root=root, commits="HEAD~1..HEAD").undone == ()
+    write(root, m=PLAIN)
+    assert [one.name for one in memory.code.check(root=root).undone] == [sha]
+
+
 def test_a_recorded_round_is_guarded_before_it_is_committed(memory: Memory, root: Path) -> None:
     write(root, m=GUARDED)
     (block,) = memory.code.record("Raise a ValueError for negative numbers.", root=root)

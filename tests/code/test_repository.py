@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from treering.errors import UnknownName
 from treering.records import Skipped
-from treering.views.code.parse.source_files import MAX_BYTES, SourceFile, scan
+from treering.views.code.parse.source_files import MAX_BYTES, SourceFile, decode_source, scan
 
 
 def tree(root: Path, files: dict[str, bytes]) -> None:
@@ -73,6 +74,58 @@ def test_binary_generated_minified_and_huge_files_are_skipped_with_the_reason(
     assert reasons["c.js"] == "minified"
     assert "name" in reasons["d.min.js"]
     assert str(MAX_BYTES) in reasons["e.py"]
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ("# -*- coding: latin-1 -*-\r\n", "latin-1"),
+        ("#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\n", "cp1252"),
+        ("/* -*- coding: shift_jis -*- */\n", "shift_jis"),
+        ("\ufeff", "utf-8"),
+        ("", "utf-16"),
+        ("# coding: no-such-codec\n", "utf-8"),
+        ("# coding: punycode\n", "utf-8"),
+        ("# coding: zlib\n", "utf-8"),
+    ],
+)
+def test_a_source_is_read_in_the_encoding_that_it_declares(
+    tmp_path: Path, head: str, encoding: str
+) -> None:
+    word = "船" if encoding == "shift_jis" else "fähre"
+    tree(tmp_path, {"a.py": f"{head}S = '{word}'\r\n".encode(encoding)})
+    (one,) = (file for file in scan(tmp_path) if isinstance(file, SourceFile))
+    assert one.text.splitlines()[-1] == f"S = '{word}'"
+    assert not {"\ufeff", "\r"} & set(one.text)
+
+
+CODE = {"cell_type": "code", "source": ["%matplotlib inline\n", "def tide(h):\n", "    return h"],
+        "outputs": [{"data": {"image/png": "iVBO" * 99_999}}]}  # fmt: skip
+TEXT = {"cell_type": "markdown", "source": "# Tides\nFrom station 12."}
+OLD = {"cell_type": "code", "input": ["def tide(h):\n", "    return h"], "outputs": []}
+
+
+@pytest.mark.parametrize(
+    ("notebook", "text"),
+    [
+        (
+            {"cells": [TEXT, CODE], "nbformat": 4},
+            "# %% [markdown]\n# # Tides\n# From station 12.\n\n"
+            "# %%\n# %matplotlib inline\ndef tide(h):\n    return h\n",
+        ),
+        ({"worksheets": [{"cells": [OLD]}]}, "# %%\ndef tide(h):\n    return h\n"),
+        ({"cells": [{"source": 3}]}, '{"cells": [{"source": 3}]}'),
+    ],
+    ids=["4", "3", "none"],
+)
+def test_a_notebook_is_its_cells(tmp_path: Path, notebook: object, text: str) -> None:
+    tree(tmp_path, {"a.ipynb": json.dumps(notebook).encode()})
+    (one,) = (file for file in scan(tmp_path) if isinstance(file, SourceFile))
+    assert one.text == text
+
+
+def test_a_notebook_that_nests_too_deeply_is_none(tmp_path: Path) -> None:
+    assert decode_source("a.ipynb", b"[" * 100_000) == "[" * 100_000
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:

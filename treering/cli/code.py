@@ -60,7 +60,7 @@ def index(
         typer.Option("--embed/--no-embed", help="Embed fragments too. Default: as it was, or no."),
     ] = None,
 ) -> None:
-    """Take in a repository; only files whose content has changed are read anew."""
+    """Take in a repository; only changed files are parsed."""
     if not root:
         raise InputError("the root is empty; `.` is the current folder")
     with run.memory(create=True) as memory, run.out.progress(f"indexing {root}") as progress:

@@ -44,6 +44,7 @@ class Spaces:
     def __init__(self, settings: ServerSettings, traces: Traces, metrics: Metrics) -> None:
         self._embedder = settings.embedder
         self._metrics = metrics
+        self._code_roots = settings.code_roots
         self._llm = _opened_llm(settings.llm)
         self._closes_llm = self._llm is not settings.llm
         self.database: Database = open_database(settings.url)
@@ -108,7 +109,7 @@ class Spaces:
 
     def _open(self, space: str) -> Tenant:
         model = space_embedder(Space(self.database, space), self._embedder, self._model)
-        memory = Memory(self.database, space, model, self._llm)
+        memory = Memory(self.database, space, model, self._llm, code_roots=self._code_roots)
         return Tenant(space, memory, self.database, self._threads, self._metrics.batches.observe)
 
     def _model(self, spec: str | Embedder) -> Embedder:

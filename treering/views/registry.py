@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treering import forks
@@ -79,9 +80,15 @@ class Views:
     """Fragments with their relations, facts, tree, memos, code, and the views of other packages."""
 
     def __init__(
-        self, space: Space, embedder: Embedder, account: ModelAccount, exact: bool = False
+        self,
+        space: Space,
+        embedder: Embedder,
+        account: ModelAccount,
+        exact: bool = False,
+        code_roots: Sequence[Path] | None = None,
     ) -> None:
         self._account = account
+        self._code_roots = code_roots
         self._space = space
         self.embedder = embedder
         self._erasing = threading.Lock()
@@ -145,6 +152,7 @@ class Views:
                     self.eraser,
                     self._beside_code,
                     BilledModel(self._account.llm, self._account.pay),
+                    self._code_roots,
                 )
             return self._code
 

@@ -57,9 +57,10 @@ class CodeMemory:
         eraser: Eraser,
         recall: Recall,
         model: BilledModel,
+        code_roots: Sequence[Path] | None = None,
     ) -> None:
         self._space = space
-        self._repositories = Repositories(space, embedder)
+        self._repositories = Repositories(space, embedder, code_roots)
         self._eraser = eraser
         self._rounds = Rounds(space, build, eraser)
         self._names = FragmentNames(space, self._rounds, self._repositories.indexes)
@@ -74,7 +75,9 @@ class CodeMemory:
         embed: bool | None = None,
         progress: Progress | None = None,
     ) -> CodeReceipt:
-        """Take in the working tree at ``root``; only files whose content has changed are read anew.
+        """Take in the working tree at ``root``; only changed files are parsed.
+
+        Whatever searches it later first does this again, so that another branch is noticed.
 
         ``unit`` is how files are cut (default ``blocks``, or as ``Memory.configure`` set it) and
         ``embed`` whether fragments are embedded for the modes ``hybrid`` and ``dense`` (default:
@@ -244,7 +247,7 @@ class CodeMemory:
         choices = WritingChoices.parse(given, default.alike, self._instruction_pairs)
         index, checkout = None, Checkout()
         if root is not None or self.repositories():
-            repository, index = self._repositories.up_to_date(root)
+            repository, index = self._repositories.indexed(root)
             checkout = Checkout.at(Path(repository.root))
         contexts = partial(self._context, index=index)
         return self._coder.round(
@@ -315,6 +318,8 @@ class CodeMemory:
 
         Raises EmptyText, InputError.
         """
+        for root in self.repositories():
+            self._repositories.refresh(root)
         named = self._relation().definitions.meant(question)
         hits = self._recall(question, _TALK_LOOKED_AT * k)
         talk = [hit for hit in hits if not hit.source.startswith(SOURCE)]

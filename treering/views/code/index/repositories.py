@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +13,14 @@ import numpy as np
 from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
-from treering.errors import JournalBusy, UnknownRepository
+from treering.errors import (
+    InputError,
+    JournalBusy,
+    JournalError,
+    MissingExtra,
+    UnknownName,
+    UnknownRepository,
+)
 from treering.hints import Hint
 from treering.journal.space import Space
 from treering.records import Progress
@@ -32,16 +40,26 @@ from treering.views.code.index.indexing import (
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import SourceFile
 from treering.views.code.rounds import marks
+from treering.views.code.rounds.git import Git
 from treering.views.erase import Eraser
 from treering.views.settings import settings_of
 
+log = logging.getLogger("treering")
+
 
 class Repositories:
-    """The repositories of a space with their indexes. All methods may be called from any thread."""
+    """The repositories of a space with their indexes. All methods may be called from any thread.
 
-    def __init__(self, space: Space, embedder: Embedder) -> None:
+    ``code_roots`` are the folders whose files may be read again; None for all.
+    """
+
+    def __init__(
+        self, space: Space, embedder: Embedder, code_roots: Sequence[Path] | None = None
+    ) -> None:
         self.embedder = embedder
         self._space = space
+        self._code_roots = code_roots
+        self._seen: dict[int, tuple[int, object]] = {}
         self._indexing = threading.Lock()  # taken before the other, and held while files are read
         self._lock = threading.RLock()
         self._loaded: dict[int, tuple[int, CodeIndex]] = {}
@@ -54,8 +72,13 @@ class Repositories:
         progress: Progress | None,
     ) -> CodeReceipt:
         """See ``CodeMemory.index``."""
-        top = Path(root).resolve()
-        with self._indexing, paused():
+        with self._indexing:
+            return self._index_now(Path(root).resolve(), unit, embed, progress)
+
+    def _index_now(
+        self, top: Path, unit: Unit | None, embed: bool | None, progress: Progress | None
+    ) -> CodeReceipt:
+        with paused():
             repository = self._known(str(top))
             if unit is None and repository is None:
                 unit = settings_of(self._space).unit
@@ -73,17 +96,34 @@ class Repositories:
             return change.receipt()
 
     def indexed(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
-        """The repository at ``root``, or the only one, with its index."""
-        repository = self._repository(root)
+        """The repository at ``root``, or the only one, with its index as its files are now."""
+        top = self._repository(root).root
+        self.refresh(top)
+        repository = self._repository(top)
         with self._lock:
             return repository, self._index(repository)
 
-    def up_to_date(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
-        """As ``indexed``, after changed files are read: another branch may be checked out."""
-        top = Path(self._repository(root).root)
-        if top.is_dir():
-            self.index(top, None, None, None)
-        return self.indexed(top)
+    def refresh(self, top: str) -> None:
+        """Read what has changed of a repository: another branch may be checked out.
+
+        Where it cannot be read, a warning is logged and its index stays as it is.
+        """
+        repository, folder = self._repository(top), Path(top)
+        roots = (folder,) if self._code_roots is None else self._code_roots
+        is_served = any(folder.resolve().is_relative_to(root) for root in roots)
+        if not is_served or repository.model not in (None, self.embedder.name):
+            return
+        if not self._indexing.acquire(blocking=False):
+            return  # another thread is at it
+        try:
+            state = _state(folder)
+            if state is None or self._seen.get(repository.id) != (repository.revision, state):
+                self._index_now(folder, None, None, None)
+                self._seen[repository.id] = (self._repository(top).revision, state)
+        except (InputError, JournalError) as error:
+            log.warning("%s is searched as it was when it was indexed: %s", top, error)
+        finally:
+            self._indexing.release()
 
     def indexes(self) -> list[CodeIndex]:
         """The indexes of all repositories."""
@@ -215,6 +255,14 @@ class Repositories:
                 self._loaded.pop(former.id, None)
             self._loaded[repository.id] = (repository.revision + 1, index)
         return change
+
+
+def _state(folder: Path) -> object:
+    """What changes whenever the files of a folder do; None where git cannot tell."""
+    try:
+        return Git.at(folder).state()
+    except (MissingExtra, UnknownName):
+        return None
 
 
 def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> UnknownRepository:

@@ -76,7 +76,7 @@ _ALL = (
     Language(
         "python",
         "tree-sitter-python",
-        (".py", ".pyi"),
+        (".py", ".pyi", ".ipynb"),
         ("self", "cls", "super()"),
         False,
         methods_in="indent",

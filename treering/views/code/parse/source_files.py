@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import json
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -22,6 +25,8 @@ IgnoreSpecs: TypeAlias = "tuple[tuple[PurePosixPath, GitIgnoreSpec], ...]"
 
 MAX_BYTES = 1 << 20
 """Larger files are data or generated: no function anybody wrote by hand needs more."""
+MAX_NOTEBOOK_BYTES = 32 << 20
+"""Of a notebook nearly all is pictures, which are left out."""
 MAX_MEAN_LINE = 300
 """Files with longer lines on average are minified."""
 _HEAD_CHARS = 1024
@@ -34,6 +39,13 @@ _GENERATED = re.compile(
 _GENERATED_NAMES = re.compile(
     r".*(\.min\.(js|css)|\.map|\.lock|_pb2(_grpc)?\.pyi?|\.pb\.go)|package-lock\.json|go\.sum"
 )
+_NOTEBOOK = ".ipynb"
+_DECLARED = re.compile(rb"[ \t\f]*(?:#|//|/\*|;).*?coding[:=][ \t]*([-\w.]+)")
+"""The encoding of a file, in a comment on its first or second line (PEP 263, Emacs)."""
+_NO_ENCODINGS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+"""Codecs that no source is written in, and that take long for a hostile one."""
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MAGIC = re.compile(r"^(?=[ \t]*[%!])", re.MULTILINE)
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv", "site-packages"})
 
 
@@ -51,8 +63,8 @@ class SourceFile:
 
     @property
     def text(self) -> str:
-        """Its text; bytes that are not UTF-8 are replaced."""
-        return self.content.decode(errors="replace")
+        """Its text; see ``decode_source``."""
+        return decode_source(self.path, self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +150,62 @@ def _read(file: Path, path: str) -> SourceFile | Skipped:
         return Skipped(path, "generated, by its name")
     if files.is_memory(file):
         return Skipped(path, files.REASON)
-    size = file.stat().st_size
-    if size > MAX_BYTES:
-        return Skipped(path, f"{size} bytes; at most {MAX_BYTES} are indexed")
-    content = files.read_bytes(file)
-    if b"\0" in content:
+    size, most = file.stat().st_size, MAX_BYTES
+    if file.suffix == _NOTEBOOK:
+        most = MAX_NOTEBOOK_BYTES
+    if size > most:
+        return Skipped(path, f"{size} bytes; at most {most} are indexed")
+    source = SourceFile(path, files.read_bytes(file))
+    text = source.text
+    if "\0" in text:
         return Skipped(path, "not text")
-    if _GENERATED.search(content[:_HEAD_CHARS].decode(errors="replace")):
+    if _GENERATED.search(text[:_HEAD_CHARS]):
         return Skipped(path, "generated, by its first lines")
-    if is_minified(content.decode(errors="replace")):
+    if len(text) > MAX_BYTES or is_minified(text):
         return Skipped(path, "minified")
-    return SourceFile(path, content)
+    return source
+
+
+def decode_source(path: str, content: bytes) -> str:
+    """The text of a source file with line ends as ``\\n``, in the encoding that it declares.
+
+    Bytes that are not of it are replaced. A notebook is its cells: of text as comments, of code
+    without what was printed.
+    """
+    text = _decoded(content).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return (_cells(text) or text) if path.endswith(_NOTEBOOK) else text
+
+
+def _decoded(content: bytes) -> str:
+    if content.startswith(_UTF_16):
+        return content.decode("utf-16", errors="replace")
+    matches = map(_DECLARED.match, content.split(b"\n", 2)[:2])
+    declared = next((match[1].decode() for match in matches if match), "utf-8")
+    try:
+        if codecs.lookup(declared).name in _NO_ENCODINGS:
+            declared = "utf-8"
+        return content.decode(declared, errors="replace")
+    except (LookupError, UnicodeError, ValueError):  # none such, or none of text
+        return content.decode(errors="replace")
+
+
+def _cells(notebook: str) -> str:
+    """The cells of a notebook as one script, each below a ``# %%``; empty if it is none."""
+    try:
+        told = json.loads(notebook)
+        sheets = told.get("worksheets", [told])  # version 3 has a level more
+        cells = [cell for sheet in sheets for cell in sheet["cells"]]
+        sources = [(cell["cell_type"], cell.get("source", cell.get("input"))) for cell in cells]
+        texts = [(kind, source if isinstance(source, str) else "".join(source))
+                 for kind, source in sources]  # fmt: skip
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return ""
+    return "\n".join(
+        f"# %%\n{_MAGIC.sub('# ', text)}\n"
+        if kind == "code"
+        else f"# %% [{kind}]\n{textwrap.indent(text, '# ', lambda _: True)}\n"
+        for kind, text in texts
+    )
 
 
 def is_minified(text: str) -> bool:

@@ -21,7 +21,7 @@ from treering import files
 from treering.errors import InputError, UnknownName
 from treering.temporary import private_folder
 from treering.views.code.parse.language import language_of
-from treering.views.code.parse.source_files import is_passed_over
+from treering.views.code.parse.source_files import decode_source, is_passed_over
 from treering.views.code.rounds.git_command import run_git
 from treering.views.code.rounds.recorded import is_inside
 from treering.views.code.rounds.session import RepositoryNames
@@ -119,6 +119,14 @@ class Git:
         name = self._ask("symbolic-ref", "--short", "--quiet", "HEAD")
         return name.decode().strip() if name else self.head()
 
+    def state(self) -> object:
+        """What changes whenever the files do that git does not ignore, or another commit is checked
+        out."""
+        reply = self._must("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames",
+                           "--ignore-submodules=all")  # fmt: skip
+        changed = (self.top / word[3:] for word in _zero_terminated(reply))
+        return self.head(), reply, tuple(map(_stat, changed))
+
     def identities(self) -> RepositoryNames:
         """What tells this repository from others: its first commit, those of other histories that
         it has taken in, and its folder.
@@ -167,7 +175,7 @@ class Git:
         if revision == WORKING_TREE:
             named = ((path, self.top / path) for path in paths)
             there = ((path, file) for path, file in named if _is_within(self.top, file))
-            return {path: files.read_replaced(file) for path, file in there}
+            return {path: decode_source(path, files.read_bytes(file)) for path, file in there}
         names = [f"{'' if revision == STAGED else revision}:{path}" for path in paths]
         blobs = self.blobs(names)
         return {path: blobs[name] for path, name in zip(paths, names, strict=True) if name in blobs}
@@ -183,7 +191,7 @@ class Git:
             head, at = reply[at:end].decode(errors="replace").rsplit(" ", 2), end + 1
             if head[-1].isdecimal() and len(head) == 3:
                 size = int(head[-1])
-                texts[name] = reply[at : at + size].decode(errors="replace")
+                texts[name] = decode_source(name, reply[at : at + size])
                 at += size + 1
         return texts
 
@@ -272,7 +280,7 @@ def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
     if outside is not None:
         raise InputError(f"the diff has the path {outside!r}; give paths from the root")
     there = {path: root / path for path in paths if _is_within(root, root / path)}
-    after = {path: files.read_replaced(file) for path, file in there.items()}
+    after = {path: decode_source(path, files.read_bytes(file)) for path, file in there.items()}
     return _without(diff, there, paths, root), after
 
 
@@ -294,8 +302,9 @@ def _without(
         ):
             raise InputError(f"the diff is not what the files below {root} were changed by")
         # A diff may make links, and what they point to is not of the repository.
-        texts = [file for file in copy.rglob("*") if _is_within(copy, file)]
-        return {file.relative_to(copy).as_posix(): files.read_replaced(file) for file in texts}
+        texts = {file.relative_to(copy).as_posix(): file
+                 for file in copy.rglob("*") if _is_within(copy, file)}  # fmt: skip
+        return {path: decode_source(path, files.read_bytes(file)) for path, file in texts.items()}
 
 
 def _is_of_its_folder(root: Path, folder: Path) -> bool:
@@ -316,6 +325,14 @@ def _is_within(root: Path, file: Path) -> bool:
     """
     inside = file.is_file() and file.resolve().is_relative_to(root.resolve())
     return inside and not files.is_memory(file)
+
+
+def _stat(file: Path) -> tuple[int, int] | None:
+    try:
+        told = file.lstat()
+    except OSError:
+        return None
+    return told.st_mtime_ns, told.st_size
 
 
 def _zero_terminated(reply: bytes) -> Iterator[str]:

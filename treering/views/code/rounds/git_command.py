@@ -32,7 +32,7 @@ _OFFLINE = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 
-_FILTERING = frozenset({"diff", "apply"})
+_FILTERING = frozenset({"diff", "apply", "status"})
 """The commands asked here that pass files through the filters that attributes name."""
 
 _OWN_SCOPES = frozenset({"local", "worktree"})
