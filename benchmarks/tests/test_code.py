@@ -15,10 +15,17 @@ from tests.llm.chat_server import playing, send
 from treering.errors import InputError, LLMReplyError, LLMUnavailable
 from treering.llm.contract import Message
 from treering.llm.scripted import ScriptedLLM
+from treering.llm.tokens import estimate_tokens
 from treering.records import Why
 from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex
 from treering_bench.coding import sessions
-from treering_bench.coding.completion import WAYS, CompletionModel, completed, completion_prompt
+from treering_bench.coding.completion import (
+    DEFAULT_BUDGET,
+    WAYS,
+    CompletionModel,
+    completed,
+    completion_prompt,
+)
 from treering_bench.coding.continuing import ContinuingModel
 from treering_bench.coding.sessions import CodingDialogue, ProjectSources
 from treering_bench.coding.sources import Projects
@@ -309,11 +316,21 @@ def test_the_prompt_keeps_within_its_budget_by_dropping_what_is_farthest() -> No
     hits = [hit("a.py", "x " * 10), hit("b.py", "y " * 60)]
     prompt = completion_prompt(hits, "\n".join(f"line {i}" for i in range(100)), 120, words)
     assert words(prompt) <= 120
+    assert "line 80\n" in prompt  # a window of the file stays
     assert "a.py" in prompt
     assert "b.py" not in prompt
     assert prompt.endswith("line 99")
     with pytest.raises(InputError, match="last line"):
         completion_prompt([], "one two three", 2, words)
+
+
+def test_the_prompt_has_all_ten_windows() -> None:
+    window = "\n".join(f"    value_{n} = compute(total, {n}) + offset" for n in range(20))
+    hits = [hit(f"part_{n}.py", window) for n in range(10)]
+    prompt = completion_prompt(hits, window, DEFAULT_BUDGET, estimate_tokens)
+    assert [n for n in range(10) if f"# part_{n}.py" in prompt] == [*range(10)]
+    assert prompt.index("part_9.py") < prompt.index("part_0.py")
+    assert estimate_tokens(prompt) <= DEFAULT_BUDGET
 
 
 def test_the_second_step_searches_with_the_prediction_and_the_oracle_with_the_truth(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.code.repositories import made_up
-from treering.views.code.parse.cuts import BLOCK_LINES, WINDOW_LINES, Lines, cut
+from treering.errors import InputError
+from treering.split.lines import WINDOW_LINES
+from treering.views.code.parse.cuts import BLOCK_LINES, Lines, cut
 from treering.views.code.parse.outline import NONE
 from treering.views.code.parse.parser import parse
 
@@ -21,6 +24,12 @@ def test_windows_of_20_lines_overlap_by_10() -> None:
 
 
 def test_a_short_file_is_one_window() -> None:
+    places = [
+        (piece.first, piece.last) for piece in cut(parse(numbered(45), "python"), "windows 30/5")
+    ]
+    assert places == [(1, 30), (26, 45)]
+    with pytest.raises(InputError):
+        cut(parse("x = 1", "python"), "windows 10/10")
     assert cut(parse("x = 1", "python"), "windows") == (Lines(1, 1, NONE),)
 
 

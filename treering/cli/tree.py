@@ -79,10 +79,14 @@ def search(
         Literal["related", "collapsed", "traversal"],
         typer.Option(help="By words, meaning and relations, or one of the paper's two ways."),
     ] = "related",
+    least: Annotated[
+        float | None,
+        typer.Option(min=-1, max=1, help="The least cosine of a node that the paper's ways find."),
+    ] = None,
 ) -> None:
     """Find summaries and original texts that answer a query."""
     with run.memory(may_be_empty=True) as memory:
-        nodes = memory.tree.search(stdin.argument(query), k=k, method=method)
+        nodes = memory.tree.search(stdin.argument(query), k=k, method=method, least=least)
     for node in nodes:
         run.out.emit(node, *_node(node))
     if not nodes:

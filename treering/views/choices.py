@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypedDict, get_args, get_orig
 
 from treering.errors import InputError
 from treering.records import ChatUnit, Level, Mode, Order
+from treering.split.lines import OVERLAP_LINES, WINDOW_LINES
 
 PolicyName = Literal["auto", "window", "fragments", "nodes", "tree", "memo"]
 
@@ -43,7 +45,11 @@ ContextName = Literal["selected", "added", "static"]
 once merged in (without CtxAST), ``static`` keeps what the first round retrieved (without CtxMem).
 """
 
-Unit = Literal["windows", "blocks"]
+Unit = str
+"""``blocks`` along definitions, ``windows`` of 20 lines that overlap by 10, or others, such as
+``windows 30/15``."""
+
+_WINDOWS: Final = re.compile(r"windows(?: ([0-9]{1,4})/([0-9]{1,4}))?")
 
 MAX_K: Final = 1_000
 """Hits of a search that does not say how many: to get all entries, page through them."""
@@ -139,8 +145,28 @@ class Choices(TypedDict, total=False):
         Setting("Whether code search counts tests, and files without code, half."),
     ]
     unit: Annotated[
-        Unit | None, Setting("How the files of a repository are cut when first indexed.")
+        Unit | None,
+        Setting(
+            "How files of code are cut when first indexed: blocks, windows, or 'windows 30/15'.",
+            metavar="UNIT",
+        ),
     ]
+
+
+@cache
+def window_of(unit: Unit) -> tuple[int, int] | None:
+    """The lines of a window and of an overlap; None for blocks. Raise InputError for others."""
+    if unit == "blocks":
+        return None
+    match = _WINDOWS.fullmatch(unit)
+    if match is not None:
+        size, overlap = int(match[1] or WINDOW_LINES), int(match[2] or OVERLAP_LINES)
+        if overlap < size:
+            return size, overlap
+    raise InputError(
+        f"unit is {unit!r}; it can be blocks, windows, or windows of so many lines that overlap by "
+        "fewer, such as 'windows 30/15'"
+    )
 
 
 @cache

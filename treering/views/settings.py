@@ -30,6 +30,7 @@ from treering.views.choices import (
     Unit,
     Wording,
     check_setting,
+    window_of,
 )
 from treering.views.code.rounds.session import SAME_INTENT
 from treering.views.code.write.choices import Likeness
@@ -98,6 +99,7 @@ class SpaceSettings:
                 check_setting(name, value)
         FragmentSize.of(self.fragment)
         Likeness.of(self.alike)
+        window_of(self.unit)
         if self.budget is not None:
             Budget.parse(self.budget)
 

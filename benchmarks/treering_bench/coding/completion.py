@@ -17,6 +17,7 @@ from typing import Final
 
 from treering.errors import InputError
 from treering.llm.contract import LLM, Message
+from treering.split.lines import WINDOW_LINES
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.write.generate import code_of
 from treering_bench.coding.retrieval import read_tasks, sources_of, task_groups
@@ -148,17 +149,19 @@ def retrieved(hole: Hole, task: CodeTask, alpha: float, query: str) -> list[Code
 def completion_prompt(
     hits: Sequence[CodeHit], prefix: str, budget: int, count_tokens: Callable[[str], int]
 ) -> str:
-    """Prompt 2 within ``budget`` tokens: half for fragments, best last, the rest for the file.
+    """Prompt 2 within ``budget`` tokens: the fragments, best last, and in the rest the file.
 
-    The file loses its beginning, the fragments their worst. Raise InputError if no line fits.
+    The file loses its beginning, down to the lines that a window has; then the fragments lose their
+    worst. Raise InputError if no line fits.
     """
     head = _HEADER
+    room = budget - count_tokens("".join(prefix.splitlines(keepends=True)[-WINDOW_LINES:]))
     blocks: list[str] = []
     for hit in hits:
         commented = "\n".join(f"# {line}" for line in hit.text.splitlines())
         where = "# the below code fragment can be found in:"
         block = f"{where}\n# {hit.path}\n{_RULE}\n{commented}\n{_RULE}"
-        if count_tokens("\n".join([head, _RULE, block, *blocks])) > budget // 2:
+        if count_tokens("\n".join([head, _RULE, block, *blocks])) > room:
             break
         blocks.insert(0, block)
     context = "\n".join([head, _RULE, *blocks]) + "\n\n" if blocks else ""

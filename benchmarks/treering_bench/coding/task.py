@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Protocol
 
+from treering.split.lines import WINDOW_LINES
 from treering.views.code.index.code_index import CodeHit
-from treering.views.code.parse.cuts import WINDOW_LINES
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(

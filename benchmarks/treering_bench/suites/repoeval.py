@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from treering.errors import InputError
-from treering.views.code.parse.cuts import WINDOW_LINES
+from treering.split.lines import WINDOW_LINES
 from treering_bench.coding.sources import (
     defined_names,
     project_files,

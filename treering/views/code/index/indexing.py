@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from treering.records import Skipped
-from treering.views.choices import Unit
+from treering.views.choices import Unit, window_of
 from treering.views.code.graph.paths import MOST_PATHS
 from treering.views.code.index import store
 from treering.views.code.index.code_index import IndexedFile
@@ -50,7 +50,9 @@ class IndexSettings:
         """The settings asked for; those left out stay as they were."""
         before = repository.model if repository else None
         chosen = before if embed is None else model if embed else None
-        return cls(unit or (repository.unit if repository else "blocks"), chosen)
+        cut = unit or (repository.unit if repository else "blocks")
+        window_of(cut)  # raises InputError before a file is read
+        return cls(cut, chosen)
 
     def is_met_by(self, repository: store.Repository) -> bool:
         """Whether a repository is indexed in this way."""

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treering.views.choices import Unit
+from treering.views.choices import Unit, window_of
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile
 
-WINDOW_LINES = 20
-"""S_w of FragRel, appendix B.2."""
-WINDOW_STEP = 10
-"""Windows overlap by S_s = 10 lines (the same appendix)."""
 BLOCK_LINES = 40
 """Longer definitions are cut where their members begin, or every so many lines: about two
 windows, so that a block holds a whole function more often than not."""
@@ -27,9 +23,9 @@ class Lines:
 
 
 def cut(parsed: ParsedFile, unit: Unit) -> tuple[Lines, ...]:
-    """The fragments of a file in order; blank ones are left out."""
-    lines = parsed.lines()
-    fragments = _windows(len(lines)) if unit == "windows" else _blocks(parsed, len(lines))
+    """The fragments of a file in order; blank ones are left out. Raise InputError."""
+    lines, window = parsed.lines(), window_of(unit)
+    fragments = _windows(len(lines), *window) if window else _blocks(parsed, len(lines))
     return tuple(
         piece
         for piece in fragments
@@ -37,9 +33,9 @@ def cut(parsed: ParsedFile, unit: Unit) -> tuple[Lines, ...]:
     )
 
 
-def _windows(lines: int) -> list[Lines]:
-    starts = range(0, max(lines - WINDOW_LINES + WINDOW_STEP, 1), WINDOW_STEP)
-    return [Lines(at + 1, min(at + WINDOW_LINES, lines), NONE) for at in starts]
+def _windows(lines: int, size: int, overlap: int) -> list[Lines]:
+    starts = range(0, max(lines - overlap, 1), size - overlap)
+    return [Lines(at + 1, min(at + size, lines), NONE) for at in starts]
 
 
 def _blocks(parsed: ParsedFile, lines: int) -> list[Lines]:
