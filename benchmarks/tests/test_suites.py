@@ -241,8 +241,8 @@ def test_every_benchmark_says_where_its_data_is_and_under_which_licence() -> Non
     known = benchmarks()
     assert list(known) == sorted(known)
     for entry in known.values():
-        assert entry.data.url.startswith("https://")
-        assert entry.data.licence
+        assert entry.url.startswith("https://")
+        assert entry.licence
 
 
 @pytest.mark.parametrize("name", ["locomo", "memo-instructions", "multihop-rag", "narrativeqa"])

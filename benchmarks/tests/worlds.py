@@ -22,7 +22,7 @@ from treering.llm.contract import LLM
 from treering_bench import questions
 from treering_bench.cli import app
 from treering_bench.options import RunOptions
-from treering_bench.registry import Benchmark, DataSource
+from treering_bench.registry import Benchmark
 from treering_bench.report import Scores
 from treering_bench.runner import run
 from treering_bench.space import TaskSpace
@@ -99,8 +99,7 @@ def measure(
     """Run a benchmark of our own: two chats, unless a loader is given."""
     data = write(folder / "data", "")
     load = loader or (lambda _: iter([chat_task("first"), chat_task("second")]))
-    ours = DataSource("https://x", "ours", "none")
-    bench = Benchmark("locomo", "ours", load, ours, prompt=prompt, marked=marked)
+    bench = Benchmark("locomo", "ours", load, prompt=prompt, marked=marked)
     given: Any = {"out": folder / "r.jsonl", "embedder": embedder or BagOfWords(), **options}
     chosen = RunOptions(data=data, policy=list(names), **given)
     return run(bench, chosen, lambda _: nullcontext(lambda *_: None)).scores

@@ -1,85 +1,71 @@
-"""Benchmarks by name. A benchmark is one file in ``suites`` with one registration."""
+"""Benchmarks by name, from ``suites/benchmarks.toml``; a loader is one function in ``suites``."""
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Final
 
 from treering.errors import InputError, UnknownName
 from treering_bench.coding.task import CodeTask, OmittedTask
 from treering_bench.task import Task
 
-
-@dataclass(frozen=True, slots=True)
-class DataSource:
-    """Where a benchmark's files come from; ``unseen`` if the loader has met no real file yet."""
-
-    url: str
-    licence: str
-    files: str
-    unseen: bool = False
+FILE: Final = Path(__file__).parent / "suites" / "benchmarks.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Benchmark:
-    """A data set of texts with questions, its loader, and how answers are asked for and scored.
-
-    ``prompt`` names an answer prompt of :mod:`treering_bench.prompts`, ``headline`` the evidence
-    metric that tables lead with. Tables have a second row without the questions of the category
-    ``apart``. Where no evidence is ``marked``, the words of the answers are looked for in what is
-    shown. ``plan`` is the module that plans a run, ``answer_plan`` that of a run with a model.
-    """
+class _Described:
+    """A data set: where it comes from, how it is read, and which module plans a run."""
 
     name: str
     title: str
-    load: Callable[[Path], Iterator[Task]]
-    data: DataSource
-    prompt: str = "search-results"
+    load: Callable[..., Iterator[Any]]
+    url: str = ""
+    licence: str = ""
+    files: str = ""
+    unseen: bool = False
     headline: str = "recall@10"
     apart: str = ""
+    plan: str = ""
+    answer_plan: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark(_Described):
+    """A data set of texts with questions, and how answers are asked for."""
+
+    load: Callable[[Path], Iterator[Task]]
+    prompt: str = "search-results"
     marked: bool = True
     plan: str = "treering_bench.questions"
     answer_plan: str = "treering_bench.questions"
 
 
 @dataclass(frozen=True, slots=True)
-class CodeBenchmark:
+class CodeBenchmark(_Described):
     """Code to be written in repositories, measured by what of a repository is found for it.
 
     ``load`` reads the tasks, given the folder of the projects' sources too. With a model the code
     is written.
     """
 
-    name: str
-    title: str
     load: Callable[[Path, Path], Iterator[CodeTask | OmittedTask]]
-    data: DataSource
-    headline: str = "recall@10"
-    apart: str = ""
     plan: str = "treering_bench.coding.retrieval"
     answer_plan: str = "treering_bench.coding.completion"
 
 
 AnyBenchmark = Benchmark | CodeBenchmark
-_REGISTERED: dict[str, AnyBenchmark] = {}
 
 
-def register(benchmark: AnyBenchmark) -> AnyBenchmark:
-    """Make ``benchmark`` known under its name, and return it."""
-    if benchmark.name in _REGISTERED:
-        raise InputError(f"a benchmark named {benchmark.name!r} is already registered")
-    _REGISTERED[benchmark.name] = benchmark
-    return benchmark
-
-
-def benchmarks() -> dict[str, AnyBenchmark]:
+@cache
+def benchmarks() -> Mapping[str, AnyBenchmark]:
     """Every benchmark, by name, in alphabetical order."""
-    _import_suites()
-    return dict(sorted(_REGISTERED.items()))
+    rows = tomllib.loads(FILE.read_text("utf-8"))
+    return {name: _described(name, row) for name, row in sorted(rows.items())}
 
 
 def benchmark(name: str) -> AnyBenchmark:
@@ -102,9 +88,13 @@ def with_texts(name: str) -> Benchmark:
     return found
 
 
-@cache
-def _import_suites() -> None:
-    from treering_bench import suites
+def _described(name: str, row: dict[str, Any]) -> AnyBenchmark:
+    module, _, function = row.pop("load").partition(":")
 
-    for module in pkgutil.iter_modules(suites.__path__, f"{suites.__name__}."):
-        importlib.import_module(module.name)
+    def load(*paths: Path) -> Iterator[Any]:
+        suite = importlib.import_module(f"treering_bench.suites.{module}")
+        loaded: Iterator[Any] = getattr(suite, function)(*paths)
+        return loaded
+
+    kind = CodeBenchmark if row.pop("code", False) else Benchmark
+    return kind(name=name, load=load, **row)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,8 @@ from treering_bench.results import read
 from treering_bench.runner import run as run_benchmark
 
 app = typer.Typer(add_completion=False)
+
+_SOURCE = ("url", "licence", "files", "unseen")
 
 Name = Annotated[str, typer.Argument(help="A benchmark; `treering-bench data` lists them.")]
 
@@ -45,15 +46,18 @@ def data(
     """Say where a benchmark's data is to be had, and its licence."""
     chosen = [benchmark(name)] if name else list(benchmarks().values())
     if as_json:
-        described = {entry.name: {"title": entry.title, **asdict(entry.data)} for entry in chosen}
+        described = {
+            entry.name: {field: getattr(entry, field) for field in ("title", *_SOURCE)}
+            for entry in chosen
+        }
         typer.echo(json.dumps(described))
         return
     for entry in chosen:
         typer.echo(f"{entry.name}: {entry.title}")
-        typer.echo(f"  from     {entry.data.url}")
-        typer.echo(f"  licence  {entry.data.licence}")
-        typer.echo(f"  --data   {entry.data.files}")
-        if entry.data.unseen:
+        typer.echo(f"  from     {entry.url}")
+        typer.echo(f"  licence  {entry.licence}")
+        typer.echo(f"  --data   {entry.files}")
+        if entry.unseen:
             typer.echo("  run on   no real file yet: the loader follows the published format")
 
 

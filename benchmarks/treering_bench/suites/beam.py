@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from treering_bench.read import Row, files_of, json_items
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _MARK = re.compile(r"\s*->->[\s\d,N/A]*$")
@@ -67,18 +66,3 @@ def _ids(named: Any) -> Iterator[int]:
             yield part
         else:
             yield from _ids(part)
-
-
-register(
-    Benchmark(
-        name="beam",
-        title="BEAM",
-        load=load,
-        prompt="chat",
-        data=DataSource(
-            url="https://huggingface.co/datasets/Mohammadta/BEAM",
-            licence="CC BY-SA 4.0",
-            files="one JSON file a chat, with chat and probing_questions",
-        ),
-    )
-)

@@ -8,7 +8,6 @@ from pathlib import Path
 from treering_bench.coding.sources import project_folder, source_text
 from treering_bench.coding.task import CodeTask, Dependencies, OmittedTask
 from treering_bench.read import Row, json_lines, only_file
-from treering_bench.registry import CodeBenchmark, DataSource, register
 
 _INDENT = 4
 
@@ -53,18 +52,3 @@ def _instructions(row: Row) -> tuple[str, ...]:
     """What is asked for in each round; the first says what is to be written, too."""
     asked = [row["requirements"][name]["requirement"] for name in row.get("multi-turn", ())]
     return (f"{row['prompt']}\n{asked[0]}", *asked[1:]) if asked else ()
-
-
-register(
-    CodeBenchmark(
-        name="codeif-bench",
-        title="CodeIF-Bench L-2",
-        load=load,
-        answer_plan="treering_bench.coding.sessions",
-        data=DataSource(
-            url="https://github.com/zhu-zhu-ding/CodeIF-Bench (L-2)",
-            licence="none stated: research use; the projects have their own",
-            files="l2.jsonl; --sources: a folder a project, as installed from the package index",
-        ),
-    )
-)

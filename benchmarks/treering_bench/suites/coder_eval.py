@@ -10,7 +10,6 @@ from pathlib import Path
 from treering_bench.coding.sources import defined_names, project_folder, source_text
 from treering_bench.coding.task import CodeTask, OmittedTask, Words, definitions
 from treering_bench.read import Row, json_items, only_file
-from treering_bench.registry import CodeBenchmark, DataSource, register
 
 _QUOTED = re.compile(r"'([^']+)'")
 _INDENT = 4
@@ -55,18 +54,3 @@ def _oracle(row: Row) -> frozenset[str]:
     """The names of the oracle context: a JSON object of lists that Python printed."""
     printed: dict[str, str] = json.loads(row["oracle_context"])
     return frozenset(name for names in printed.values() for name in _QUOTED.findall(names))
-
-
-register(
-    CodeBenchmark(
-        name="coder-eval",
-        title="CoderEval for Python (retrieval)",
-        load=load,
-        data=DataSource(
-            url="https://github.com/CoderEval/CoderEval (CoderEval4Python.json)",
-            licence="none stated; the projects have their own",
-            files="CoderEval4Python.json; --sources: a folder a project, named as its repository",
-            unseen=True,
-        ),
-    )
-)

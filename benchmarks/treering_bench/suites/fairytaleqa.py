@@ -7,7 +7,6 @@ from pathlib import Path
 
 from treering.errors import InputError
 from treering_bench.read import csv_rows, json_lines
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _STORY = "-story.csv"
@@ -67,18 +66,3 @@ def _asked(row: dict[str, str]) -> TaskQuestion:
 def _task(name: str, sections: Iterable[tuple[str, str]], asked: Iterable[TaskQuestion]) -> Task:
     pieces = tuple(DocumentPiece(unit=section, text=text) for section, text in sections)
     return Task(name, (Document(source=name, pieces=pieces),), tuple(asked))
-
-
-register(
-    Benchmark(
-        name="fairytaleqa",
-        title="FairytaleQA",
-        load=load,
-        prompt="story",
-        data=DataSource(
-            url="https://github.com/uci-soe/FairytaleQAData",
-            licence="Apache-2.0",
-            files="a checkout, or data-by-train-split; or stories.jsonl and questions.jsonl",
-        ),
-    )
-)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from treering.errors import InputError
 from treering_bench.read import json_lines, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _NAME = re.compile(r"\d{8}(_\d{1,4})?")
@@ -79,17 +78,3 @@ def _from_published(path: Path) -> Iterator[TaskQuestion]:
     for number, row in json.loads(path.read_text(encoding="utf-8")).items():
         gold = evidence_files(row["evidence"])
         yield TaskQuestion(number, row["question"], (row["answer"],), gold, row["type"])
-
-
-register(
-    Benchmark(
-        name="lihua-world",
-        title="LiHua-World",
-        load=load,
-        data=DataSource(
-            url="https://github.com/HKUDS/MiniRAG (dataset/LiHua-World)",
-            licence="MIT",
-            files="query_set.json and the unpacked logs; or docs.jsonl and queries.jsonl",
-        ),
-    )
-)

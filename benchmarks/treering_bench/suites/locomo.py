@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering_bench.read import Row, json_items, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "common-sense", 4: "single-hop", 5: "adversarial"}
@@ -62,19 +61,3 @@ def _question(number: int, row: Row, turns: set[str]) -> TaskQuestion:
         category=CATEGORIES[row["category"]],
         answerable=answerable,
     )
-
-
-register(
-    Benchmark(
-        name="locomo",
-        title="LoCoMo",
-        load=load,
-        prompt="locomo",
-        apart=CATEGORIES[TWISTED],
-        data=DataSource(
-            url="https://github.com/snap-research/locomo (data/locomo10.json)",
-            licence="CC BY-NC 4.0",
-            files="locomo10.json, or a part of it, or a folder holding it",
-        ),
-    )
-)

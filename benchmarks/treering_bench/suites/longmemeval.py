@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from treering_bench.read import Row, json_items, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _WEEKDAY = re.compile(r"\s*\(\w+\)\s*")
@@ -49,18 +48,3 @@ def _sessions(row: Row) -> Iterator[Document]:
 def _time(text: str) -> datetime:
     """``2023/04/10 (Mon) 17:50`` as a time; the data names no zone, so UTC is taken."""
     return datetime.strptime(_WEEKDAY.sub(" ", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
-
-
-register(
-    Benchmark(
-        name="longmemeval",
-        title="LongMemEval",
-        load=load,
-        data=DataSource(
-            url="https://huggingface.co/datasets/xiaowu0162/longmemeval-cleaned",
-            licence="MIT",
-            files="longmemeval_s_cleaned.json (or _m_cleaned, or _oracle)",
-            unseen=True,
-        ),
-    )
-)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering_bench.read import Row, json_lines, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _QUERY = re.compile(r"Query Sentence:\n(.*?)\nTopic Options:\n(.*?)\n```", re.DOTALL)
@@ -42,19 +41,3 @@ def _task(name: str, row: Row) -> Task:
     return Task(
         name, documents, (TaskQuestion("Q", query, evidence=evidence, category=row["type"]),)
     )
-
-
-register(
-    Benchmark(
-        name="memo-instructions",
-        title="MemoChat instructions",
-        load=load,
-        headline="ndcg@5",
-        answer_plan="treering_bench.memos",
-        data=DataSource(
-            url="https://github.com/LuJunru/MemoChat (data/memochat_instructions)",
-            licence="MIT; DialogSum, TopiOCQA and Alpaca have their own",
-            files="test.jsonl, or a part of it",
-        ),
-    )
-)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering_bench.read import Row, files_of, json_items, json_lines, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 SPEAKERS = "Speaker 1", "Speaker 2"
@@ -48,34 +47,3 @@ def _session(number: int, turns: list[Row]) -> Document:
         if turn["text"]
     )
     return Document(f"session {number}", pieces, chat=True)
-
-
-register(
-    Benchmark(
-        name="msc",
-        title="Multi-Session Chat",
-        load=load,
-        headline="words@1000tokens",
-        marked=False,
-        data=DataSource(
-            url="https://huggingface.co/datasets/MemGPT/MSC-Self-Instruct",
-            licence="Apache-2.0 (MSC itself: CC BY 4.0)",
-            files="msc_self_instruct.jsonl",
-            unseen=True,
-        ),
-    )
-)
-register(
-    Benchmark(
-        name="msc-e",
-        title="MSC-E",
-        load=load_extended,
-        headline="words@1000tokens",
-        marked=False,
-        data=DataSource(
-            url="https://arxiv.org/abs/2410.14052 (appendix A.2.3); the paper's is not published",
-            licence="that of the chats which are carried on",
-            files="the folder that `treering-bench msc-e` writes",
-        ),
-    )
-)

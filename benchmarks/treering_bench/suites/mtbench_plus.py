@@ -10,7 +10,6 @@ from pathlib import Path
 from treering.llm.contract import LLM, Message
 from treering.llm.prompts import load as load_prompt
 from treering_bench.read import Row, json_items, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 REPLY_TOKENS = 400
@@ -86,31 +85,3 @@ def _rounds(messages: list[Row]) -> Iterator[tuple[str, list[DocumentPiece]]]:
         if bot["value"]:
             pieces.append(DocumentPiece(label, bot["value"], speaker="bot", role="assistant"))
         yield label, pieces
-
-
-_DATA = DataSource(
-    url="https://github.com/LuJunru/MemoChat (data/mtbenchplus)",
-    licence="MIT",
-    files="mtbenchplus.json, a part of it, or what `treering-bench play` wrote",
-)
-
-register(
-    Benchmark(
-        name="mtbench-plus",
-        title="MT-Bench+",
-        load=load,
-        prompt="chat",
-        headline="recall@5",
-        data=_DATA,
-    )
-)
-register(
-    Benchmark(
-        name="mtbench-joined",
-        title="MT-Bench+ as one chat",
-        load=load_joined,
-        prompt="chat",
-        headline="recall@5",
-        data=_DATA,
-    )
-)

@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 
 from treering_bench.read import Row, json_items, json_lines
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
@@ -66,17 +65,3 @@ def _piece(unit: str, text: str, row: Row) -> DocumentPiece:
     day = row["published_at"][:10]
     byline = f"{row['title']} ({row['source']}, {row['author']}, {day})"
     return DocumentPiece(unit, f"{byline}: {text}", at=datetime.fromisoformat(row["published_at"]))
-
-
-register(
-    Benchmark(
-        name="multihop-rag",
-        title="MultiHop-RAG",
-        load=load,
-        data=DataSource(
-            url="https://huggingface.co/datasets/yixuantt/MultiHopRAG",
-            licence="ODC-BY 1.0",
-            files="corpus.json and MultiHopRAG.json; or facts.jsonl and queries.jsonl",
-        ),
-    )
-)

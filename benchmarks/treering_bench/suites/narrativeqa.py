@@ -7,7 +7,6 @@ from pathlib import Path
 
 from treering.errors import InputError
 from treering_bench.read import csv_rows, json_lines
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
@@ -52,20 +51,3 @@ def _from_lines(path: Path) -> Iterator[Task]:
 
 def _task(name: str, text: str, asked: list[TaskQuestion]) -> Task:
     return Task(name, (Document(source=name, pieces=(DocumentPiece(name, text),)),), tuple(asked))
-
-
-register(
-    Benchmark(
-        name="narrativeqa",
-        title="NarrativeQA",
-        load=load,
-        prompt="story",
-        headline="words@1000tokens",
-        marked=False,
-        data=DataSource(
-            url="https://github.com/google-deepmind/narrativeqa",
-            licence="Apache-2.0; the stories have their own (Project Gutenberg, film scripts)",
-            files="a checkout with downloaded stories; or stories.jsonl and questions.jsonl",
-        ),
-    )
-)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from treering_bench.read import Row, json_lines, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
@@ -72,34 +71,3 @@ def _from_lines(path: Path) -> Iterator[Task]:
 def _task(name: str, text: str, asked: list[TaskQuestion]) -> Task:
     article = Document(source=f"article {name}", pieces=(DocumentPiece(unit=name, text=text),))
     return Task(name, (article,), tuple(asked))
-
-
-WORDS = "words@1000tokens"
-
-_DATA = DataSource(
-    url="https://github.com/nyu-mll/quality (data/v1.0.1)",
-    licence="CC BY 4.0",
-    files="QuALITY.v1.0.1.htmlstripped.dev; or articles.jsonl and questions.jsonl",
-)
-
-register(
-    Benchmark(
-        name="quality",
-        title="QuALITY",
-        load=load,
-        prompt="choice",
-        data=_DATA,
-        headline=WORDS,
-        marked=False,
-    ),
-)
-register(  # MemTree's "more difficult setting": answers are judged against the reference
-    Benchmark(
-        name="quality-open",
-        title="QuALITY without options",
-        load=load_open,
-        data=_DATA,
-        headline=WORDS,
-        marked=False,
-    ),
-)

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from treering_bench.read import Row, files_of, json_items
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
@@ -51,18 +50,3 @@ def _questions(session: Row, earlier: set[str]) -> Iterator[TaskQuestion]:
 
 def _day(session: Row) -> datetime:
     return datetime.strptime(session["current_time"][:10], "%Y-%m-%d").replace(tzinfo=UTC)
-
-
-register(
-    Benchmark(
-        name="realmem",
-        title="RealMem",
-        load=load,
-        prompt="chat",
-        data=DataSource(
-            url="https://github.com/AvatarMemory/RealMemBench",
-            licence="MIT",
-            files="one JSON file a person, with dialogues",
-        ),
-    )
-)

@@ -11,8 +11,7 @@ import ast
 import keyword
 import random
 import re
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
@@ -26,7 +25,6 @@ from treering_bench.coding.sources import (
 )
 from treering_bench.coding.task import CodeTask, OmittedTask, Words, identifiers, last_lines
 from treering_bench.read import Row, json_lines, only_file
-from treering_bench.registry import CodeBenchmark, DataSource, register
 
 Level = Literal["line", "api"]
 
@@ -74,7 +72,17 @@ def _task(name: str, meta: Row, sources: Path) -> CodeTask | OmittedTask:
     )
 
 
-def load_lines(level: Level, path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
+def load_line(path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
+    """Tasks of lines."""
+    return _load_lines("line", path, sources)
+
+
+def load_api(path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
+    """Tasks of lines that call what another place of the repository defines."""
+    return _load_lines("api", path, sources)
+
+
+def _load_lines(level: Level, path: Path, sources: Path) -> Iterator[CodeTask | OmittedTask]:
     """One task a line: of the published file, or drawn where ``path`` is the sources themselves."""
     if path.is_file() or any(path.glob(f"{level}*.jsonl")):
         for number, row in enumerate(json_lines(only_file(path, f"{level}*.jsonl"))):
@@ -172,36 +180,3 @@ def _called(node: ast.stmt) -> Iterator[str]:
 
 def _target(body: str) -> Words:
     return Words(identifiers(body) - set(keyword.kwlist) - {"self"}, identifiers)
-
-
-_URL = "https://github.com/microsoft/CodeT/tree/main/RepoCoder (datasets/datasets.zip)"
-_LICENCE = "MIT; the repositories have their own"
-
-register(
-    CodeBenchmark(
-        name="repoeval",
-        title="RepoEval (functions)",
-        load=load,
-        data=DataSource(
-            url=_URL,
-            licence=_LICENCE,
-            files="function_level_completion_*.test.jsonl; --sources: a folder a project of 2023",
-        ),
-    )
-)
-_LEVELS: Final[Mapping[Level, str]] = {"line": "lines", "api": "API calls"}
-for _level, _title in _LEVELS.items():
-    register(
-        CodeBenchmark(
-            name=f"repoeval-{_level}",
-            title=f"RepoEval ({_title})",
-            load=partial(load_lines, _level),
-            data=DataSource(
-                url=_URL,
-                licence=_LICENCE,
-                files=f"{_level}_level_completion_*.test.jsonl; or the folder of the projects, to "
-                "draw lines from",
-                unseen=True,
-            ),
-        )
-    )

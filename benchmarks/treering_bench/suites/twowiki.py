@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering_bench.read import json_items, json_lines, only_file
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
@@ -27,17 +26,3 @@ def load(path: Path) -> Iterator[Task]:
     )
     documents = tuple(Document(title, (piece,)) for title, piece in passages.items())
     yield Task("wikipedia", documents, questions)
-
-
-register(
-    Benchmark(
-        name="twowiki",
-        title="2WikiMultihopQA",
-        load=load,
-        data=DataSource(
-            url="https://github.com/Alab-NII/2wikimultihop; passages as in HippoRAG's corpus",
-            licence="Apache-2.0",
-            files="2wikimultihopqa_corpus.json, and questions as lines in *gold_titles.jsonl",
-        ),
-    )
-)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treering_bench.read import files_of, json_items
-from treering_bench.registry import Benchmark, DataSource, register
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 
@@ -31,17 +30,3 @@ def load(path: Path) -> Iterator[Task]:
                     for asked in paragraph["qas"]
                 )
         yield Task(language, tuple(documents), tuple(questions))
-
-
-register(
-    Benchmark(
-        name="xquad",
-        title="XQuAD",
-        load=load,
-        data=DataSource(
-            url="https://github.com/google-deepmind/xquad",
-            licence="CC BY-SA 4.0",
-            files="xquad.LANGUAGE.json, one or several",
-        ),
-    )
-)
