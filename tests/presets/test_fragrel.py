@@ -13,10 +13,14 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.cli.conftest import Treering
+from tests.code.repositories import SHOP
+from tests.code.test_relation import Naive
 from tests.embedders import HashingEmbedder
 from tests.presets.conftest import Endpoint
 from treering.arrays import Floats
 from treering.llm.tokens import estimate_tokens
+from treering.views.code.graph.operator import CUTOFF
+from treering.views.code.parse.cuts import cut
 
 Weights = NDArray[np.floating[Any]]
 
@@ -33,9 +37,9 @@ def embed(texts: list[str]) -> Floats:
     return unit(HashingEmbedder().embed(texts))
 
 
-def related_scores(own: Floats, weights: Weights, alpha: float = 0.5) -> Floats:
+def related_scores(own: Weights, weights: Weights, alpha: float = 0.5) -> Weights:
     """Eq. 9 and 10, over all pairs."""
-    scores: Floats = own + alpha * (weights @ own) / weights.sum(axis=1)
+    scores: Weights = own + alpha * (weights @ own) / weights.sum(axis=1)
     return scores
 
 
@@ -160,3 +164,24 @@ def best_rounds(rounds: list[tuple[str, str]], message: str) -> list[int]:
 
 
 SIDES = ("user", "assistant")
+
+
+def test_code_is_ranked_by_the_graph_of_the_repository(treering: Treering, tmp_path: Path) -> None:
+    for path, text in SHOP.items():
+        file = tmp_path / "repo" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    treering("configure", "fragrel-code")
+    treering("code", "index", tmp_path / "repo")
+    found = treering("code", "search", "total price of a cart", "--json", "-k", "50").stdout
+    hits = {(hit["path"], hit["first_line"]): hit for hit in map(json.loads, found.splitlines())}
+    naive = Naive(SHOP, CUTOFF)  # eq. 8 with the weights of appendix A, by networkx
+    windows = [
+        (path, piece.first) for path, file in naive.files.items() for piece in cut(file, "windows")
+    ]
+    assert sorted(hits) == sorted(windows)
+    # BM25 is shown on a scale of its own, which eq. 9 and 10 keep: an environment is a mean.
+    own = np.array([hits[window]["why"]["terms"]["lexical"] for window in windows])
+    shown = np.array([hits[window]["score"] for window in windows])
+    assert shown == pytest.approx(related_scores(own, naive.matrix("windows")), abs=1e-4)
+    assert [*hits] == [windows[place] for place in np.argsort(-shown, kind="stable")]
