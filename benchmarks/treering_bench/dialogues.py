@@ -22,7 +22,6 @@ from typing import Any, Final
 
 from treering.errors import InputError
 from treering.views.memos.record import shown
-from treering.views.memos.write import Part, check
 from treering_bench.read import json_items, json_lines
 
 LONG_LINE: Final = 40
@@ -132,11 +131,10 @@ def _dialogue(row: Mapping[str, Any]) -> Dialogue:
 
 def _cut(lines: Sequence[str], topics: Sequence[Mapping[str, Any]]) -> Dialogue:
     """Lines cut at the borders that are known. Raise ValueError if these are not end to end."""
-    parts = [Part(t["topic"], t["topic"], t["start"], t["end"]) for t in topics]
-    check(parts, len(lines))
+    check_ranges([(int(topic["start"]), int(topic["end"])) for topic in topics], len(lines))
     return tuple(
-        _topic(part.topic, topic.get("summary"), lines[part.start - 1 : part.end])
-        for part, topic in zip(parts, topics, strict=True)
+        _topic(topic["topic"], topic.get("summary"), lines[topic["start"] - 1 : topic["end"]])
+        for topic in topics
     )
 
 
@@ -163,3 +161,14 @@ def _said(dialogue: Dialogue) -> tuple[str, ...]:
     """The lines without their speakers, whose names differ by file."""
     lines = (_plain(line) for topic in dialogue for line in topic.lines)
     return tuple(shown(line.partition(": ")[2] or line).casefold() for line in lines)
+
+
+def check_ranges(ranges: Sequence[tuple[int, int]], lines: int) -> None:
+    """Raise ValueError unless ranges of lines, from 1, follow each other up to the last line."""
+    due = 1
+    for start, end in ranges:
+        if start != due or not start <= end <= lines:
+            raise ValueError(f"a topic has the lines {start} to {end}; it must start at {due}")
+        due = end + 1
+    if due <= lines or not ranges:
+        raise ValueError(f"the last topic ends at line {due - 1}; it must end at line {lines}")

@@ -18,7 +18,7 @@ from treering.text import check_text
 from treering.views.choices import Wording
 from treering.views.memos.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
 from treering.views.memos.record import NOTO, numbered, shown
-from treering.views.support import claims_of, content_words, named
+from treering.views.support import content_words, named
 
 _PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
     "plain": ("memo_write", 1),
@@ -62,35 +62,42 @@ class Partition:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """A topic as it is read from a reply. It ends where the next one starts."""
+
+    topic: str
+    summary: str
+    start: int
+
+
 def partition(
     llm: LLM, lines: Sequence[str], wording: Wording = "plain", temperature: float = 0.0
 ) -> Partition:
     """The topics of ``lines``, each as "speaker: text".
 
-    If the reply does not fit, the model sees it and is asked once more. If that fails, too, ranges
-    that are in order are laid end to end. Else one part holds all lines (the paper's NOTO entry).
-    Raises LLMUnavailable, LLMNotConfigured.
+    The starts must ascend; the ranges are laid end to end, since small models let neighbours share
+    a line, leave one out, or miscount the last. If a reply does not fit, the model sees it and is
+    asked again. If that fails, the topics that a reply has whole are kept, or one part holds all
+    lines (the paper's NOTO entry). Raises LLMUnavailable, LLMNotConfigured.
     """
     replies: list[Reply] = []
     try:
         answer = ask_structured(
             llm,
             [Message("user", _fitting(llm, lines, wording))],
-            list[Part],
+            list[_Topic],
             max_tokens=REPLY_TOKENS,
             temperature=temperature,
-            check=lambda parts: _check(parts, lines),
+            check=lambda topics: _check(topics, lines),
             say_form=False,
             on_reply=replies.append,
         )
     except LLMReplyError:
         usage = sum((reply.usage for reply in replies), Usage())
-        mended = _mended(replies, lines)
-        parts = mended or (fallback(lines, replies),)
-        return Partition(parts, not mended, llm.model, usage)
-    return Partition(
-        tuple(_checked(part, lines) for part in answer.value), False, answer.model, answer.usage
-    )
+        parts = _whole_topics(replies, lines)
+        return Partition(parts or (fallback(lines, replies),), not parts, llm.model, usage)
+    return Partition(_laid(answer.value, lines), False, answer.model, answer.usage)
 
 
 def write_prompt(
@@ -105,109 +112,68 @@ def write_prompt(
     return load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, longest))
 
 
-def _checked(part: Part, lines: Sequence[str]) -> Part:
-    """The part with its texts on one line each, and a topic that may be served.
+def _laid(topics: Sequence[_Topic], lines: Sequence[str]) -> tuple[Part, ...]:
+    """Topics end to end: the first begins at line 1, and each ends before the next begins."""
+    begins = [1, *(topic.start for topic in topics[1:])]
+    ends = [*(begin - 1 for begin in begins[1:]), len(lines)]
+    return tuple(
+        Part(_named(one.topic, lines[begin - 1 : end]), " ".join(one.summary.split()), begin, end)
+        for one, begin, end in zip(topics, begins, ends, strict=True)
+    )
 
-    If the topic has a name or number that the lines do not hold, their most frequent words replace
-    it, because every answer shows the topic. Its other words may be the model's own.
+
+def _named(topic: str, lines: Sequence[str]) -> str:
+    """A topic on one line that may be served.
+
+    If it has a name or number that its lines do not hold, their most frequent words replace it,
+    because every answer shows the topic. Its other words may be the model's own.
     """
-    of = lines[part.start - 1 : part.end]
-    topic = " ".join(part.topic.split())
+    topic = " ".join(topic.split())
     titled = all(word[:1].isupper() for word in topic.split())  # then capitals mark no names
-    if not named(topic.lower() if titled else topic, " ".join(of)):
-        topic = " or ".join(most_said(of)[:NAMED]) or NOTO
-    return replace(part, topic=topic, summary=" ".join(part.summary.split()))
+    if named(topic.lower() if titled else topic, " ".join(lines)):
+        return topic
+    return " or ".join(most_said(lines)[:NAMED]) or NOTO
 
 
-def _mended(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
-    """The parts of the latest reply whose ranges can be laid end to end; empty if no reply does."""
+def _whole_topics(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
+    """The parts of the latest reply of which anything fits; empty if none does.
+
+    Small models repeat themselves in a summary until the reply is full. The topics before it stay.
+    """
     for reply in reversed(replies):
         try:
-            parts = end_to_end(read_as(_completed(reply, len(lines)), list[Part]), len(lines))
-            _check(parts, lines)
+            rows = read_json(reply.text)
+            listed = rows if isinstance(rows, list) else []
+            whole = [row for row in listed if isinstance(row, dict) and "start" in row]
+            text = json.dumps(whole)
+            topics = read_as(replace(reply, text=text, finish_reason="stop"), list[_Topic])
+            _check(topics, lines)
         except ValueError:
             continue
-        return tuple(_checked(part, lines) for part in parts)
+        return _laid(topics, lines)
     return ()
 
 
-def _completed(reply: Reply, lines: int) -> Reply:
-    """A reply completed by what follows from the rest of it: missing ends, and its own end.
-
-    Small models forget an end, or repeat themselves in a summary until the reply is full. Then the
-    summary's first sentence stays, and its topic gets the lines that are left. Raises ValueError.
-    """
-    topics = read_json(reply.text)
-    if not isinstance(topics, list) or not all(isinstance(topic, dict) for topic in topics):
-        raise ValueError("the reply is no list of topics")
-    if reply.finish_reason == "length" and topics:
-        *whole, cut = topics
-        end = whole[-1].get("end") if whole else 0
-        if not isinstance(end, int):
-            raise ValueError("the reply was cut off after a topic without an end")
-        text = cut.get("summary")
-        summary = next(iter(claims_of(text)), None) if isinstance(text, str) else None
-        rest = {"topic": cut.get("topic"), "summary": summary, "start": end + 1, "end": lines}
-        topics = [*whole, rest] if end < lines else whole
-    completed = [{"end": topic.get("start"), **topic} for topic in topics]
-    return replace(reply, text=json.dumps(completed), finish_reason="stop")
-
-
-def end_to_end(parts: Sequence[Part], lines: int) -> tuple[Part, ...]:
-    """The parts laid end to end: each ends before the next begins, the first begins at line 1.
-
-    Small models let neighbours share a line, leave a line out, or miscount the last.
-    Raises ValueError unless the starts ascend within the lines.
-    """
-    starts = [part.start for part in parts]
-    if starts != sorted(set(starts)) or not all(1 <= start <= lines for start in starts):
-        raise ValueError(f"the topics start at lines {starts}; they must ascend up to {lines}")
-    begins = [1, *starts[1:]]
-    ends = [*(start - 1 for start in starts[1:]), lines]
-    laid = zip(parts, begins, ends, strict=False)  # without parts there is still a first line
-    return tuple(replace(part, start=start, end=end) for part, start, end in laid)
-
-
-def _check(parts: Sequence[Part], lines: Sequence[str]) -> None:
-    check(parts, len(lines))
-    spoken = content_words(" ".join(lines)).keys()
-    for part in parts:
-        words = content_words(part.topic).keys()
-        if words & _COPIED and not words & spoken:
-            raise ValueError(f"{part.topic!r} is from the example, nobody spoke of it here")
-
-
-def check(parts: Sequence[Part], lines: int) -> None:
-    """Raise ValueError, in words for the model, unless the parts cover lines 1 to ``lines``."""
-    if not parts:
+def _check(topics: Sequence[_Topic], lines: Sequence[str]) -> None:
+    """Raise ValueError, in words for the model, unless topics can be laid end to end."""
+    if not topics:
         raise ValueError("the list is empty; give at least one topic")
-    due = 1
-    for part in parts:
-        _check_texts(part)
-        if part.start != due:
-            raise ValueError(
-                f"topic {part.topic!r} starts at line {part.start}; it must start at {due}, so "
-                "that the ranges are connected end to end"
-            )
-        if not part.start <= part.end <= lines:
-            raise ValueError(
-                f"topic {part.topic!r} ends at line {part.end}; it must end at a line from "
-                f"{part.start} to {lines}"
-            )
-        due = part.end + 1
-    if due <= lines:
-        raise ValueError(f"the last topic ends at line {due - 1}; it must end at line {lines}")
-
-
-def _check_texts(part: Part) -> None:
-    for what, text, limit in (
-        ("topic", part.topic, MAX_TOPIC_CHARS),
-        ("summary", part.summary, MAX_SUMMARY_CHARS),
-    ):
-        if not check_text(text, what).strip():
-            raise ValueError(f"a {what} is empty; give a text")
-        if len(text) > limit:
-            raise ValueError(f"a {what} has {len(text)} characters; at most {limit}")
+    starts = [topic.start for topic in topics]
+    if starts != sorted(set(starts)) or not all(1 <= start <= len(lines) for start in starts):
+        raise ValueError(f"the topics start at lines {starts}; they must ascend to {len(lines)}")
+    said = content_words(" ".join(lines)).keys()
+    for topic in topics:
+        for what, text, limit in (
+            ("topic", topic.topic, MAX_TOPIC_CHARS),
+            ("summary", topic.summary, MAX_SUMMARY_CHARS),
+        ):
+            if not check_text(text, what).strip():
+                raise ValueError(f"a {what} is empty; give a text")
+            if len(text) > limit:
+                raise ValueError(f"a {what} has {len(text)} characters; at most {limit}")
+        words = content_words(topic.topic).keys()
+        if words & _COPIED and not words & said:
+            raise ValueError(f"{topic.topic!r} is from the example; name what these lines say")
 
 
 def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
