@@ -244,7 +244,7 @@ def test_a_check_at_a_terminal_asks_a_memory_on_a_server(
     with serving(url=tmp_path / "memory.db", code_roots=(tmp_path,)) as url:
         asked = ["code", "check", "--memory", url]
         kept = CliRunner().invoke(app, asked)
-        assert (kept.exit_code, kept.stdout) == (0, "")
+        assert (kept.exit_code, kept.stdout) == (0, ""), kept.stderr
         write(root, m=PLAIN)
         result = CliRunner().invoke(app, asked)
         assert result.exit_code == FOUND

@@ -6,25 +6,24 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from treering import files
 from treering.cli import stdin
 from treering.cli.failures import FOUND
-from treering.cli.options import command
+from treering.cli.options import command, options_of
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.cli.upkeep import Yes, confirm
 from treering.errors import InputError
 from treering.records import Mode
-from treering.views.choices import ContextName, DetectorName, JudgeName
 from treering.views.code.guard.check import check as compare
 from treering.views.code.guard.report import Reversal
 from treering.views.code.index.code_index import ALPHA, CodeHit
+from treering.views.code.memory import CodeMemory
 from treering.views.code.parse.delta import CodeStatement
-from treering.views.code.rounds.history import DEPTH
 from treering.views.code.rounds.rounds import story_of
 from treering.views.code.rounds.session import SessionBlock
 
@@ -216,25 +215,25 @@ def log(
         run.out.emit(_plain(block), *_told(block))
 
 
+if TYPE_CHECKING:
+    Writing = Any
+    Checking = Any
+else:
+    Writing = options_of(CodeMemory.generate, "judge", "detector", "context")
+    Checking = options_of(CodeMemory.check, "staged", "commits", "depth")
+
+
 @command(app)
 def check(
     run: Run,
+    what: Checking,
     root: Tree = Path(),
-    staged: Annotated[
-        bool, typer.Option("--staged", help="What is staged, not the working tree.")
-    ] = False,
-    commits: Annotated[
-        str | None, typer.Option(metavar="A..B", help="The change of a range of commits.")
-    ] = None,
     message: Annotated[
         str, typer.Option(metavar="TEXT", help="The commit message; what it cites may be undone.")
     ] = "",
     message_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file with the commit message.")
     ] = None,
-    depth: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Commits to look at for each changed file.")
-    ] = DEPTH,
 ) -> None:
     """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
     if message_file is not None:
@@ -246,11 +245,9 @@ def check(
             ) from error
     if run.is_there:
         with run.memory(whole=True) as memory:
-            report = memory.code.check(
-                root=root, staged=staged, commits=commits, message=message, depth=depth
-            )
+            report = memory.code.check(root=root, message=message, **asdict(what))
     else:
-        report = compare(root, (), staged=staged, commits=commits, message=message, depth=depth)
+        report = compare(root, (), message=message, **asdict(what))
     for reversal in report.undone:
         run.out.emit(reversal, *_undone(reversal))
     note(
@@ -281,17 +278,7 @@ def generate(
         str,
         typer.Option("--definition", "-d", metavar="NAME", help="Which; PATH::NAME if it is new."),
     ],
-    judge: Annotated[
-        JudgeName | None, typer.Option(help="What decides whether more code is to be shown.")
-    ] = None,
-    detector: Annotated[
-        DetectorName | None,
-        typer.Option(help="What finds what a draft undoes: our rules, CodeMEM's rule, or none."),
-    ] = None,
-    context: Annotated[
-        ContextName | None,
-        typer.Option(help="The context memory, or without its selector, or as first retrieved."),
-    ] = None,
+    how: Writing,
     root: Root = None,
 ) -> None:
     """Have the language model write a definition, warned of what its draft would undo."""
@@ -305,9 +292,7 @@ def generate(
             stdin.argument(instruction),
             definition=definition,
             root=_root(memory, root),
-            judge=judge,
-            detector=detector,
-            context=context,
+            **asdict(how),
         )
     record = _plain(result.block) | {
         "regenerated": result.regenerated,

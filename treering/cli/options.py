@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -26,6 +26,7 @@ from treering.cli.moments import FORMS, moment
 from treering.cli.output import long_path
 from treering.cli.run import Run
 from treering.errors import InputError
+from treering.parameters import parameter_help
 from treering.records import JSON, Kind
 from treering.text import nearest_told
 
@@ -420,6 +421,23 @@ def option_group(group: Group) -> Group:
     """Let commands take a frozen dataclass of options as one parameter."""
     _GROUPS[group] = group
     return group
+
+
+def options_of(method: Callable[..., Any], *names: str) -> Any:
+    """The group of options for these parameters of an operation: its types, defaults and help."""
+    hints = get_type_hints(method)
+    parameters = signature(method).parameters
+    options = [
+        (name, Annotated[hints[name], _option(name, hints[name])], parameters[name].default)
+        for name in names
+    ]
+    made = [(name, kind, field(default=default)) for name, kind, default in options]
+    return option_group(make_dataclass(method.__name__, made, frozen=True))
+
+
+def _option(name: str, hint: object) -> Any:
+    flag = (f"--{name.replace('_', '-')}",) if hint is bool else ()  # without its --no- form
+    return typer.Option(*flag, help=parameter_help(name))
 
 
 def spelled_out(function: Callable[..., None]) -> Callable[..., None]:

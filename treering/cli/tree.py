@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from treering.cli import stdin
 from treering.cli.global_options import Globals, run_of_group
-from treering.cli.options import command, spelled_out
+from treering.cli.options import command, options_of, spelled_out
 from treering.cli.output import Part, counted, note, to_json
 from treering.cli.run import Run
 from treering.cli.upkeep import new_file, refuse_target
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import ROOT
-from treering.views.tree.view import TreeStats
+from treering.views.tree.view import TreeStats, TreeView
 
 app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
 
@@ -107,65 +108,21 @@ def _stats(run: Run, figures: TreeStats) -> None:
     run.out.emit(figures, "\n".join(rows))
 
 
+if TYPE_CHECKING:
+    Growth = Any
+else:
+    Growth = options_of(
+        TreeView.replant,
+        *("base", "rate", "max_depth", "form", "route", "receiver"),
+        *("summary_tokens", "deeper_tokens", "chat_unit", "settle", "claims"),
+    )
+
+
 @command(app)
-def replant(
-    run: Run,
-    base: Annotated[
-        float | None, typer.Option(help="The threshold at the root, a cosine; lower is deeper.")
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option(help="How much the threshold rises with the depth.")
-    ] = None,
-    max_depth: Annotated[int | None, typer.Option(min=1, help="Levels at most.")] = None,
-    form: Annotated[
-        Literal["scaled", "current", "printed"] | None,
-        typer.Option(
-            help="The threshold of the paper's appendix, by --max-depth or the depth that the "
-            "tree has by now, or that of the main text."
-        ),
-    ] = None,
-    route: Annotated[
-        Literal["leaves", "content"] | None,
-        typer.Option(help="Compare texts with the leaves below a summary, or with its own text."),
-    ] = None,
-    receiver: Annotated[
-        Literal["merged", "kept"] | None,
-        typer.Option(help="Whether the node that gets a new leaf takes it into its own text."),
-    ] = None,
-    summary_tokens: Annotated[
-        int | None, typer.Option(min=0, help="Tokens of a topmost summary; 0 for no limit.")
-    ] = None,
-    deeper_tokens: Annotated[
-        int | None, typer.Option(min=0, help="As many more for each level below.")
-    ] = None,
-    chat_unit: Annotated[
-        Literal["messages", "rounds"] | None,
-        typer.Option(help="What a leaf of a chat is: a message, or one with the replies to it."),
-    ] = None,
-    settle: Annotated[
-        Literal["later", "each"] | None,
-        typer.Option(help="Insert all texts at once, or each after the summaries of the last."),
-    ] = None,
-    claims: Annotated[
-        Literal["supported", "all"] | None,
-        typer.Option(help="Store the supported sentences of a model's summary, or all of them."),
-    ] = None,
-) -> None:
+def replant(run: Run, growth: Growth) -> None:
     """Grow the tree anew by other settings, which the space keeps."""
     with run.memory() as memory:
-        settings = memory.tree.replant(
-            base=base,
-            rate=rate,
-            max_depth=max_depth,
-            form=form,
-            route=route,
-            receiver=receiver,
-            summary_tokens=summary_tokens,
-            deeper_tokens=deeper_tokens,
-            chat_unit=chat_unit,
-            settle=settle,
-            claims=claims,
-        )
+        settings = memory.tree.replant(**asdict(growth))
         pending = memory.tree.stats().pending
     which = "it" if pending == 1 else "them"
     run.out.emit(settings, f"{_pending(pending)}; `treering settle` makes {which}")

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from treering.ingest.where import Where
 from treering.memory import Memory
+from treering.parameters import parameter_help
 from treering.records import JSON, Kind
 from treering.search.compression.contract import LEAST_RATE, CompressorName
 from treering.search.searcher import MAX_QUERY_CHARS
@@ -37,57 +38,34 @@ K = Annotated[int, Field(ge=1, le=MAX_K)]
 Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]
 Time = Annotated[str | float, Field(description="ISO 8601, or seconds since the epoch.")]
 Moment = Annotated[str, Field(description="ISO 8601.")]
-Weight = Annotated[float, Field(ge=0, le=10)]
-Replies = Annotated[bool, Field(description="Also what a model said that may quote them.")]
+Weight = Annotated[float, Field(ge=0, le=10, description="The weight of the relation.")]
 
 _ON_THE_WIRE: Final[dict[str, Any]] = {
-    "alpha": Annotated[
-        float | dict[str, float],
-        Field(description="The weight of all relations, or of each by name."),
-    ],
-    "as_of": Annotated[str, Field(description="As they were known then: ISO 8601.")],
+    "alpha": float | dict[str, float],
+    "as_of": str,
     "at": Time,
-    "compress": Annotated[
-        float,
-        Field(ge=LEAST_RATE, le=1, description="Shorten passages: the share of tokens to keep."),
-    ],
-    "compressor": Annotated[
-        CompressorName,
-        Field(description="By the words of the query alone, or also by a model's probabilities."),
-    ],
+    "compress": Annotated[float, Field(ge=LEAST_RATE, le=1)],
+    "compressor": CompressorName,
     "depth": Annotated[int, Field(ge=0, le=MAX_DEPTH)],
     "entry_ids": Annotated[list[str], Field(max_length=MAX_IDS)],
     "focus": dict[str, float],
-    "near": Annotated[PathText, Field(description="Where the code will go: PATH or PATH:LINE.")],
+    "near": PathText,
     "memo_ids": Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)],
     "path": PathText,
-    "paths": Annotated[
-        list[PathText],
-        Field(
-            min_length=1,
-            description="Only files at these, as in .gitignore: src/, *.py, !tests/",
-        ),
-    ],
-    "replies": Replies,
+    "paths": Annotated[list[PathText], Field(min_length=1)],
     "root": PathText,
-    "expires": Annotated[str | float, Field(description="Kept until then: ISO 8601 or seconds.")],
+    "expires": str | float,
     "budget": Budget,
     "instruction": Query,
     "k": K,
-    "mask": Annotated[bool, Field(description="Store no keys, passwords and private passages.")],
     "message": Query,
-    "min_confidence": Annotated[float, Field(ge=0, le=1, description="Nothing that is less sure.")],
-    "policy": Annotated[str, Field(description="What the model is shown besides the message.")],
+    "min_confidence": Annotated[float, Field(ge=0, le=1)],
+    "policy": str,
     "queries": Annotated[list[Query], Field(max_length=MAX_QUERIES)],
     "query": Query,
     "question": Query,
-    "relations": Annotated[
-        list[str],
-        Field(description="Names; none given: what suits each kind of content; []: no relation."),
-    ],
-    "rerank": Annotated[
-        str, Field(description="A reranker that a package on the server brings, by its name.")
-    ],
+    "relations": list[str],
+    "rerank": str,
     "since": Moment,
     "until": Moment,
 }
@@ -183,7 +161,8 @@ def _field(parameter: Parameter, hint: Any) -> tuple[Any, Any]:
     kind = _type(parameter, hint)
     notes = (note for part in (kind, *get_args(kind)) for note in get_args(part)[1:])
     helps = (note.description for note in notes if isinstance(note, FieldInfo))
-    return kind, Field(_default(parameter), description=next(filter(None, helps), None))
+    description = next(filter(None, helps), parameter_help(parameter.name))
+    return kind, Field(_default(parameter), description=description)
 
 
 def _default(parameter: Parameter) -> Any:
@@ -199,7 +178,8 @@ def _type(parameter: Parameter, hint: Any) -> Any:
     if hint is float and parameter.name == "alpha":
         return Weight
     is_node = hint is int and parameter.name == "root"  # of the tree, not a folder
-    narrower = None if is_node else _ON_THE_WIRE.get(parameter.name)
+    may_be_empty = parameter.default == ""  # as the message of a commit that is checked
+    narrower = None if is_node or may_be_empty else _ON_THE_WIRE.get(parameter.name)
     if parameter.kind is Parameter.VAR_POSITIONAL:
         return narrower or list[hint]
     if narrower is None or parameter.default == "":

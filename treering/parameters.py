@@ -1,0 +1,54 @@
+"""What the parameters of operations mean, one line each.
+
+Requests, options of commands and the reference pages have this help. That of a parameter which is a
+setting of a space, too, is with the setting (``treering.views.choices``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from treering.views.choices import settings_by_name
+
+_HELP: Final[Mapping[str, str]] = {
+    "alpha": "The weight of all relations, or of each by name.",
+    "altitude": "Texts, or a summary of the tree where it covers more a token.",
+    "as_of": "As it was known then: ISO 8601.",
+    "base": "The threshold at the root, a cosine; lower is deeper.",
+    "budget": "Tokens that it may have.",
+    "chat_unit": "What a leaf of a chat is: a message, or one with the replies to it.",
+    "claims": "Store the supported sentences of a model's summary, or all of them.",
+    "commits": "The change of a range of commits, A..B.",
+    "compress": "Shorten passages: the share of tokens to keep.",
+    "compressor": "By the words of the query alone, or also by a model's probabilities.",
+    "deeper_tokens": "As many more for each level below.",
+    "depth": "Commits to look at for each changed file.",
+    "expires": "Kept until then: ISO 8601 or seconds.",
+    "form": "Of the threshold: printed is of the paper's main text; scaled, by max_depth, and "
+    "current, by the depth that the tree has, are of its appendix.",
+    "k": "How many at most.",
+    "mask": "Store no keys, passwords and private passages.",
+    "max_depth": "Levels at most.",
+    "min_confidence": "Leave out all that is less sure than this, from 0 to 1.",
+    "near": "Where the code will go: PATH or PATH:LINE.",
+    "outcome": "How it was received: accepted, rejected, or in other words.",
+    "paths": "Only files at these, as in .gitignore: src/, *.py, !tests/",
+    "pinned": "Put it before all others; false takes that back.",
+    "rate": "How much the threshold rises with the depth.",
+    "receiver": "Whether the node that gets a new leaf takes it into its own text.",
+    "relations": "Names; none given: what suits each kind of content; []: no relation.",
+    "replies": "Also what a model said that may quote them.",
+    "rerank": "Order the 50 best again by a package's reranker of this name.",
+    "route": "Compare texts with the leaves below a summary, or with its own text.",
+    "settle": "Insert all texts at once, or each after the summaries of the last.",
+    "staged": "Check the staged change, not the working tree.",
+    "summary_tokens": "Tokens of a topmost summary; 0 for no limit.",
+    "upgrade": "Let the model rewrite summaries made without one.",
+}
+
+
+def parameter_help(name: str) -> str | None:
+    """Return the help of a parameter; None where its name says enough."""
+    setting = settings_by_name().get(name)
+    return _HELP.get(name) or (setting[1].help if setting else None)
