@@ -113,7 +113,9 @@ def test_chat_policies_are_rated_by_a_judge_that_sees_the_rounds_asked_about(
     run = ("run", "mtbench-plus", "--data", out, "--policy", "chat:window", "--json")
     found = bench.object(*run)
     assert found["policies"]["chat:window"]["recall@2000tokens"] == 1.0
-    model = bench.model("Yes.\nIt is faithful. [[87]]")
+    cost = bench.object(*run, *bench.model("Yes."), "--out", tmp_path / "cost.jsonl")
+    assert cost["policies"]["chat:window"]["tokens prompt"] > 0
+    model = bench.model("It is faithful. [[87]]")  # the reply is kept
     judged = bench.object(*run, *model, "--judge", model[1], "--budget", 2000)
     assert judged["policies"]["chat:window"]["rating"] == 0.87
     assert judged["level"] == "answers"

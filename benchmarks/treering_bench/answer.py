@@ -23,7 +23,7 @@ _JUDGE_TOKENS = 256
 
 @dataclass(frozen=True, slots=True)
 class AnswerSettings:
-    """How answers are made: the model, an optional judge, and the sampling, all recorded."""
+    """How a model answers: the model, an optional judge, and the sampling, all recorded."""
 
     llm: LLM
     prompt: AnswerPrompt
@@ -38,7 +38,7 @@ class AnswerSettings:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """A model's answer, what it scored, and what it cost. ``judging`` is the judge's cost.
+    """A model's answer, its scores and its cost. ``judging`` is the judge's cost.
 
     A judge's verdict that cannot be read is not a score. It is kept in ``unread``, and its metric
     is missing, so that the report's ``n`` shows it.

@@ -1,4 +1,4 @@
-"""Dialogues whose topics are known, of which rows for tuning are made.
+"""Dialogues whose topics are known, from which rows for tuning come.
 
 Each row of a file, JSON lines or one JSON list, has one of four forms:
 
@@ -38,7 +38,7 @@ _FORMS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DialogueTopic:
-    """Lines on one topic, each as "speaker: text"; the summary is empty where there is none."""
+    """Lines on one topic, each as "speaker: text"; the summary may be empty."""
 
     name: str
     summary: str

@@ -1,10 +1,10 @@
 """Forgetting replay: on recorded dialogues, is a change that undoes a requirement noticed?
 
 A dialogue is a JSON line ``{model, task_id, rounds}``; a round has ``instruction``, ``code``,
-``requirement`` (its name), ``met`` (what the code meets of what was asked so far, by tests) and
-``forgets`` (what an earlier round met and this one does not). A detector sees earlier instructions
-and codes and the round's own, nothing else. What ``code.generate`` asks is measured beside the rule
-of the paper and two trivial ones.
+``requirement`` (its name), ``met`` (the requirements so far that the code meets, by tests) and
+``forgets`` (requirements that an earlier round met and this one does not). A detector sees earlier
+instructions and codes and the round's own, nothing else. The weights of ``code.generate`` are
+measured beside the rule of the paper and two trivial ones.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 ``rows`` asks a model by the rows' own prompts, as printed, and scores its replies as they are.
 ``treering`` asks as treering does: whole conversations by ``partition``, with its checks and its
-second try, and choices by the prompt of ``memos.choose``. ``+adapter`` is the model with what
-``treering tune memos`` wrote for it. The others need no model: a cut after every so many lines, all
+second try, and choices by the prompt of ``memos.choose``. ``+adapter`` is the model with the
+adapter of ``treering tune memos``. The others need no model: a cut after every so many lines, all
 options, search. A model has learned something only if it beats these.
 
 Summaries and chats are compared by BERTScore over the bundled embedding model's tokens, unscaled,
@@ -102,7 +102,7 @@ class Instruction:
 
     @property
     def query(self) -> str:
-        """What a topic is chosen for."""
+        """The sentence that a topic is chosen for."""
         return str(_QUERY.findall(self.text)[0])
 
 
@@ -211,7 +211,7 @@ def _measured(way: Answering, similarity: Similarity, _: None, row: Instruction)
 
 
 def scored(row: Instruction, answer: MemoAnswer | None, similarity: Similarity) -> Measured:
-    """The metrics of an answer: what matched, to be pooled over rows, and the row's own F1."""
+    """The metrics of an answer: the matches, to be pooled over rows, and the row's own F1."""
     if answer is None:
         return Measured({})
     if row.stage == "chatting":

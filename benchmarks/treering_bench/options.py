@@ -30,7 +30,7 @@ DataPath = Annotated[Path, typer.Option("--data", help="The benchmark's file or 
 EmbedderName = Annotated[str, typer.Option(metavar="SPEC", help="The embedding model.")]
 Seed = Annotated[int, typer.Option(help="For everything that is drawn.")]
 RepliesPath = Annotated[
-    Path, typer.Option(help="Where replies are kept: what is in it is not asked again.")
+    Path, typer.Option(help="Where replies are kept: a request in it is not asked again.")
 ]
 MinutesLimit = Annotated[
     float | None,
@@ -51,7 +51,7 @@ class RunOptions:
     data: DataPath
     policy: Annotated[
         list[str] | None,
-        typer.Option(help="What is measured; may be repeated. benchmarks/README.md lists them."),
+        typer.Option(help="A policy; may be repeated. benchmarks/README.md lists them."),
     ] = None
     out: Annotated[Path | None, typer.Option(help="Results file; continued if there.")] = None
     limit: Annotated[
@@ -199,7 +199,7 @@ def chosen_among(names: list[str], allowed: Mapping[str, Any] | tuple[str, ...])
 
 @contextmanager
 def progress_bar(name: str) -> Iterator[Any]:
-    """A bar on stderr, moved by calling what is given with done, total, and what is being done."""
+    """A bar on stderr, moved by a call with done, total, and the current work."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""The experiments of the four papers, from ``experiments.toml``: commands, data, what is missing.
+"""The experiments of the four papers, from ``experiments.toml``: commands, data, and missing parts.
 
 The commands of a row run one after another, each in a process of its own. Results files and kept
 replies make a run that was stopped go on when it is started again.

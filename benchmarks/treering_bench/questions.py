@@ -1,4 +1,4 @@
-"""Questions about texts and chats: evidence found, and answers by a model from what is found."""
+"""Questions about texts and chats: evidence found, and answers by a model from the passages."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def plan(
             options.seed,
         )
         budget = options.budget or DEFAULT_BUDGET
-        level, measure, counts = "answers", partial(_answers, how, budget), _answerable(how)
+        level, measure, counts = "answers", partial(_answers, how, budget), _is_asked
         settings |= {"model": answering.model, "temperature": how.temperature, "budget": budget}
         settings |= {"judge": judge.model} if judge else {}
         settings |= {"unit of the budget": "words"} if options.words else {}
@@ -169,18 +169,15 @@ def _way(policy: RetrievalPolicy, measure: Measure, *, shown: bool) -> Way[TaskS
 def _without_model(
     benchmark: Benchmark,
 ) -> tuple[str, Measure, Callable[[TaskQuestion], bool]]:
-    """Where no evidence is marked, the words of the answers are looked for."""
+    """Without marked evidence, measure the words of the answers."""
     if benchmark.marked:
         return "evidence", evidence, lambda question: bool(question.evidence)
     return "words", words, lambda question: bool(question.answers)
 
 
-def _answerable(how: AnswerSettings) -> Callable[[TaskQuestion], bool]:
-    def counts(question: TaskQuestion) -> bool:
-        rated = how.judge is not None and bool(question.evidence)
-        return question.answerable and (bool(question.answers) or rated)
-
-    return counts
+def _is_asked(question: TaskQuestion) -> bool:
+    """Whether a model answers it. Without references only a judge scores the reply."""
+    return question.answerable and bool(question.answers or question.evidence)
 
 
 def evidence(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion) -> Measured:
@@ -200,7 +197,7 @@ def evidence(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion) 
 
 
 def words(policy: RetrievalPolicy, space: TaskSpace, question: TaskQuestion) -> Measured:
-    """The words of the answers in what is shown."""
+    """The words of the answers in the passages that are shown."""
     metrics: dict[str, float] = {}
     picked = policy.pick(space, question) if policy.pick is not None else ()
     for budget in BUDGETS:
@@ -220,7 +217,7 @@ def _answers(
     space: TaskSpace,
     question: TaskQuestion,
 ) -> Measured:
-    """An answer by a model that sees ``budget`` tokens of what a policy picked."""
+    """An answer by a model that sees ``budget`` tokens of a policy's passages."""
     if policy.prompt is not None:
         asked = policy.prompt(space, question, budget)
     else:

@@ -49,7 +49,7 @@ def json_items(path: Path, prefix: str = "item") -> Iterator[Any]:
 
 
 def read_as(benchmark: str, path: Path, rows: Iterator[T]) -> Iterator[T]:
-    """What a benchmark's loader makes of ``path``. Raises InputError for data of another form."""
+    """A loader's rows from ``path``. Raise InputError for data of another form."""
     try:
         yield from rows
     except (KeyError, TypeError, AttributeError) as error:

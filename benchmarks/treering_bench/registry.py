@@ -47,7 +47,7 @@ class Benchmark(_Described):
 
 @dataclass(frozen=True, slots=True)
 class CodeBenchmark(_Described):
-    """Code to be written in repositories, measured by what of a repository is found for it.
+    """Code to be written in repositories, measured by the fragments that are found for it.
 
     ``load`` reads the tasks, given the folder of the projects' sources too. With a model the code
     is written.

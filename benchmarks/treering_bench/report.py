@@ -38,7 +38,7 @@ _POOLED: Final[Mapping[str, Callable[[float, float, float], float]]] = {
         2 * matched / (predicted + reference) if predicted + reference else 0.0
     ),
 }
-"""Precision, recall and micro-averaged F1 from the sums of what matched, of so many."""
+"""Precision, recall and micro-averaged F1 from the sums of matches, predictions and references."""
 
 _SUMMANDS: Final = ("matched", "predicted", "reference")
 _ROUND: Final = re.compile(r"(.+), round (\d+)")
@@ -144,7 +144,7 @@ def _measured(scores: Scores, policy: str) -> int:
 
 
 def report(scores: Scores, reference: str | None = None) -> str:
-    """A Markdown page: what was run, means by policy, then by category, position and round.
+    """A Markdown page: the run, means by policy, then by category, position and round.
 
     ``reference`` is the policy that the others are compared with, by default the first.
     """
@@ -168,7 +168,7 @@ def report(scores: Scores, reference: str | None = None) -> str:
 def _split(
     scores: Scores, part: Callable[[QuestionResult], str | None], names: Sequence[str]
 ) -> dict[str, Scores]:
-    """The scores by part, without the parts that have none."""
+    """The scores by part, without empty parts."""
     lines = {name: [line for line in scores.lines if part(line) == name] for name in names}
     return {name: Scores.group(scores.run, some) for name, some in lines.items() if some}
 
@@ -310,7 +310,7 @@ def compare(new: Scores, old: Scores) -> str:
 
 
 def cases(scores: Scores, count: int) -> str:
-    """The first questions with what each policy answered, and showed if the run saved it."""
+    """The first questions with each policy's answer, and its passages if the run saved them."""
     keys = list(dict.fromkeys((line.task, line.question) for line in scores.lines))[:count]
     parts = []
     for key in keys:
@@ -326,7 +326,7 @@ def cases(scores: Scores, count: int) -> str:
 def difference(
     new: Mapping[Key, float], old: Mapping[Key, float], *, seed: int = 0
 ) -> Interval | None:
-    """The paired difference over the questions that both hold, or None if there is none."""
+    """The paired difference over the questions that both hold, or None without shared questions."""
     both = [key for key in new if key in old]
     if not both:
         return None

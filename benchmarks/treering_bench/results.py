@@ -1,6 +1,6 @@
 """Results as JSON lines: one header that says what was run on what, then one line a question.
 
-A results file can be continued: what it already holds is not measured again, and lines that an
+A results file can be continued: its lines are not measured again, and those that an
 interrupted run left half-written are dropped.
 """
 
@@ -29,7 +29,7 @@ _DECIMALS = 6
 
 @dataclass(frozen=True, slots=True)
 class RunHeader:
-    """What a results file was measured with.
+    """The code, data, settings and machine of a results file.
 
     ``settings`` holds what else decides the figures: the level, the embedding model, the answering
     model and its temperature.
@@ -53,7 +53,7 @@ class RunHeader:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What one policy scored on one question."""
+    """The scores of one policy on one question."""
 
     policy: str
     task: str
@@ -64,7 +64,7 @@ class QuestionResult:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Policy, task and question: what makes a line unique in its file."""
+        """Policy, task and question: they make a line unique in its file."""
         return self.policy, self.task, self.question
 
 

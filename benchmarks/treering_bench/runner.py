@@ -39,7 +39,7 @@ class Case(Protocol):
 
     @property
     def text(self) -> str:
-        """What it asks for; with the id it decides whether a sample holds the case."""
+        """Its question or instruction; with the id it decides whether a sample holds the case."""
         ...
 
 
@@ -89,7 +89,7 @@ class Plan(Generic[World, AnyCase]):
     settings: Mapping[str, Any] = field(default_factory=dict)
     models: Mapping[str, KeptModel | None] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What else the summary of a run says."""
+    """Further entries of a run's summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def run(
     options: RunOptions,
     shown: Callable[[str], AbstractContextManager[Progress]],
 ) -> RunReport:
-    """Run a benchmark; what its results file holds already is not measured again.
+    """Run a benchmark; cases that its results file holds are not measured again.
 
     Raises:
         InputError: an option is of no use, the data are not this benchmark's, or hold no case that

@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class DocumentPiece:
-    """A turn, a section or a fact: what a document is made of, in reading order.
+    """A turn, a section or a fact: a part of a document, in reading order.
 
     ``unit`` names the evidence unit the piece belongs to. Several pieces may share one, where a
     benchmark marks whole files as evidence. ``role`` is that in a talk with an assistant; people
@@ -24,7 +24,7 @@ class DocumentPiece:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is remembered under one source: a text made of sections, or a chat made of turns."""
+    """The content of one source: a text made of sections, or a chat made of turns."""
 
     source: str
     pieces: tuple[DocumentPiece, ...]

@@ -5,7 +5,7 @@ end, to be cut into their topics again. *Retrieval*: sentences of one to three t
 the topics of a longer conversation as options, "None of the others" at a random place and the
 answer in every tenth row.
 
-The prompts are those that treering asks with, so that what is learned is what is asked.
+The prompts are those that treering asks with, so that a model learns the prompts that it is asked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from treering_bench.dialogues import Dialogue, DialogueTopic
 
 Task = Literal["writing", "retrieval", "chatting"]
 TASKS: Final[tuple[Task, ...]] = ("writing", "retrieval")
-"""The tasks whose rows are made; rows of chats are taken from a file as they are."""
+"""The tasks whose rows this module makes; rows of chats are taken from a file as they are."""
 
 NONE_SHARE: Final = 0.1
 """Of the retrieval rows, whose query is about none of the options."""

@@ -1,4 +1,4 @@
-"""``treering-bench perf``: what takes how long, against the least the machine could do it with."""
+"""``treering-bench perf``: the time of each operation, against the least the machine needs."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def perf(
     max_n: Annotated[int, typer.Option(min=LEAST_N, help="The largest size.")] = 100_000,
     operation: Operations = None,
     patience: Annotated[
-        float, typer.Option(min=0.0, help="Seconds for what is timed up to 100 times.")
+        float, typer.Option(min=0.0, help="Seconds for an operation that is timed up to 100 times.")
     ] = BOUNDS.patience,
     out: TimingsFile = None,
     keep: Kept = None,
     against: Against = None,
     tolerance: Annotated[
-        float, typer.Option(min=1.0, help="What a ratio may grow by before that counts.")
+        float, typer.Option(min=1.0, help="The growth of a ratio that counts as slower.")
     ] = TOLERANCE,
     as_json: AsJson = False,
 ) -> None:
@@ -97,7 +97,7 @@ def _again(
     tolerance: float,
     repeat: Callable[[Collection[Done]], Iterator[list[Timing]]],
 ) -> speed.Timings:
-    """The timings, with those that seem slower taken again: what else the machine does passes."""
+    """The timings, with those that seem slower taken again: other work of the machine passes."""
     for _ in range(AGAIN):
         slower = speed.slower(timings, earlier, tolerance)
         due = {done_as(slowdown.operation, slowdown.n) for slowdown in slower}

@@ -25,11 +25,11 @@ Name = Annotated[str, typer.Argument(help="A benchmark; `treering-bench data` li
 
 @command(app)
 def run(name: Name, options: RunOptions, as_json: AsJson = False) -> None:
-    """Run a benchmark; what the results file holds already is not measured again."""
+    """Run a benchmark; cases that the results file holds are not measured again."""
     try:
         finished = run_benchmark(benchmark(name), options, progress_bar)
     except KeyboardInterrupt:
-        note("interrupted: what was measured is saved, and the same command goes on from there")
+        note("interrupted: the results are saved, and the same command goes on from there")
         raise
     if finished.held:
         note(f"the results file held {finished.held} lines before; the figures are of all in it")

@@ -123,7 +123,7 @@ def plan(
 
 
 def completed(model: CompletionModel, way: Completion, hole: Hole, task: CodeTask) -> Measured:
-    """One task: retrieve and write, in each step by what the step before wrote."""
+    """One task: retrieve and write, in each step by the code of the step before."""
     written, tokens = task.code if way.oracle else "", 0
     for _ in range(way.steps):
         query = last_lines(task.prefix, written)

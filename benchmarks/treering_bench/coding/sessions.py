@@ -74,7 +74,7 @@ class CodingDialogue:
     instructions: tuple[str, ...]
     tests: tuple[Tests, ...]
     gold: tuple[str, ...] = ()
-    """Dotted names of what the true code uses."""
+    """Dotted names of the definitions that the true code uses."""
 
     @property
     def id(self) -> str:
@@ -88,7 +88,7 @@ class CodingDialogue:
 
     @property
     def text(self) -> str:
-        """What is asked for first."""
+        """The first instruction."""
         return self.instructions[0]
 
     @property
@@ -114,14 +114,14 @@ class CodingDialogue:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSources:
-    """Where the projects are, and folders with what they need beside themselves."""
+    """The folder of the projects, and folders with packages that they need."""
 
     root: Path
     sites: tuple[Path, ...] = ()
 
     @property
     def search_path(self) -> str:
-        """Where code under test, and what runs it, is imported from."""
+        """The import path of code under test and of its runner."""
         own = Path(treering.__file__).parents[1]
         return os.pathsep.join(map(str, (own, *self.sites)))
 
@@ -187,7 +187,7 @@ def usable(sources: ProjectSources, dialogue: CodingDialogue) -> CodingDialogue 
         return None
     asked = [instruction for instruction, _ in usable_rounds]
     runnable = tuple(good for _, good in usable_rounds)
-    if asked[0] != dialogue.instructions[0]:  # what is to be written is said with the first
+    if asked[0] != dialogue.instructions[0]:  # the first one names the function
         asked[0] = f"{dialogue.instructions[0]}\n{asked[0]}"
     return replace(dialogue, instructions=tuple(asked), tests=runnable)
 
@@ -245,7 +245,7 @@ WAYS: Final[Mapping[str, Callable[[Memory, LLM, CodingDialogue], Write]]] = {
 DEFAULT_WAYS: Final = ("full", "memory")
 
 FEEDBACK: Final = "Your answer is incorrect. Please regenerate."
-"""What the user says of code that fails (CodeMEM, appendix C)."""
+"""The user's reply to code that fails (CodeMEM, appendix C)."""
 
 
 def with_feedback(dialogue: CodingDialogue, rounds: int) -> CodingDialogue:
@@ -256,7 +256,7 @@ def with_feedback(dialogue: CodingDialogue, rounds: int) -> CodingDialogue:
 
 @dataclass(slots=True)
 class PlayedRounds:
-    """The outcomes of all tests so far after each round, and what each round cost and showed."""
+    """The outcomes of all tests so far after each round, and the cost and context of each."""
 
     outcomes: list[list[bool]] = field(default_factory=list)
     tokens: list[float] = field(default_factory=list)

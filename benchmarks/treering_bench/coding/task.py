@@ -18,7 +18,7 @@ _DEFINED = re.compile(
 
 
 class Target(Protocol):
-    """What should be found for a body to be written."""
+    """The code that should be found for a body to be written."""
 
     def found(self, hits: Sequence[CodeHit]) -> float:
         """The share of it that fragments hold."""
@@ -29,7 +29,7 @@ class Target(Protocol):
         ...
 
     def precision(self, hits: Sequence[CodeHit]) -> float:
-        """The share of the fragments that hold something of it; 0 where there are none."""
+        """The share of the fragments that hold something of it; 0 without fragments."""
         ...
 
 

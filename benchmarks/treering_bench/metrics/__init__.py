@@ -1,1 +1,1 @@
-"""What is measured: evidence found, and answers given."""
+"""Metrics of evidence, answers, memos and rounds."""

@@ -17,7 +17,7 @@ import ir_measures
 from ir_measures import RR, P, R, Success, nDCG
 
 RANKS = (3, 5, 10)
-"""The cut-offs that are measured: what one reads oneself, a short prompt and a usual one."""
+"""The cut-offs that are measured: hits that a person reads, a short prompt and a usual one."""
 
 BUDGETS = (250, 500, 1000, 2000)
 """Tokens of retrieved text at which recall is reported; the papers' contexts start at 1,000."""
@@ -33,7 +33,7 @@ _NAMES: Final = {measure: name for name, measure in _MEASURES.items()}
 
 @dataclass(frozen=True, slots=True)
 class RetrievedPassage:
-    """A retrieved text: the evidence units it covers, its length, and its place in what was read.
+    """A retrieved text: the evidence units it covers, its length, and its place in reading order.
 
     ``place`` orders the passages of one task as they were said or written. ``sources`` are the
     units that a summary in it was made of, quoted or not.
@@ -52,7 +52,7 @@ def ranked_units(passages: Iterable[RetrievedPassage]) -> list[str]:
 
 
 def reached(passages: Iterable[RetrievedPassage]) -> list[str]:
-    """The units that passages show or were made of: what a reader of them is led to.
+    """The units that passages show or were made of: a reader of the passages is led to them.
 
     Recall of these is an upper end for summaries, as that of what they quote is a lower one.
     """

@@ -30,7 +30,7 @@ class MemoEntry:
 
 @dataclass(frozen=True, slots=True)
 class MatchCounts:
-    """What matched, of how many predicted and how many in the reference."""
+    """How many matched, were predicted, and are in the reference."""
 
     matched: float = 0.0
     predicted: int = 0

@@ -1,4 +1,4 @@
-"""What a memory costs a process that has just begun: the first search, and main memory."""
+"""The cost of a memory to a process that has just begun: the first search, and main memory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def peak(world: World) -> list[Timing]:
 
 
 def in_fresh_process(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``work`` returns in a process of its own."""
+    """Return the result of ``work`` in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(work, *args, **kwargs).result()
 

@@ -139,7 +139,7 @@ def _filtered(world: World, operation: str, wheres: Iterator[dict[str, Any]]) ->
 
 
 def ingest(world: World) -> list[Timing]:
-    """Adding sentences with the bundled model to what is there, against the bare embedder;
+    """Adding sentences with the bundled model, against the bare embedder;
     seconds per sentence.
     """
     rounds = FEW_ROUNDS + 1
@@ -172,7 +172,7 @@ def size(world: World) -> list[Timing]:
 
 
 def _settled_bytes(path: Path) -> int:
-    """The bytes of a file of SQLite, with what its log holds written back into it."""
+    """The bytes of a file of SQLite, with its log written back into it."""
     with closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path.stat().st_size

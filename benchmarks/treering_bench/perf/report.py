@@ -32,7 +32,7 @@ Key = tuple[str, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """A run and what it timed."""
+    """A run and its timings."""
 
     run: RunHeader
     timed: tuple[Timing, ...]
@@ -81,7 +81,7 @@ def write(path: Path, timings: Timings) -> None:
 
 
 def read(path: Path) -> Timings:
-    """What :func:`write` saved. Raises InputError."""
+    """The timings that :func:`write` saved. Raises InputError."""
     rows = list(json_lines(path))
     kinds = [row.pop("kind", None) for row in rows]
     if kinds[:1] != ["run"] or set(kinds[1:]) > {"timed"}:
@@ -143,7 +143,7 @@ def _median(repeated: Sequence[Timing]) -> Timing:
 
 
 def table(timings: Timings) -> str:
-    """A Markdown table: what each operation takes at each size, and how many limits that is."""
+    """A Markdown table: the time of each operation at each size, and how many limits that is."""
     rows = [
         [operation, f"{ours.n:,}", value(ours), ratio(ours)]
         for operation in timings.operations
@@ -176,7 +176,7 @@ def slower(new: Timings, old: Timings, tolerance: float = TOLERANCE) -> list[Slo
 
 
 def summary(timings: Timings, slowed: Sequence[Slowdown]) -> dict[str, Any]:
-    """One JSON object: ratios to the limit by operation, size and system, and what got slower."""
+    """One JSON object: ratios to the limit by operation, size and system, and slowdowns."""
     ratios: dict[str, dict[str, dict[str, float]]] = {}
     for timing in timings.timed:
         by_size = ratios.setdefault(timing.operation, {})
@@ -191,7 +191,7 @@ def ratio(timed: Timing) -> str:
 
 
 def value(timed: Timing) -> str:
-    """What the operation takes, in a unit that suits it."""
+    """The operation's time or bytes, in a unit that suits it."""
     for unit, factor in _UNITS[timed.unit]:
         if timed.value * factor >= 1:
             return f"{timed.value * factor:.3g} {unit}"

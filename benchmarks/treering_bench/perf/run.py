@@ -37,7 +37,7 @@ OF_MEMORIES: Mapping[str, Callable[[World], list[Timing]]] = {
 """Each needs a memory of that size; filling it gives ``store``."""
 
 BESIDE_BARE = frozenset({"forget", "size"})
-"""What is measured against a bare file of the same turns."""
+"""Operations that are measured against a bare file of the same turns."""
 
 CODE = "code"
 OPERATIONS = ("store", *OF_MEMORIES, CODE)
@@ -56,7 +56,7 @@ LIMITS: Mapping[str, str] = {
     "peak": "the vectors alone",
     "code": "tree-sitter's parse",
 }
-"""What each operation is measured against; by the first word of its name."""
+"""The limit of each operation; by the first word of its name."""
 
 
 def done_as(name: str, n: int) -> Done:
@@ -136,5 +136,5 @@ def _of_memory(world: World, n: int, names: Sequence[str]) -> Iterator[list[Timi
     if "store" in names and not is_grown:
         yield stored
     for operation in asked:
-        gc.collect()  # what others left is not to be collected while this one is timed
+        gc.collect()  # garbage of other operations must not be collected while this one is timed
         yield operation(world)

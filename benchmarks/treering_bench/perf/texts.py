@@ -18,7 +18,7 @@ WORDS = 18  # words a turn: 100 characters, as in LoCoMo
 VOCABULARY = 30_000
 SESSION = 20  # turns a session
 TOPICS = 50  # values of the metadata field of turns
-FIRST_AT, TURN_S = 1_700_000_000, 60  # when the first turn was, and what lies between two
+FIRST_AT, TURN_S = 1_700_000_000, 60  # the time of the first turn, and seconds between two
 _SHORTEST, _LONGEST = 40, 240  # characters of a sentence, as turns have
 
 

@@ -1,4 +1,4 @@
-"""What is timed: every way of doing a thing in turn, and how many times the limit each takes."""
+"""Timing: every way of doing a thing in turn, and how many times the limit each takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIMIT = "limit"
 OURS = "treering"
 ROUNDS = 15
 FEW_ROUNDS = 5  # of what takes seconds
-MANY_ROUNDS = 100  # of what a user waits for while the memory lives: their median and their worst
+MANY_ROUNDS = 100  # of operations that a user waits for: their median and their worst
 LEAST_ROUNDS = 3
 WORST = "worst"
 
@@ -42,7 +42,7 @@ BOUNDS = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """An operation at a size: what one system takes, and how many times the limit's that is.
+    """An operation at a size: the time or bytes of one system, and its ratio to the limit's.
 
     ``value`` is in ``unit``, seconds or bytes. Seconds depend on the machine and on what else it
     does; ``ratio`` comes from one run, in which the systems took turns.

@@ -23,7 +23,7 @@ from treering_bench.perf.timing import BOUNDS, LIMIT, OURS, Bounds, Timing, comp
 
 BATCH = 1000  # turns an add, which are a source
 PASSING = ("sentences", "passing")
-"""Sources of what an operation adds and forgets again."""
+"""Sources that operations add and forget again."""
 
 
 _TABLES = (

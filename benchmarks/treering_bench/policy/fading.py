@@ -34,10 +34,10 @@ _NUMBER = re.compile(r"\d+")
 _SCALE = re.compile(r"\b1\s*(?:to|-|–)\s*10\b|(?:/|\bout of)\s*10\b")
 _REPLY_TOKENS = 16  # a number, also one wrapped as JSON
 _FAIL_SAFE = 4.0
-"""What the authors' code takes where no rating can be read."""
+"""The authors' code takes this for a rating that it cannot read."""
 
 _NUMBER_ONLY = "Answer with one number from 1 to 10 and no other word."
-"""Said where a reply begins with words: the paper's prompt was made for models that complete."""
+"""Said where a reply begins with words: the paper's prompt is for models that complete."""
 _HOUR_S, _DAY_S = 3600.0, 86_400.0
 
 

@@ -33,7 +33,7 @@ def _plain(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassag
 
 
 def _reciprocal_ranks(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
-    """Reciprocal rank fusion: Σ 1 / (60 + rank); what shares no word with the query has no rank."""
+    """Reciprocal rank fusion: Σ 1 / (60 + rank), by words only for texts that share one."""
     scored = space.scored(question)
     bm25, cosine = _raw(scored)
     lexical = np.where(bm25 > 0, 1 / (RRF_K + _ranks(bm25)), 0)

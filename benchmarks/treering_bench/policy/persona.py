@@ -1,7 +1,7 @@
-"""MPC's memory (Lee et al. 2023): summaries of what speakers tell of themselves, found densely.
+"""MPC's memory (Lee et al. 2023): speakers' statements about themselves, by cosine.
 
 Its summariser is a language model. Without one, a turn's summary are its sentences in the first
-person; a turn that has none is not remembered, which is what the method is measured for.
+person; a turn without one is not remembered, and that is the method.
 """
 
 from __future__ import annotations

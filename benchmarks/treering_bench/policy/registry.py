@@ -44,7 +44,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "sweep:alpha": ("dense", *(f"with:context(w=0.3)@{alpha}" for alpha in _TENTHS)),
     "sweep:w": ("dense", *(f"with:context(w={w})@0.5" for w in _TENTHS)),
 }
-"""Policies that belong together: what each part gives, and FragRel's table 5 over α and w_rel."""
+"""Policies that belong together: ablations, and FragRel's table 5 over α and w_rel."""
 
 _SPELLED: Final[Mapping[str, Callable[[str], RetrievalPolicy]]] = {
     PREFIX: with_relations,

@@ -49,7 +49,7 @@ def _fill_from_both_ends(
     pieces = _cut_in_the_middle(space, question)
     fitting = within_budget(pieces, budget)
     at_the_end = len(fitting) % 2 == 1
-    last = len(fitting) == len(pieces) - 1  # what is between both ends is one piece, as in a story
+    last = len(fitting) == len(pieces) - 1  # one piece is between both ends, as in a story
     side: Side = "both" if last else "end" if at_the_end else "beginning"
     return with_a_part(fitting, pieces, budget, side, space.count)
 

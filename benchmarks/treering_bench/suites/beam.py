@@ -12,7 +12,7 @@ from treering_bench.read import Row, files_of, json_items
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
 
 _MARK = re.compile(r"\s*->->[\s\d,N/A]*$")
-"""How a user's message ends: the numbers of what it was made from."""
+"""How a user's message ends: the numbers of its sources."""
 
 
 def load(path: Path) -> Iterator[Task]:
@@ -60,7 +60,7 @@ def _question(identity: str, ability: str, row: Row) -> TaskQuestion:
 
 
 def _ids(named: Any) -> Iterator[int]:
-    """The messages that a question rests on: a list, or lists by what they are."""
+    """The messages that a question rests on: a list, or lists by name."""
     for part in named.values() if isinstance(named, dict) else named or ():
         if isinstance(part, int):
             yield part

@@ -49,6 +49,6 @@ def _task(row: Row, sources: Path) -> CodeTask | OmittedTask:
 
 
 def _instructions(row: Row) -> tuple[str, ...]:
-    """What is asked for in each round; the first says what is to be written, too."""
+    """The instruction of each round; the first also names the function."""
     asked = [row["requirements"][name]["requirement"] for name in row.get("multi-turn", ())]
     return (f"{row['prompt']}\n{asked[0]}", *asked[1:]) if asked else ()

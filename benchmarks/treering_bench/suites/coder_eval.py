@@ -1,4 +1,4 @@
-"""CoderEval for Python: functions of projects by what they depend on (Yu et al. 2024)."""
+"""CoderEval for Python: functions of projects, by their dependencies (Yu et al. 2024)."""
 
 from __future__ import annotations
 

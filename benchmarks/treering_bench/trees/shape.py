@@ -1,8 +1,8 @@
 """The paper's structural findings on real text: depth by θ0, path lengths, merged calls, quality.
 
 The trees are built from embeddings alone, or by the paper's route (``content``), with summaries
-made extractively after every so many inserts. A path is what the paper pays a language model call
-for each node of; ``merged`` is how many calls an insert are left when the summaries of several
+made extractively after every so many inserts. The paper pays a language model call for each node
+of a path; ``merged`` is how many calls an insert are left when the summaries of several
 inserts are made together.
 """
 
