@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -26,6 +27,7 @@ def main() -> None:
         if {"--help", "-h"}.isdisjoint(arguments):
             sys.exit(hook(arguments[1:]))
         sys.argv[1:] = ["hook", "--help"]
+    gc.disable()  # until the command runs: imports make much to look through, and no garbage
     from treering.cli.main import app
 
     signal.signal(signal.SIGINT, before)

@@ -6,6 +6,7 @@ import gc
 import weakref
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,3 +41,16 @@ def test_what_is_loaded_is_shared_in_a_process_and_freed_with_the_last_that_uses
     del second
     gc.collect()
     assert model() is None
+
+
+def test_the_first_query_of_a_brief_process_has_the_same_vector_and_loads_nothing_for_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MiniLM, "may_be_brief", True)
+    model = MiniLM()
+    first = model.embed(["Where does Ana live?"], query=True)
+    assert model._model is None
+    assert not MiniLM.may_be_brief
+    second = model.embed(["Where does Ana live?"], query=True)
+    assert model._model is not None
+    np.testing.assert_allclose(first, second, atol=1e-5)

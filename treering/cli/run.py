@@ -142,8 +142,10 @@ class Run:
         if may_be_empty and self._is_by_folder and not self.is_there:
             self._end_as_empty()
         is_new = self.ensure_there(create)
+        from treering.embed.minilm import MiniLM
         from treering.memory import Memory
 
+        MiniLM.may_be_brief = True
         with ExitStack() as stack:
             llm: str | LLM | None = self.llm
             if talks and not self.is_served:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -115,5 +116,8 @@ class Root(LazyGroup):
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run a command."""
+        if not gc.isenabled():  # see __main__.py
+            gc.freeze()
+            gc.enable()
         with reported():
             return super().invoke(ctx)

@@ -86,6 +86,7 @@ class Searcher:
         self._rounds = RoundRanker(corpus)
         self._model: EmbeddingModel | None = None
         self._names: SpeakerNames | None = None  # in chats between people, as of the last search
+        self._knows_names = False
 
     def expect(self, model: EmbeddingModel | None) -> None:
         """Embed queries for this model; each search checks that it still answers."""
@@ -225,6 +226,10 @@ class Searcher:
 
     def _embedded(self, queries: Sequence[str], mode: Mode, plan: Plan) -> Embedded:
         """The queries' vectors by the speakers that are known, before the space is read."""
+        if has_weights_of_people(plan) and not self._knows_names:
+            self._knows_names = True
+            if (snapshot := self.snapshot()) is not None:
+                self._names = names_among_people(snapshot, plan, None)
         asked = _without_names(queries, self._names if has_weights_of_people(plan) else None)
         return asked, self.embedded(asked, mode)
 
