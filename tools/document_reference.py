@@ -28,11 +28,13 @@ from treering import (
 from treering.bulk.ingest import IngestProgress
 from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
+from treering.hints import Hint, words
 from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.search.brief import Brief, BriefLine
 from treering.serve.app import create_app
 from treering.serve.mcp import prompts, resources, tools
+from treering.serve.problems import status_of
 from treering.serve.settings import ServerSettings
 from treering.views.choices import Choices, settings_by_name
 from treering.views.code.memory import CodeMemory
@@ -117,11 +119,26 @@ def rest() -> Iterator[str]:
         if tag != "page":  # what only the page asks for
             yield f"## {tag}"
             yield from routes
+    yield from _problems()
     yield "## Schemas"
     for name, schema in schemas.items():
         if not name.endswith("Request") and "properties" in schema:
             yield f"### {name}\n\n{_description(schema)}".rstrip()
             yield _properties(schema)
+
+
+def _problems() -> Iterator[str]:
+    """The codes and hints of problem documents."""
+    yield "## Problems\n\nThe `code` of a problem is the class of the error in lower case."
+    kinds = sorted(errors.BY_CODE.items())
+    rows = (
+        f"| `{code}` | {status_of(kind('')).value} | {_first_line(kind)} |" for code, kind in kinds
+    )
+    yield "\n".join(("| code | status | what went wrong |", "|---|---|---|", *rows))
+    yield "The `hint` of a problem names the operation that resolves it; `detail` says it in words."
+    names = {"built": "MODEL", "opened": "OTHER"}
+    hints = (f"| `{hint}` | {words(hint, 'rest', names)} |" for hint in Hint)
+    yield "\n".join(("| hint | in words |", "|---|---|", *hints))
 
 
 def mcp() -> Iterator[str]:

@@ -120,10 +120,11 @@ class RateMiddleware:
         if not wait:
             await self._let_in(caller.key, scope, receive, send)
             return
+        detail = f"this key may ask {self._rate:g} times a second; try again in {wait:.2f} s"
         refused = problems.problem(
             HTTPStatus.TOO_MANY_REQUESTS,
-            f"this key may ask {self._rate:g} times a second; try again in {wait:.2f} s",
-            kind=ServerUnavailable.__name__,
+            detail,
+            error=ServerUnavailable(detail),
             headers={"Retry-After": str(math.ceil(wait))},
         )
         await refused(scope, receive, send)
