@@ -47,6 +47,11 @@ def test_a_report_gives_means_intervals_and_the_difference_to_the_reference() ->
     assert table["treering"][-1] == "+25.0 [+25.0, +25.0]"
 
 
+def test_costs_are_shown_as_they_are() -> None:
+    found = [line("memo", str(n), {}, **{"tokens prompt": 355.0}) for n in range(3)]
+    assert "| memo | 3 | 355.0 [355.0, 355.0] |" in report(Scores.group(RUN, found))
+
+
 def test_a_report_says_no_difference_when_there_is_none() -> None:
     noisy = [float(n % 2) for n in range(40)]
     page = report(scores(fusion=noisy, treering=noisy[::-1]), reference="fusion")

@@ -138,15 +138,23 @@ def run(experiment: Experiment, places: Places) -> int:
         command = list(experiment.filled(replace(places, minutes=left)))[number]
         sys.stderr.write(f"{program(command)} {shlex.join(command)}\n")
         begun = time.monotonic()
-        code = subprocess.run(
-            [sys.executable, "-m", program(command), *command], check=False
-        ).returncode
+        code = _run([sys.executable, "-m", program(command), *command])
         took = {"experiment": experiment.name, "command": command, "exit": code}
         with (out / "seconds.jsonl").open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(took | {'seconds': time.monotonic() - begun})}\n")
         if code:
             return code
     return 0
+
+
+def _run(command: Sequence[str]) -> int:
+    """Run a command, which is ended in order if this process is."""
+    with subprocess.Popen(command) as running:
+        try:
+            return running.wait()
+        except BaseException:
+            running.terminate()
+            raise
 
 
 def experiments_table(papers: bool = True) -> str:

@@ -347,11 +347,15 @@ def _mean_row(
     scores: Scores, policy: str, headline: str, others: Sequence[str], reference: str
 ) -> list[str]:
     values = scores.values(policy, headline)
-    lead = _interval(bootstrap(list(values.values()), seed=scores.run.seed)) if values else "–"
+    lead = (
+        _interval(headline, bootstrap(list(values.values()), seed=scores.run.seed))
+        if values
+        else "–"
+    )
     measured = _measured(scores, policy)
     cells = [_mean_of(scores, policy, metric, measured) for metric in others]
     gap = difference(values, scores.values(reference, headline), seed=scores.run.seed)
-    against = "–" if policy == reference or gap is None else _verdict(gap)
+    against = "–" if policy == reference or gap is None else _verdict(headline, gap)
     return [policy, str(measured), lead, *cells, against]
 
 
@@ -362,12 +366,16 @@ def _paired_cells(new: Scores, old: Scores, policy: str, metric: str) -> list[st
         return ["0", "–", "–", "–", "–"]
     both = [key for key in after if key in before]
     means = [_shown(metric, sum(side[k] for k in both) / len(both)) for side in (before, after)]
-    return [str(gap.n), *means, _signed(gap), gap.verdict]
+    return [str(gap.n), *means, _signed(metric, gap), gap.verdict]
+
+
+def _scale(metric: str) -> int:
+    """Scores are shown in percent, costs as they are."""
+    return 1 if metric.startswith("tokens") or metric == "seconds" else 100
 
 
 def _shown(metric: str, mean: float) -> str:
-    plain = metric.startswith("tokens") or metric == "seconds"
-    return f"{mean:,.0f}" if plain else f"{100 * mean:.1f}"
+    return f"{mean:,.0f}" if _scale(metric) == 1 else f"{100 * mean:.1f}"
 
 
 def _mean_of(scores: Scores, policy: str, metric: str, questions: int | None = None) -> str:
@@ -379,18 +387,20 @@ def _mean_of(scores: Scores, policy: str, metric: str, questions: int | None = N
     return _shown(metric, found[0]) + few
 
 
-def _interval(interval: Interval) -> str:
-    return f"{100 * interval.mean:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+def _interval(metric: str, interval: Interval) -> str:
+    mean, low, high = (_scale(metric) * x for x in (interval.mean, interval.low, interval.high))
+    return f"{mean:.1f} [{low:.1f}, {high:.1f}]"
 
 
-def _signed(interval: Interval) -> str:
-    return f"{100 * interval.mean:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+def _signed(metric: str, interval: Interval) -> str:
+    mean, low, high = (_scale(metric) * x for x in (interval.mean, interval.low, interval.high))
+    return f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
-def _verdict(interval: Interval) -> str:
+def _verdict(metric: str, interval: Interval) -> str:
     if interval.verdict == "no difference":
-        return f"no difference ({100 * interval.mean:+.1f})"
-    return _signed(interval)
+        return f"no difference ({_scale(metric) * interval.mean:+.1f})"
+    return _signed(metric, interval)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
