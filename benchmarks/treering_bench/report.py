@@ -247,7 +247,8 @@ def means_table(scores: Scores, reference: str) -> str:
     """A Markdown table of one benchmark: a row a policy, the headline with its interval first."""
     headline = scores.headline
     known = set(summary(scores)[reference]).union(scores.metrics)
-    others = [column for column in COLUMNS if column in known and column != headline]
+    columns = dict.fromkeys((_all_of(headline), *COLUMNS))  # all@k is beside recall@k
+    others = [column for column in columns if column in known and column != headline]
     head = ["policy", "n", f"{headline} (95 %)", *others, f"against {reference}"]
     rows = [_mean_row(scores, policy, headline, others, reference) for policy in scores.by_policy]
     return table(head, rows)
