@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, unit_rows
 from treering.views.tree.cover import candidates, cover
-from treering.views.tree.search import collapsed, traversal
 from treering.views.tree.shape import ROOT, Tree
 
 
@@ -103,24 +102,3 @@ def test_no_node_is_shown_with_one_above_it_and_the_budget_holds(
     taken = cover(candidates(relevance, above(tree), tokens, words_of(tree)), budget)
     assert sum(tokens[node] for node in taken) <= budget
     assert all(set(tree.path(node)).isdisjoint(taken) for node in taken)
-
-
-def test_collapsed_takes_the_best_of_all_nodes_above_the_cut() -> None:
-    tree = one_topic(4)
-    nodes = np.array(sorted(node for node in tree.walk() if node != ROOT))
-    scores = np.linspace(0, 1, len(nodes)).astype(np.float32)
-    found = collapsed(nodes, scores, 3, least=0.7)
-    assert [node for node, _ in found] == nodes[:-4:-1].tolist()[: len(found)]
-    assert all(score >= 0.7 for _, score in found)
-
-
-def test_traversal_looks_only_below_the_best_of_each_level() -> None:
-    tree = grown(np.repeat(np.eye(4, dtype=np.float32), 2, axis=0), settings(0.5))
-    best = tree.summaries()[1]
-
-    def score(nodes: object) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        assert isinstance(nodes, list)
-        return np.array([1.0 if one == best else 0.5 for one in nodes], dtype=np.float32)
-
-    found = [node for node, _ in traversal(tree, score, 1)]
-    assert found == [best, tree.children(best)[0]]

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from treering.arrays import Floats
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
 from treering.search.best_rows import RankedRows
@@ -19,8 +20,8 @@ from treering.search.terms import terms
 from treering.views.choices import TreeMethod
 from treering.views.tree import store
 from treering.views.tree.cover import candidates, cover, share
-from treering.views.tree.search import Allowed, NodeSnapshot, pick, relevance
-from treering.views.tree.shape import Tree
+from treering.views.tree.search import Allowed, NodeSnapshot, relevance
+from treering.views.tree.shape import ROOT, Tree
 
 RELEVANT_TEXTS: Final = 64
 """The least number of texts that a context of mixed altitudes tries to cover."""
@@ -63,7 +64,7 @@ def node_hits(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[H
 
 def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[list[Candidate]]:
     """As ``node_hits``: the texts of each node, to be put into a context."""
-    rows = _rows(ranked, query, k, how)
+    rows = node_rows(ranked, query, k, how)
     summaries = [row for row in rows if row >= ranked.wide.texts]
     speaks_for = {row: row for row in rows}
     if summaries:
@@ -73,22 +74,33 @@ def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list
     return [[replace(text, unit=row) for text in shown[row]] for row in rows]
 
 
-def _rows(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[int]:
-    """The rows of the nodes that are found, best first."""
-    wide, ranking, allowed = ranked.wide, ranked.ranking, ranked.allowed
+def node_rows(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[int]:
+    """The rows of the nodes that are found, best first; of repetitions one."""
+    wide, ranking = ranked.wide, ranked.ranking
+    allowed = wide.distinct(ranked.allowed)
     if how.level == "summaries":
-        allowed = np.ones(len(wide.node), dtype=np.bool_) if allowed is None else allowed.copy()
         allowed[: wide.texts] = False
     if how.method == "traversal":
-        picked = pick(ranked.tree, wide, ranking.scores[:, query], k, "traversal", None)
-        picked.sort(key=lambda node: -node[1])
-        rows = [wide.row[node] for node, _ in picked]
-        rows = [row for row in rows if allowed is None or allowed[row]]
+        found = _traversal(ranked, ranking.scores[:, query], k)
+        rows = [row for row in found if allowed[row]]
     else:
         rows = ranking.best(query, k, allowed).tolist()
     if how.least is None:
         return rows
     return [row for row in rows if (ranking.why(row, query).cosine or 0.0) >= how.least]
+
+
+def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
+    """The k best at every level among the children of the last k best; the best first."""
+    tree, row = ranked.tree, ranked.wide.row
+    found: list[int] = []
+    level = tree.children(ROOT)
+    while level:
+        made = [node for node in level if node in row]  # a summary may still be to be made
+        best = sorted(made, key=lambda node: -float(scores[row[node]]))[:k]
+        found += (row[node] for node in best)
+        level = [child for node in best for child in tree.children(node)]
+    return sorted(found, key=lambda row: -float(scores[row]))
 
 
 def mixed_context(

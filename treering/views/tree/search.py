@@ -23,7 +23,6 @@ from treering.search.relations.contract import MISSING, Items, Relation
 from treering.search.relations.plan import Plan, Weighted
 from treering.search.relations.tree import TreeOperator, TreeRelation
 from treering.search.rounds import grouped, reading_of
-from treering.search.searcher import check_choice
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 from treering.search.widen import widened
@@ -31,48 +30,8 @@ from treering.views.tree import store
 from treering.views.tree.leaves import rounds, standing
 from treering.views.tree.shape import NOWHERE, ROOT, Tree
 
-Ints = NDArray[np.int64]
-Score = Callable[[Sequence[int]], Floats]
-"""Scores of the given nodes for the query at hand, such as cosines."""
-
-
-def collapsed(
-    nodes: Ints, scores: Floats, k: int, *, least: float = -math.inf
-) -> list[tuple[int, float]]:
-    """The ``k`` best of all nodes with a score of at least ``least``, best first.
-
-    ``nodes`` and ``scores`` have equal length; ``least`` is the paper's θ_retrieve. Equal scores
-    stand in the order of ``nodes``.
-    """
-    _check(k, least)
-    order = np.argsort(-scores, kind="stable")[:k]
-    return [(int(nodes[i]), float(scores[i])) for i in order if scores[i] >= least]
-
-
-def traversal(
-    tree: Tree, score: Score, k: int, *, least: float = -math.inf
-) -> list[tuple[int, float]]:
-    """The ``k`` best at every level among the children of the last ``k`` best, level by level."""
-    _check(k, least)
-    picked: list[tuple[int, float]] = []
-    level = tree.children(ROOT)
-    while level:
-        best = collapsed(np.array(level), score(level), k, least=least)
-        picked += best
-        level = [child for node, _ in best for child in tree.children(node)]
-    return picked
-
-
-def _check(k: int, least: float) -> None:
-    if k < 1:
-        raise InputError(f"k is {k}; ask for at least 1 node", param="k")
-    if not isinstance(least, int | float) or math.isnan(least):
-        raise InputError(f"least is {least!r}; it is a cosine, such as 0.4", param="least")
-
-
 Allowed = NDArray[np.bool_]
 Method = Literal["related", "collapsed", "traversal"]
-METHODS: Final = ("related", "collapsed", "traversal")
 
 TREE_ALPHA: Final = 0.5
 """Weight of the tree relation where it is asked for: FragRel's default for any relation."""
@@ -106,9 +65,15 @@ class NodeSnapshot:
         """How many rows are fragments, or rounds of them."""
         return len(self.base)
 
-    def rows(self) -> Codes:
-        """The first row of every node, ascending."""
-        return np.sort(np.fromiter(self.row.values(), dtype=np.int64, count=len(self.row)))
+    def distinct(self, allowed: Allowed | None) -> Allowed:
+        """One row of every node, and the rows without a node, of those that are ``allowed``."""
+        rows = np.arange(len(self.node)) if allowed is None else np.flatnonzero(allowed)
+        node = self.node[rows]
+        firsts = np.unique(node, return_index=True)[1]
+        shown = np.zeros(len(self.node), dtype=np.bool_)
+        shown[rows[firsts]] = True
+        shown[rows[node == MISSING]] = True
+        return shown
 
     def above(self, row: int) -> list[int]:
         """The rows of the summaries above a row, from the nearest up."""
@@ -274,23 +239,6 @@ def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan
         kind: list(weighted) if kind == "code" else [*weighted, added]
         for kind, weighted in plan.items()
     }
-
-
-def pick(
-    tree: Tree, wide: NodeSnapshot, scores: Floats, k: int, method: Method, least: float | None
-) -> list[tuple[int, float]]:
-    """The nodes that a method picks, each with its score; ``scores`` has shape (rows,)."""
-    check_choice("method", method, METHODS)
-    cut = -math.inf if least is None else least
-    if method != "traversal":
-        rows = wide.rows()
-        return collapsed(wide.node[rows], scores[rows], k, least=cut)
-
-    def score(nodes: Sequence[int]) -> Floats:
-        node_scores = [scores[wide.row[node]] if node in wide.row else -np.inf for node in nodes]
-        return np.array(node_scores, dtype=np.float32)
-
-    return [pair for pair in traversal(tree, score, k, least=cut) if pair[0] in wide.row]
 
 
 def _by_leaf(reader: Reader, space: int, snapshot: Snapshot) -> tuple[Snapshot, Codes | None]:

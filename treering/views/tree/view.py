@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from treering.hints import Hint
 from treering.journal import entries, ledger, work
 from treering.journal.space import SpaceReader, SpaceState
 from treering.llm.tokens import estimate_tokens
-from treering.records import ChatUnit, Context, Filter, Hit, Mode, Progress, Why
+from treering.records import ChatUnit, Context, Filter, Hit, Mode, Progress
 from treering.search.context import CountTokens, Layout, assemble_whole
 from treering.search.filters import allowed_rows
 from treering.search.relations.contract import MISSING
 from treering.search.relations.plan import Plan
 from treering.search.searcher import check_choice, check_count, check_queries, known_until
+from treering.views.choices import TreeMethod, check_setting
 from treering.views.contract import Resources
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import draw, store
@@ -38,6 +39,7 @@ from treering.views.tree.found import (
     found_nodes,
     mixed_context,
     node_hits,
+    node_rows,
 )
 from treering.views.tree.grow import Grower
 from treering.views.tree.leaves import leaves_of_entry
@@ -49,7 +51,6 @@ from treering.views.tree.search import (
     NodeSnapshot,
     TreeRelatives,
     TreeSearch,
-    pick,
     places,
     with_tree,
 )
@@ -242,27 +243,26 @@ class TreeView:
         below ``least``. ``traversal`` takes the k most similar nodes at every level among the
         children of the last k, so it returns up to k nodes per level.
         """
-        check_queries([query])
-        vectors = self._searcher.embedded([query], "hybrid")
-        with self._grower.reading() as open_tree:
-            wide = self._wide(open_tree)
-            if open_tree is None or wide is None or vectors is None:
+        check_choice("method", method, ("related", *get_args(TreeMethod)))
+        check_count("k", k)
+        if least is not None:
+            check_setting("least", least)
+        is_related = method == "related"
+        how = Retrieval("all", "traversal" if method == "traversal" else "collapsed", least)
+        plan = with_tree(self._defaults(), self._relation(), alpha) if is_related else {}
+        mode: Mode = "hybrid" if is_related else "dense"
+        with self._ranked([query], Filter(), mode, plan) as ranked:
+            if ranked is None:
                 return []
-            self._searcher.ensure_same(wide.snapshot, vectors)
-            reader, state, tree = open_tree
-            why: dict[int, Why] = {}
-            if method == "related":
-                plan = with_tree(self._defaults(), wide.relation, alpha)
-                ranking = self._search.rank(wide, [query], vectors, plan)
-                picked = pick(tree, wide, ranking.scores[:, 0], k, method, least)
-                why = {node: ranking.why(wide.row[node], 0) for node, _ in picked}
-            else:
-                cosines = wide.snapshot.items.vectors @ vectors[0]
-                picked = pick(tree, wide, cosines, k, method, least)
-            shown = shown_nodes(reader, state.id, tree, [node for node, _ in picked])
+            rows = [row for row in node_rows(ranked, 0, k, how) if ranked.wide.node[row] != MISSING]
+            nodes = [int(ranked.wide.node[row]) for row in rows]
+            shown = shown_nodes(ranked.reader, ranked.reader.id, ranked.tree, nodes)
+            whys = [ranked.ranking.why(row, 0) for row in rows]
             return [
-                replace(node, score=score, why=why.get(node.number))
-                for node, (_, score) in zip(shown, picked, strict=True)
+                replace(node, score=float(ranked.ranking.scores[row, 0]), why=why)
+                if is_related
+                else replace(node, score=why.cosine)
+                for node, row, why in zip(shown, rows, whys, strict=True)
             ]
 
     def _settle_each(self, settler: SummarySettler, progress: Progress | None) -> None:
