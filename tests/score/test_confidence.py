@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from treering import Memory
 from treering.errors import InputError
-from treering.search.confidence import FEATURES, MODELS, Standings, confidence
+from treering.search.confidence import FEATURES, MODELS, Standings, confidences
 
 QUESTION = "Where does the gardener plant tulips?"
 LINES = [
@@ -35,17 +35,27 @@ def test_more_of_any_feature_makes_a_hit_surer(
     features: dict[str, float], name: str, more: float
 ) -> None:
     surer = features | {name: features[name] + more}
-    assert 0 < confidence(features) <= confidence(surer) < 1
+    [less_sure] = confidences([features], [features])
+    [sure] = confidences([surer], [surer])
+    assert 0 < less_sure <= sure < 1
+
+
+def test_a_hit_is_the_surer_the_further_it_is_ahead() -> None:
+    def leads(standing: float) -> list[float]:
+        best, next_ = ({"standing": value} for value in (1.5, standing))
+        return confidences([best, next_], [best, next_])
+
+    clear, close, equal = leads(0.5), leads(1.4), leads(1.5)
+    assert clear[0] > close[0] > equal[0] == equal[1] > close[1] > clear[1]
 
 
 @pytest.mark.parametrize(
     "known", [FEATURES, ("coverage", "standing"), ("cosine", "standing"), ("standing",)]
 )
 def test_what_is_not_known_of_a_hit_is_not_needed(known: tuple[str, ...]) -> None:
-    least = confidence(dict.fromkeys(known, 0.0))
-    most = confidence(dict.fromkeys(known, 1.5))
-    assert least < 0.05
-    assert most > 0.1
+    least, most = dict.fromkeys(known, 0.0), dict.fromkeys(known, 1.5)
+    assert confidences([least], [least, least])[0] < 0.1
+    assert confidences([most], [most, least])[0] > 0.5
 
 
 def test_every_model_has_weights_for_known_features_alone() -> None:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.search import languages
+from treering.search.languages import is_english
 from treering.search.terms import dated, shared_words, stem, terms, terms_of, terms_version
 
 THREADS = 8
@@ -212,3 +213,17 @@ def test_no_letter_or_digit_is_lost_between_words(text: str) -> None:
     plain = languages.plain(text)
     words = "".join(languages.words_of(plain))
     assert [c for c in words if c.isalnum()] == [c for c in plain if c.isalnum()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Where does Ana live?", True),
+        ("Wie heißt meine Schwester, und wo wohnt sie?", False),
+        ("¿Dónde vive la hermana de Ana?", False),
+        ("猫の名前は何ですか", False),
+        ("Где живёт Аня?", False),
+    ],
+)
+def test_a_query_in_another_language_than_english_is_known(text: str, expected: bool) -> None:
+    assert is_english(text) is expected

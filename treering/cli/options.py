@@ -185,7 +185,7 @@ class RankingOptions:
         float,
         typer.Option(
             metavar="0..1",
-            help="Nothing that is less sure to answer; 0.05 leaves out most that does not.",
+            help="Nothing that is less sure to answer; 0.1 leaves out most that does not.",
             rich_help_panel=_RANKING,
         ),
     ] = 0.0

@@ -1,15 +1,20 @@
 """How sure a hit is: the probability that it answers its query, from its own score terms.
 
 A search always finds its k best. Whether the best is any good cannot be told from a rank, nor from
-a score that is a sum of standard deviations. A logistic model can tell, of how much of the query's
-rare words the hit holds, how near the two are in meaning, and how far the hit stands out from all
-others. It was fitted to questions that were asked of a memory with their evidence, and of the same
-memory without.
+a score that is a sum of standard deviations. Two logistic models can tell, and their product is the
+confidence: whether the memory answers the query, by how much of its rare words the best hits hold,
+how near they are in meaning and how far they stand out from all others; and if so, whether this hit
+does, by how far it is ahead of the next one or behind the best.
+
+The models were fitted to 2,281 questions of eight sets: turns, notes, facts and passages, in
+English, German and Chinese, some of them asked without their evidence. On a set that was left out,
+a floor of 0.1 shows hits of which 61 % are right (the mean of the eight), and a right one for 93 %
+of the questions that have one among the best five.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log, sqrt
 from typing import Final
@@ -24,15 +29,19 @@ FEATURES: Final = ("coverage", "cosine", "standing")
 """What the model knows of a hit.
 
 ``coverage`` is the share of the query's idf mass that the hit holds; terms that the memory does not
-know count too, and most. ``cosine`` is that of the bundled embedding model; other models spread
-theirs differently. ``standing`` is the whole score in standard deviations from the mean of all
-fragments, divided by what the best of so many random ones would have.
+know count too, and most. ``cosine`` is that of the bundled embedding model, for queries in the
+language that it reads; other models spread theirs differently. ``standing`` is the whole score in
+standard deviations from the mean of all fragments, divided by what the best of so many random ones
+would have.
 """
 
-RELEVANT: Final = 0.05
+TOP: Final = 5
+"""The best hits, by which a memory answers a query or not."""
+
+RELEVANT: Final = 0.25
 """Below it a hit is left out of what nobody asked for, such as what a hook puts before a prompt. On
-LoCoMo and FairytaleQA it leaves nothing in 86 and 94 % of the contexts of questions about something
-else, and nothing in 7 and 15 % of those whose evidence is there."""
+sets that were left out it shows nothing for 69 % of the questions about something else, and a right
+hit for 77 % of those that have one."""
 
 BUNDLED: Final = "minilm"
 _MOST: Final = 50.0  # exp of more overflows nowhere but says nothing more
@@ -52,19 +61,37 @@ class ConfidenceModel:
 
 
 MODELS: Final[tuple[ConfidenceModel, ...]] = (
-    ConfidenceModel(-6.38, {"coverage": 3.17, "cosine": 2.78, "standing": 0.81}),
-    ConfidenceModel(-5.23, {"coverage": 3.32, "standing": 0.93}),
-    ConfidenceModel(-6.14, {"cosine": 3.49, "standing": 1.52}),
-    ConfidenceModel(-4.66, {"standing": 1.71}),
+    ConfidenceModel(-3.97, {"coverage": 1.89, "cosine": 3.45, "standing": 1.01}),
+    ConfidenceModel(-2.54, {"coverage": 2.45, "standing": 1.07}),
+    ConfidenceModel(-3.85, {"cosine": 4.27, "standing": 1.2}),
+    ConfidenceModel(-1.95, {"standing": 1.4}),
 )
-"""The model for what is known of a hit: the first whose features are all there. They are for words
-and the bundled model; words alone or with another model; the bundled model alone; another alone."""
+"""Whether the memory answers, by the best of each feature: the first model whose features are all
+there. They are for words and the bundled model; words alone, with another model or for a query that
+the bundled one does not read; the bundled model alone; another alone."""
+
+LEAD: Final = ConfidenceModel(0.23, {"lead": 2.94})
+"""Whether a hit is right where the memory answers, by how much its standing is ahead of the next
+one's or behind the best."""
 
 
-def confidence(features: Mapping[str, float]) -> float:
-    """The probability that a hit with these features answers its query."""
-    model = next(model for model in MODELS if model.weights.keys() <= features.keys())
-    return model.probability(features)
+def confidences(
+    hits: Sequence[Mapping[str, float]], top: Sequence[Mapping[str, float]]
+) -> list[float]:
+    """The probability of each hit that it answers its query, by its features and the ``TOP``'s."""
+    best = {
+        name: max(of_hit[name] for of_hit in top if name in of_hit)
+        for name in FEATURES
+        if any(name in of_hit for of_hit in top)
+    }
+    model = next(model for model in MODELS if model.weights.keys() <= best.keys())
+    answers = model.probability(best)
+    first, second = (sorted((of_hit["standing"] for of_hit in top), reverse=True) * 2)[:2]
+    leads = (
+        standing - (second if standing >= first else first)
+        for standing in (of_hit["standing"] for of_hit in hits)
+    )
+    return [answers * LEAD.probability({"lead": max(min(lead, 1.0), -1.0)}) for lead in leads]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.records import JSON, KINDS, Filter
 from treering.search.best_rows import RankedRows, top_rows
+from treering.search.confidence import TOP
 from treering.search.metadata import is_plain
 from treering.search.relations.contract import Labels
 from treering.search.snapshot import Snapshot
@@ -89,7 +90,9 @@ class RowFilter:
 
     def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """The rows of the k best of a ranking for a query that meet the filter."""
-        return ranking.best(query, k, self._allowed(ranking, query, k, ranking.margin(query)))
+        deep = max(k, TOP)  # the confidence of any hit depends on these
+        allowed = self._allowed(ranking, query, deep, ranking.margin(query))
+        return ranking.best(query, k, allowed)
 
     def first(self, ranking: RankedRows, query: int, k: int) -> Codes:
         """As ``best``, by the scores as they are: none is made exact for it."""

@@ -48,6 +48,7 @@ _HAN: Final = ("\u3400", "\u9fff", "\U00020000")
 _LETTER: Final = rf"(?:(?![{_UNSPACED}])\w|[\u0300-\u036f\u0900-\u0dff])"  # or a mark of one
 _BEGIN: Final = rf"(?:(?=[{_UNSPACED}])|(?<!{_LETTER})(?<!\d[.,:'](?=\d)))"
 _END: Final = rf"(?:(?<=[{_UNSPACED}])|(?!{_LETTER})(?!(?<=\d)[.,:']\d))"
+LATIN: Final = 0.5  # the share of Latin letters in an English text
 _LATIN_END: Final = "\u0250"
 _MARKED: Final = (
     # Where combining marks are: looking through all characters takes fifty times as long.
@@ -173,6 +174,11 @@ def language_of(words: Set[str]) -> str:
     language, most = max(votes.items(), key=lambda vote: (vote[1], vote[0]))
     is_enough = most > 1 or any(map(_is_foreign, words))
     return language if is_enough and most > len(words & stop_words()) else ENGLISH
+
+
+def is_english(text: str) -> bool:
+    """Whether a text is in Latin letters and shows no sign of another language than English."""
+    return latin_share(text) > LATIN and language_of(set(words_of(plain(text)))) == ENGLISH
 
 
 def _is_foreign(word: str) -> bool:

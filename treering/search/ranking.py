@@ -15,10 +15,11 @@ from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Mode, Why
 from treering.search.best_rows import top_rows
-from treering.search.confidence import BUNDLED, Standings, confidence
+from treering.search.confidence import BUNDLED, TOP, Standings, confidences
 from treering.search.exact_rescore import Refinement
 from treering.search.fusion import OwnScores
 from treering.search.hits import RowReader
+from treering.search.languages import is_english
 from treering.search.relations.combine import Relations
 from treering.search.relations.plan import Plan, alpha_of
 from treering.search.snapshot import Cosines, Mask, Snapshot
@@ -188,6 +189,8 @@ class Ranking:
     share: Floats | None = None
     standings: Standings | None = None
     refinement: Refinement | None = None
+    top: dict[int, Codes] = field(default_factory=dict)
+    """The first rows that ``best`` returned last for each query."""
 
     def weight(self, name: str, times: float = 1.0) -> np.float32 | Floats | None:
         """The weight of a signal at each row by its kind of content, multiplied by ``times``.
@@ -224,7 +227,8 @@ class Ranking:
             for values, share in zip(features, coverage.tolist(), strict=True):
                 values["coverage"] = share
         model = self.snapshot.state.model
-        if self.cosines is not None and model is not None and model.name == BUNDLED:
+        is_bundled = model is not None and model.name == BUNDLED
+        if self.cosines is not None and is_bundled and is_english(self.queries.texts[query]):
             for values, row in zip(features, rows.tolist(), strict=True):
                 if self.snapshot.embedded[row]:
                     values["cosine"] = float(self.cosines.values[row, query])
@@ -240,7 +244,14 @@ class Ranking:
 
     def confidence(self, rows: Codes, query: int) -> list[float]:
         """The probability of each of some fragments that it answers a query."""
-        return list(map(confidence, self.features(rows, query)))
+        if query not in self.top:
+            self.best(query, TOP)
+        numbers = rows.tolist()
+        others = np.setdiff1d(self.top[query], rows)
+        every = self.features(np.concatenate([rows, others]), query)
+        by_row = dict(zip([*numbers, *others.tolist()], every, strict=True))
+        top = [by_row[row] for row in self.top[query].tolist()]
+        return confidences(every[: len(numbers)], top) if numbers else []
 
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
@@ -264,6 +275,11 @@ class Ranking:
 
     def best(self, query: int, k: int, allowed: Mask | None = None) -> Codes:
         """The rows of the k best fragments for a query, best first; ties by order of arrival."""
+        best = self._best(query, max(k, TOP), allowed)
+        self.top[query] = best[:TOP]
+        return best[:k]
+
+    def _best(self, query: int, k: int, allowed: Mask | None) -> Codes:
         if self.refinement is None:
             return top_rows(self.scores[:, query], k, allowed)
         depth = max(k, min(k + self.refinement.cosines.doubt.rows, MOST_REFINED))

@@ -131,7 +131,7 @@ class RecallCall(ToolCall):
     since: Annotated[Optional, Field(description="ISO time.")] = None
     until: Optional = None
     as_of: Optional = None
-    min_confidence: Annotated[float, Field(ge=0, le=1, description="0.05: only relevant.")] = 0.0
+    min_confidence: Annotated[float, Field(ge=0, le=1, description="0.1: only relevant.")] = 0.0
     ids: Annotated[bool, Field(description="Also name the entries.")] = False
 
     def run(self, memory: Memory, _: Reach) -> ToolReply:
