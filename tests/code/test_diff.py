@@ -38,6 +38,12 @@ def test_comments_docstrings_quotes_and_white_space_are_not_compared() -> None:
     assert change(one, other, "python") == CodeDelta()
 
 
+def test_the_head_of_a_statement_is_shown_without_the_comment_behind_it() -> None:
+    code = "def half(n):  # of a number\n    if n:  # not 0\n        return n / 2\n"
+    shown = [statement.source for statement in statements(code, "python")]
+    assert shown == ["def half(n):", "if n:", "return n / 2"]
+
+
 def test_indenting_a_statement_adds_only_what_it_is_put_in() -> None:
     delta = change("a()\nb()\n", "a()\nif c:\n    b()\n", "python")
     assert [s.text for s in delta.added] == ["if c :"]

@@ -57,7 +57,9 @@ def configure(
     with run.memory(create=preset is not None) as memory:
         settings = memory.configure(preset, **asdict(choices))
         outdated = memory.stats().outdated
-    rows = (f"{name:<10} {_shown(value)}\n" for name, value in asdict(settings).items())
+    named = asdict(settings)
+    width = max(map(len, named))
+    rows = (f"{name:<{width}} {_shown(value)}\n" for name, value in named.items())
     run.out.emit(settings, *rows)
     if outdated:
         note(f"by other settings than these: {', '.join(outdated)}; `treering settle` derives anew")

@@ -26,6 +26,11 @@ RENAMED = 0.8
 """Share of parts that a vanished definition and a new one must have in common to be one."""
 
 
+def dense(code: str) -> str:
+    """Code without blank lines."""
+    return "\n".join(line for line in code.splitlines() if line.strip())
+
+
 @dataclass(frozen=True, slots=True)
 class CodePiece:
     """A definition as it stands in a file, as code that parses by itself.
@@ -66,7 +71,7 @@ class CodePiece:
 
     def dense(self) -> str:
         """Its code without blank lines."""
-        return "\n".join(line for line in self.code.splitlines() if line.strip())
+        return dense(self.code)
 
     def line(self, line: int) -> int:
         """The line of the file that a line of ``code`` is."""

@@ -80,8 +80,13 @@ class Syntax:
         return " ".join(token for token in tokens if token.strip())
 
     def as_written(self, node: Node) -> str:
-        """The source of ``node`` up to the first block in it, its lines indented as in a file."""
+        """The source of ``node`` up to the first block in it and a comment before that, its lines
+        indented as in a file."""
         block = self._first_block(node)
+        if block is not None:
+            before = [child for child in node.children if child.start_byte < block]
+            while before and self.has(before[-1], "comment"):
+                block = before.pop().start_byte
         end = block - node.start_byte if block is not None else None
         text = (node.text or b"")[:end].decode(errors="replace")
         return textwrap.dedent(" " * node.start_point.column + text).rstrip()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from treering.errors import MissingExtra, UnknownName
-from treering.views.code.parse.pieces import pieces
+from treering.views.code.parse.pieces import dense, pieces
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import WORKING_TREE, Git
 from treering.views.code.rounds.history import DEPTH, CommitHistory
@@ -70,7 +70,7 @@ class Checkout:
         last = {
             record.block.branch: place
             for place, record in enumerate(sequence)
-            if _dense(record.block.code) in codes
+            if dense(record.block.code) in codes
         }
         return [
             record
@@ -85,8 +85,4 @@ class Checkout:
         now = pieces(path, text).get(key)
         then = CommitHistory(git, DEPTH).of(git.head(), key)
         states = [*([now] if now else []), *(change.after for change in then)]
-        return {_dense(piece.code) for piece in states}
-
-
-def _dense(code: str) -> str:
-    return "\n".join(line for line in code.splitlines() if line.strip())
+        return {piece.dense() for piece in states}

@@ -13,7 +13,7 @@ from treering.journal.contract import Writer
 from treering.journal.space import Space, SpaceWriter
 from treering.records import Forgotten
 from treering.text import check_text
-from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
+from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes, dense
 from treering.views.code.parse.statements import change
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.checkout import Checkout
@@ -257,8 +257,8 @@ def _taken_in(
     It is the last round before the commit that left the commit's code, in a stretch of rounds that
     began with the code that the commit began with.
     """
-    states = [_dense(block.code) for block in sequence]
-    before, after = _dense(_code(commit.before)), _dense(_code(commit.after))
+    states = [dense(block.code) for block in sequence]
+    before, after = dense(_code(commit.before)), dense(_code(commit.after))
     if before:
         places = (place for place, state in enumerate(states) if state == before)
         start = next(places, len(states)) + 1
@@ -280,10 +280,6 @@ def _is_before(block: SessionBlock, commit: EarlierChange) -> bool:
     if block.at is None or commit.at is None:
         return True
     return block.at < commit.at + timedelta(seconds=1)
-
-
-def _dense(code: str) -> list[str]:
-    return [line for line in code.splitlines() if line.strip()]
 
 
 def _check_paths(paths: Iterable[str]) -> None:
