@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import LEFT_OUT, Reversal, likely_reversals, reversals
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
@@ -134,50 +132,3 @@ def test_of_two_rounds_that_brought_the_same_the_newer_is_told() -> None:
     older, newer = brought(PLAIN, GUARDED), brought(PLAIN, GUARDED, "round")
     told = found({"m.py": GUARDED}, {"m.py": PLAIN}, older, newer)
     assert [one.origin for one in told] == ["round"]
-
-
-@pytest.mark.parametrize(
-    ("path", "plain", "guarded", "name"),
-    [
-        (
-            "a.ts",
-            "class A {\n  half(n: number) {\n    return n / 2;\n  }\n}\n",
-            "class A {\n  half(n: number) {\n    if (n < 0) { throw new RangeError('x'); }\n"
-            "    return n / 2;\n  }\n}\n",
-            "A.half",
-        ),
-        (
-            "a.go",
-            "package a\n\nfunc half(n int) int {\n\treturn n / 2\n}\n",
-            "package a\n\nfunc half(n int) int {\n\tif n < 0 {\n\t\treturn 0\n\t}\n"
-            "\treturn n / 2\n}\n",
-            "half",
-        ),
-        (
-            "a.rb",
-            "class A\n  def half(n)\n    n / 2\n  end\nend\n",
-            "class A\n  def half(n)\n    raise ArgumentError if n < 0\n    n / 2\n  end\nend\n",
-            "A.half",
-        ),
-        (
-            "a.php",
-            "<?php\nclass A {\n  function half($n) {\n    return $n / 2;\n  }\n}\n",
-            "<?php\nclass A {\n  function half($n) {\n    if ($n < 0) { throw new E('x'); }\n"
-            "    return $n / 2;\n  }\n}\n",
-            "A.half",
-        ),
-        (
-            "A.java",
-            "class A {\n  int half(int n) {\n    return n / 2;\n  }\n}\n",
-            "class A {\n  int half(int n) {\n    if (n < 0) {\n"
-            '      throw new IllegalArgumentException("x");\n    }\n    return n / 2;\n  }\n}\n',
-            "A.half",
-        ),
-    ],
-)
-def test_other_languages_are_guarded_too(path: str, plain: str, guarded: str, name: str) -> None:
-    history = EarlierChange("Guard", "abc", None, "commit", piece(plain, path, name),
-                      piece(guarded, path, name))  # fmt: skip
-    (one,) = found({path: guarded}, {path: plain}, history)
-    assert one.definition == name
-    assert one.then

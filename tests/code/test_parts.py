@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from treering.views.code.parse.parts import CodeReading, read_definition
 
 SOURCE = '''\
@@ -66,18 +64,3 @@ def test_the_last_definition_of_a_name_counts() -> None:
 
 def test_a_definition_that_is_not_there_has_no_behaviour() -> None:
     assert read_definition(SOURCE, "shrink", "python") is None
-
-
-@pytest.mark.parametrize(
-    ("language", "source"),
-    [
-        (
-            "javascript",
-            "function scale(a) { if (a < 0) { throw new RangeError('no'); } return a; }",
-        ),
-        ("java", "class A { int scale(int a) { if (a < 0) { throw new Bad(); } return a; } }"),
-    ],
-)
-def test_guards_and_returns_are_found_in_other_languages(language: str, source: str) -> None:
-    parts = read(source, language=language).parts
-    assert {"raise", "guard", "return"} <= {part.kind for part in parts}

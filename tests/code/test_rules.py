@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.code.later_undos import LATER
 from tests.code.undos import FIXES, Fix
 from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import Reversal, reversals
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange
-
-MISSED = ("a dictionary of a module", 1)  # the value went into an argument
-"""The undo here that the guard does not see. It misses operators, too, and calls that all have
-other names."""
 
 
 def noticed(fix: Fix, now: str) -> list[Reversal]:
@@ -39,18 +34,13 @@ def noticed(fix: Fix, now: str) -> list[Reversal]:
 
 def cases(field: str) -> list[object]:
     return [
-        pytest.param(
-            fix,
-            text,
-            id=f"{fix.kind}-{place}",
-            marks=[pytest.mark.xfail(strict=True)] if (fix.kind, place) == MISSED else [],
-        )
-        for fix in (*FIXES, *LATER)
+        pytest.param(fix, text, id=f"{fix.kind}-{place}")
+        for fix in FIXES
         for place, text in enumerate(getattr(fix, field))
     ]
 
 
-@pytest.mark.parametrize("fix", [*FIXES, *LATER], ids=lambda fix: fix.kind)
+@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.kind)
 def test_a_fix_that_is_taken_out_is_noticed(fix: Fix) -> None:
     assert noticed(fix, fix.before)
 

@@ -1,7 +1,8 @@
 """Fixes as people make them, ways of undoing each, and rewritings that keep it.
 
 Each case is a module before and after a fix; ``undos`` are later states of it without the fix,
-each with other work done in the same change, ``keeps`` are states that still have it.
+each with other work done in the same change, ``keeps`` are states that still have it. The fixes
+from "lines that are skipped" on were written after the rules of the guard were chosen.
 """
 
 from __future__ import annotations
@@ -19,44 +20,6 @@ class Fix:
     undos: tuple[str, ...]
     keeps: tuple[str, ...]
 
-
-GUARD_RETURNS = Fix(
-    "a guard that returns early",
-    before='''\
-def average(values):
-    """The mean of some values."""
-    total = sum(values)
-    return total / len(values)
-''',
-    after='''\
-def average(values):
-    """The mean of some values."""
-    if not values:
-        return 0.0
-    total = sum(values)
-    return total / len(values)
-''',
-    undos=(
-        # a helper does the work
-        """\
-def _mean(values):
-    total = sum(values)
-    return total / len(values)
-
-
-def average(values):
-    return _mean(values)
-""",
-    ),
-    keeps=(
-        """\
-def average(numbers):
-    if len(numbers) == 0:
-        return 0.0
-    return sum(numbers) / len(numbers)
-""",
-    ),
-)
 
 RETRY = Fix(
     "a retry",
@@ -249,53 +212,6 @@ def accepts(name, size):
     ),
 )
 
-REGEX = Fix(
-    "a pattern of a module",
-    before="""\
-import re
-
-_NAME = re.compile(r"[a-z]+")
-_SPACE = re.compile(r"\\s+")
-
-
-def is_name(text):
-    return _NAME.fullmatch(text) is not None
-""",
-    after="""\
-import re
-
-_NAME = re.compile(r"[a-z][a-z0-9_-]*", re.IGNORECASE)
-_SPACE = re.compile(r"\\s+")
-
-
-def is_name(text):
-    return _NAME.fullmatch(text) is not None
-""",
-    undos=(
-        # into the function
-        """\
-import re
-
-_SPACE = re.compile(r"\\s+")
-
-
-def is_name(text):
-    return re.fullmatch(r"[a-z]+", text) is not None
-""",
-    ),
-    keeps=(
-        """\
-import re
-
-_NAME = re.compile(r"[a-z][a-z0-9_.-]*", re.IGNORECASE)
-_SPACE = re.compile(r"\\s+")
-
-
-def is_name(text):
-    return _NAME.fullmatch(text) is not None
-""",
-    ),
-)
 
 DECORATOR = Fix(
     "a decorator",
@@ -331,58 +247,6 @@ def load_rates(day):
     ),
 )
 
-EFFECT = Fix(
-    "a call for its effect",
-    before="""\
-class Store:
-    def save(self, record):
-        self.rows[record.key] = record
-        self.file.write(record.line())
-
-    def size(self):
-        return len(self.rows)
-""",
-    after="""\
-class Store:
-    def save(self, record):
-        self.rows[record.key] = record
-        self.file.write(record.line())
-        self.file.flush()
-        os.fsync(self.file.fileno())
-
-    def size(self):
-        return len(self.rows)
-""",
-    undos=(
-        """\
-class Store:
-    def save(self, record):
-        line = record.line()
-        self.rows[record.key] = record
-        self.file.write(line)
-        self.written += len(line)
-
-    def size(self):
-        return len(self.rows)
-""",
-    ),
-    keeps=(
-        """\
-class Store:
-    def save(self, record):
-        self.rows[record.key] = record
-        self._append(record)
-
-    def _append(self, record):
-        self.file.write(record.line())
-        self.file.flush()
-        os.fsync(self.file.fileno())
-
-    def size(self):
-        return len(self.rows)
-""",
-    ),
-)
 
 ORDER = Fix(
     "the order of two calls",
@@ -541,60 +405,6 @@ class Counter:
     ),
 )
 
-IMPORT = Fix(
-    "an import that is guarded",
-    before="""\
-import json
-import ujson
-
-
-def dumps(value):
-    return ujson.dumps(value)
-""",
-    after="""\
-import json
-
-try:
-    import ujson
-except ImportError:
-    ujson = json
-
-
-def dumps(value):
-    return ujson.dumps(value)
-""",
-    undos=(
-        """\
-import json
-import logging
-
-import ujson
-
-log = logging.getLogger(__name__)
-
-
-def dumps(value):
-    return ujson.dumps(value)
-""",
-    ),
-    keeps=(
-        """\
-import json
-import logging
-
-try:
-    import ujson
-except ImportError:
-    ujson = json
-
-log = logging.getLogger(__name__)
-
-
-def dumps(value):
-    return ujson.dumps(value)
-""",
-    ),
-)
 
 REGISTRATION = Fix(
     "a call of a module",
@@ -650,45 +460,6 @@ def start(port):
     ),
 )
 
-FIELD = Fix(
-    "a setting of a class",
-    before="""\
-class Settings:
-    verify = False
-    retries = 3
-
-    def session(self):
-        return Session(verify=self.verify)
-""",
-    after="""\
-class Settings:
-    verify = True
-    retries = 3
-
-    def session(self):
-        return Session(verify=self.verify)
-""",
-    undos=(
-        """\
-class Settings:
-    verify: bool = False
-    retries: int = 5
-
-    def session(self):
-        return Session(verify=self.verify)
-""",
-    ),
-    keeps=(
-        """\
-class Settings:
-    verify: bool = True
-    retries: int = 5
-
-    def session(self):
-        return Session(verify=self.verify)
-""",
-    ),
-)
 
 ARGUMENT = Fix(
     "an argument of a call",
@@ -722,6 +493,173 @@ def read_config(path):
 )
 
 FIXES = (
-    *(GUARD_RETURNS, RETRY, DEFAULT, EXCEPTION, CONSTANT, REGEX, DECORATOR, EFFECT, ORDER),
-    *(VALIDATION, CLOSE, LOCK, IMPORT, REGISTRATION, FIELD, ARGUMENT),
+    *(RETRY, DEFAULT, EXCEPTION, CONSTANT, DECORATOR, ORDER),
+    *(VALIDATION, CLOSE, LOCK, REGISTRATION, ARGUMENT),
+    Fix(
+        "lines that are skipped",
+        before="""\
+def read_pairs(path):
+    pairs = {}
+    with open(path) as file:
+        for line in file:
+            name, value = line.split("=", 1)
+            pairs[name.strip()] = value.strip()
+    return pairs
+""",
+        after="""\
+def read_pairs(path):
+    pairs = {}
+    with open(path) as file:
+        for line in file:
+            if not line.strip() or line.startswith("#"):
+                continue
+            name, value = line.split("=", 1)
+            pairs[name.strip()] = value.strip()
+    return pairs
+""",
+        undos=(
+            """\
+def read_pairs(path):
+    pairs = {}
+    with open(path) as file:
+        for line in file:
+            if not line.strip():
+                continue
+            name, value = line.split("=", 1)
+            pairs[name.strip()] = value.strip()
+    return pairs
+""",
+        ),
+        keeps=(
+            """\
+def read_pairs(path):
+    with open(path) as file:
+        lines = [line.strip() for line in file]
+    split = [line.split("=", 1) for line in lines if line and not line.startswith("#")]
+    return {name.strip(): value.strip() for name, value in split}
+""",
+        ),
+    ),
+    Fix(
+        "a copy instead of the thing itself",
+        before="""\
+class Basket:
+    def __init__(self, items=()):
+        self._items = items
+
+    def items(self):
+        return self._items
+
+    def add(self, item):
+        self._items.append(item)
+""",
+        after="""\
+class Basket:
+    def __init__(self, items=()):
+        self._items = list(items)
+
+    def items(self):
+        return list(self._items)
+
+    def add(self, item):
+        self._items.append(item)
+""",
+        undos=(
+            """\
+class Basket:
+    def __init__(self, items=()):
+        self._items = list(items)
+
+    def items(self):
+        log.debug("%d items", len(self._items))
+        return self._items
+
+    def add(self, item):
+        self._items.append(item)
+""",
+        ),
+        keeps=(),
+    ),
+    Fix(
+        "a command that is run without a shell",
+        before="""\
+def archive(folder, target):
+    result = subprocess.run(f"tar czf {target} {folder}", shell=True)
+    return result.returncode == 0
+""",
+        after="""\
+def archive(folder, target):
+    result = subprocess.run(["tar", "czf", target, folder], check=False, timeout=600)
+    return result.returncode == 0
+""",
+        undos=(
+            """\
+def archive(folder, target, level=6):
+    command = f"tar czf {target} {folder}"
+    done = subprocess.run(command, shell=True, env={"GZIP": f"-{level}"})
+    return done.returncode == 0
+""",
+        ),
+        keeps=(
+            """\
+def archive(folder, target):
+    command = ["tar", "czf", str(target), str(folder)]
+    return subprocess.run(command, check=False, timeout=600).returncode == 0
+""",
+        ),
+    ),
+    Fix(
+        "a write that is atomic",
+        before="""\
+def save(path, data):
+    with open(path, "w") as file:
+        json.dump(data, file)
+""",
+        after="""\
+def save(path, data):
+    temporary = path + ".new"
+    with open(temporary, "w") as file:
+        json.dump(data, file)
+    os.replace(temporary, path)
+""",
+        undos=(
+            """\
+def save(path, data, indent=None):
+    with open(path, "w") as file:
+        json.dump(data, file, indent=indent)
+""",
+        ),
+        keeps=(
+            """\
+def save(path, data):
+    with atomic_write(path) as file:
+        json.dump(data, file)
+""",
+        ),
+    ),
+    Fix(
+        "an early return beside another statement",
+        before="""\
+def parse(s):
+    return int(s)
+""",
+        after="""\
+def parse(s):
+    if not s:
+        return None
+    return int(s.strip())
+""",
+        undos=(
+            """\
+def parse(s):
+    return int(s.strip())
+""",
+        ),
+        keeps=(
+            """\
+def parse(s):
+    return int(s.strip()) if s else None
+""",
+        ),
+    ),
 )
