@@ -120,9 +120,7 @@ def _name(dialogue: dict[str, Any]) -> str:
 
 
 def _block(name: str, rounds: Sequence[dict[str, Any]], t: int) -> SessionBlock:
-    met = [requirement for requirement, is_met in rounds[t]["met"].items() if is_met]
-    met_rounds = _positions(rounds, met)
-    return SessionBlock(name, rounds[t]["instruction"], rounds[t]["code"], met=met_rounds)
+    return SessionBlock(name, rounds[t]["instruction"], rounds[t]["code"])
 
 
 def _positions(rounds: Sequence[dict[str, Any]], requirements: Iterable[str]) -> frozenset[int]:

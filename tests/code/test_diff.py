@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.views.code.parse.delta import CodeDelta
-from treering.views.code.parse.statements import change, statements
+from treering.views.code.parse.statements import CodeDelta, change, statements
 
 PLAIN = """\
 def setmaxsize(self, maxsize):

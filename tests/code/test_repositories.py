@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from tests.code.working import commit, git, repository, write
 from treering import Memory
 from treering.cli.main import app
 from treering.errors import UnknownName
-from treering.records import BLOCK
 
 pytestmark = pytest.mark.usefixtures("bundled_model")
 
@@ -205,25 +203,6 @@ def test_rounds_of_files_that_were_given_are_part_of_the_story_in_every_reposito
         ["Begin.", "Refuse in other."],
     ]
     assert len(memory.code.about("why does half() raise?").rounds) == 4
-
-
-@pytest.mark.parametrize("kept", [lambda _: None, lambda names: names[0]], ids=["none", "one name"])
-def test_rounds_recorded_by_earlier_versions_go_on(
-    tmp_path: Path, one: Path, kept: Callable[[list[str]], str | None]
-) -> None:
-    write(one, m=GUARDED)
-    with Memory.open(tmp_path / "new.db") as memory:
-        memory.code.record("Refuse negative numbers.", root=one)
-        header, line = memory.export()
-    entry = json.loads(line)
-    told = entry["metadata"][BLOCK]
-    told["repository"] = kept(told["repository"])
-    write(one, m=GUARDED.replace("n < 0", "n <= 0"))
-    with Memory.open(tmp_path / "old.db") as memory:
-        memory.import_([header, json.dumps(entry)])
-        memory.code.record("Refuse zero.", root=one)
-        assert stories(memory) == {"m.py::half": ["Refuse negative numbers.", "Refuse zero."]}
-        assert memory.code.log("half")[-1].change.deleted
 
 
 def test_a_folder_that_is_used_again_does_not_make_one_of_two_repositories(

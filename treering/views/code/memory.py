@@ -19,9 +19,8 @@ from treering.views.code.index import store
 from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
 from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex, CodePlace
 from treering.views.code.index.indexing import CodeReceipt
-from treering.views.code.index.map import repository_map
+from treering.views.code.index.map import Neighbourhood, neighbourhood, repository_map
 from treering.views.code.index.names import About, CodeNames, FragmentNames
-from treering.views.code.index.neighbours import Neighbourhood, neighbourhood
 from treering.views.code.index.repositories import Repositories
 from treering.views.code.rounds.checkout import Checkout
 from treering.views.code.rounds.git import Git, taken_off

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from treering.views.code.guard.report import Reversal, SourceLine
-from treering.views.code.parse.delta import CodeDelta, CodeStatement
-from treering.views.code.parse.statements import change
+from treering.views.code.parse.statements import CodeDelta, CodeStatement, change
 from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity
 
 

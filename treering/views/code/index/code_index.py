@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -23,6 +23,7 @@ from treering.views.choices import Unit
 from treering.views.code.graph.calls import updated_calls
 from treering.views.code.graph.code_graph import Candidates, CodeGraph, Trunk, trunk
 from treering.views.code.graph.operator import CUTOFF, CallGain, CodeRelation
+from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.paths import ASIDE, files_at, is_asked_for
 from treering.views.code.parse.cuts import Lines, cut
 from treering.views.code.parse.outline import NONE, CodeDefinition, ParsedFile, SyntaxTree
@@ -34,27 +35,13 @@ NEAR = np.float32(4)
 """What being the most related to the place counts, in standard deviations of the own score."""
 
 
-class Outline:
-    """A parsed file that may still have to be decoded: most of a repository is never looked at."""
-
-    def __init__(self, source: bytes, decode: Callable[[], ParsedFile]) -> None:
-        self.source = source
-        self._decode = decode
-        self._parsed: ParsedFile | None = None
-
-    @property
-    def parsed(self) -> ParsedFile:
-        """The file, decoded once."""
-        if self._parsed is None:
-            self._parsed = self._decode()
-        return self._parsed
-
-
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
     """What the index keeps of one file."""
 
-    outline: Outline
+    source: bytes
+    decode: Callable[[], ParsedFile]
+    """Makes ``parsed`` once it is asked for: most of a repository is never looked at."""
     fragments: tuple[Lines, ...]
     terms: tuple[Terms, ...]
     trunk: Trunk
@@ -64,11 +51,11 @@ class IndexedFile:
     @property
     def parsed(self) -> ParsedFile:
         """The parsed file, without its syntax tree."""
-        return self.outline.parsed
+        return self.decode()
 
     def fragment_text(self, lines: Lines) -> str:
         """The text of a fragment."""
-        piece = self.outline.source.split(b"\n")[lines.first - 1 : lines.last]
+        piece = self.source.split(b"\n")[lines.first - 1 : lines.last]
         return b"\n".join(piece).decode(errors="replace")
 
 
@@ -87,7 +74,8 @@ def index_file(text: str, path: str, language: str | None, unit: Unit) -> Indexe
     )
     bare = replace(parsed, tree=NO_TREE)
     return IndexedFile(
-        outline=Outline(parsed.source, lambda: bare),
+        source=parsed.source,
+        decode=lambda: bare,
         fragments=fragments,
         terms=tuple(code_terms(f"{path} {text}") for text in texts),
         trunk=trunk(parsed, fragments),
@@ -310,6 +298,19 @@ class CodeIndex:
         """The definitions of the files ``paths``, or of all, with their paths."""
         chosen = self._files if paths is None else paths
         return [(p, definition) for p in chosen for definition in self._files[p].parsed.definitions]
+
+    def call_edges(self) -> Iterator[tuple[CallTarget, CallTarget, float]]:
+        """Each call inside a definition: the caller, one it may call, and the share of the call."""
+        for path, candidates in self._calls.items():
+            calls = self._files[path].parsed.calls
+            for call, targets in zip(calls, candidates, strict=True):
+                if call.scope != NONE:
+                    caller = CallTarget(path, call.scope)
+                    yield from ((caller, target, 1 / len(targets)) for target in targets)
+
+    def definition(self, target: CallTarget) -> CodeDefinition:
+        """The definition that a target names."""
+        return self._files[target.path].parsed.definitions[target.place]
 
     def _cosines(self, vector: Floats | None) -> Floats:
         vectors = [file.vectors for file in self._files.values() if file.vectors is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from treering.views.code.graph.code_graph import Candidates, Trunk
 from treering.views.code.graph.operator import CallGain
 from treering.views.code.graph.resolve import CallTarget
-from treering.views.code.index.code_index import NO_TREE, IndexedFile, Outline
+from treering.views.code.index.code_index import NO_TREE, IndexedFile
 from treering.views.code.parse.cuts import Lines
 from treering.views.code.parse.outline import (
     CallSite,
@@ -72,7 +73,8 @@ def load_file(data: bytes) -> IndexedFile:
     outline = arrays["outline"].tobytes()
     fragments = arrays["fragments"].tolist()
     return IndexedFile(
-        outline=Outline(source, lambda: _parsed(json.loads(outline), source)),
+        source=source,
+        decode=cache(lambda: _parsed(json.loads(outline), source)),
         fragments=tuple(Lines(*row) for row in fragments),
         terms=tuple(counted),
         trunk=Trunk(**columns, fragments=len(fragments), **entries),

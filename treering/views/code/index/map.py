@@ -1,7 +1,8 @@
-"""The repository map: the most central definitions, as much of them as a token budget holds."""
+"""The repository map (the most central definitions within a budget of tokens) and callers."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treering.arrays import Floats
-from treering.errors import InputError
+from treering.errors import InputError, UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.search.searcher import check_count
-from treering.views.code.graph.code_graph import Candidates
 from treering.views.code.graph.operator import import_sparse
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.code_index import CodeIndex
@@ -85,41 +85,29 @@ def central(index: CodeIndex, focus: Mapping[str, float] | None = None) -> list[
         for path, file in index.files.items()
         for place in range(len(file.parsed.definitions))
     ]
-    number = {target: at for at, target in enumerate(targets)}
-    links = _links(index.calls, index, number)
-    rank = _pagerank(links, _restart(targets, focus))
+    rank = _pagerank(_links(index, targets), _restart(targets, focus))
     order = np.argsort(-rank, kind="stable")
     return [
-        Mapped(
-            targets[at].path,
-            index.files[targets[at].path].parsed.definitions[targets[at].place],
-            float(rank[at]),
-        )
+        Mapped(targets[at].path, index.definition(targets[at]), float(rank[at]))
         for at in order.tolist()
     ]
 
 
-def _links(
-    calls: Mapping[str, Candidates], index: CodeIndex, number: Mapping[CallTarget, int]
-) -> sparse.csr_array:
+def _links(index: CodeIndex, targets: list[CallTarget]) -> sparse.csr_array:
     """How much of a definition's attention goes to each it calls, shape (n, n)."""
-    scipy_sparse = import_sparse()
-    start, end, weight = [], [], []
-    for path, candidates in calls.items():
-        parsed = index.files[path].parsed
-        for call, targets in zip(parsed.calls, candidates, strict=True):
-            for target in targets:
-                if call.scope != NONE:
-                    start.append(number[CallTarget(path, call.scope)])
-                    end.append(number[target])
-                    weight.append(1 / len(targets))
-        for place, definition in enumerate(parsed.definitions):
-            if definition.parent != NONE:
-                start.append(number[CallTarget(path, place)])
-                end.append(number[CallTarget(path, definition.parent)])
-                weight.append(TO_ITSELF)
-    shape = (len(number), len(number))
-    links: sparse.csr_array = scipy_sparse.csr_array((np.array(weight), (start, end)), shape=shape)
+    number = {target: at for at, target in enumerate(targets)}
+    edges = [
+        (number[caller], number[called], share) for caller, called, share in index.call_edges()
+    ]
+    for at, (path, place) in enumerate(targets):
+        parent = index.definition(CallTarget(path, place)).parent
+        if parent != NONE:
+            edges.append((at, number[CallTarget(path, parent)], TO_ITSELF))
+    start, end, weight = np.array(edges).reshape(-1, 3).T
+    ends = (start.astype(np.int64), end.astype(np.int64))
+    links: sparse.csr_array = import_sparse().csr_array(
+        (weight, ends), shape=(len(targets), len(targets))
+    )
     return links
 
 
@@ -147,3 +135,79 @@ def _pagerank(links: sparse.csr_array, restart: Floats) -> Floats:
             break
         rank = following
     return rank.astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A definition, and how many calls tie it to the one that was asked for.
+
+    A call whose name could mean several definitions counts for each of them.
+    """
+
+    path: str
+    definition: str
+    kind: str
+    line: int
+    signature: str
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A definition with its text, its callers and what it calls, most calls first."""
+
+    center: Neighbour
+    text: str
+    doc: str
+    callers: tuple[Neighbour, ...]
+    callees: tuple[Neighbour, ...]
+    members: tuple[Neighbour, ...]
+
+
+def neighbourhood(index: CodeIndex, path: str, definition: str) -> Neighbourhood:
+    """The neighbourhood of the definition of that qualified name in a file. Raises UnknownName."""
+    center = _find(index, path, definition)
+    edges = [(caller, callee) for caller, callee, _ in index.call_edges()]
+    central = index.definition(center)
+    inside = index.files[path].parsed.definitions
+    return Neighbourhood(
+        center=_neighbour(index, center),
+        text=index.files[path].parsed.text(central.span),
+        doc=central.doc,
+        callers=_counted(index, (caller for caller, callee in edges if callee == center)),
+        callees=_counted(index, (callee for caller, callee in edges if caller == center)),
+        members=tuple(
+            _neighbour(index, CallTarget(path, place))
+            for place, inner in enumerate(inside)
+            if inner.parent == center.place
+        ),
+    )
+
+
+def _find(index: CodeIndex, path: str, definition: str) -> CallTarget:
+    file = index.files.get(path)
+    if file is None:
+        raise UnknownName(f"no file {path!r} is indexed; search names those that are")
+    for place, candidate in enumerate(file.parsed.definitions):
+        if candidate.qualified == definition:
+            return CallTarget(path, place)
+    names = ", ".join(candidate.qualified for candidate in file.parsed.definitions[:10]) or "none"
+    raise UnknownName(f"{path} has no definition {definition!r}; it has {names}")
+
+
+def _counted(index: CodeIndex, targets: Iterable[CallTarget]) -> tuple[Neighbour, ...]:
+    return tuple(
+        _neighbour(index, target, count) for target, count in Counter(targets).most_common()
+    )
+
+
+def _neighbour(index: CodeIndex, target: CallTarget, calls: int = 0) -> Neighbour:
+    definition = index.definition(target)
+    return Neighbour(
+        target.path,
+        definition.qualified,
+        definition.kind,
+        definition.first_line,
+        definition.signature,
+        calls,
+    )

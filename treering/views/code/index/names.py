@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,9 +21,9 @@ from treering.journal.space import Space
 from treering.records import Hit
 from treering.search.relations.contract import Items
 from treering.views.code.graph.code_graph import CALL_EDGE
+from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import CodeIndex
-from treering.views.code.parse.outline import NONE
 from treering.views.code.rounds.mentions import last_part, means, mentioned
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import SessionBlock
@@ -72,7 +72,10 @@ class DefinitionGraph:
         for index in indexes:
             for path, definition in index.definitions():
                 number.setdefault(f"{path}::{definition.qualified}", len(number))
-            pairs.update(_calls(index, number))
+            pairs |= {
+                (number[_key(index, caller)], number[_key(index, called)])
+                for caller, called, _ in index.call_edges()
+            }
         for key in recorded:
             number.setdefault(key, len(number))
         return cls(tuple(number), tuple(sorted(pairs)))
@@ -97,17 +100,8 @@ class DefinitionGraph:
         return places
 
 
-def _calls(index: CodeIndex, number: Mapping[str, int]) -> Iterator[tuple[int, int]]:
-    files = index.files
-    for path, candidates in index.calls.items():
-        parsed = files[path].parsed
-        for call, targets in zip(parsed.calls, candidates, strict=True):
-            if call.scope == NONE:
-                continue
-            caller = number[f"{path}::{parsed.definitions[call.scope].qualified}"]
-            for target in targets:
-                called = files[target.path].parsed.definitions[target.place]
-                yield caller, number[f"{target.path}::{called.qualified}"]
+def _key(index: CodeIndex, target: CallTarget) -> str:
+    return f"{target.path}::{index.definition(target).qualified}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -53,17 +53,18 @@ class Language:
     """A language: its grammar, its files, and how its names are seen."""
 
     name: str
-    package: str
-    """The distribution of the grammar; its module has the same name with underscores."""
     suffixes: tuple[str, ...]
-    selves: tuple[str, ...]
+    selves: tuple[str, ...] = ()
     """Receivers that mean the object whose method is running."""
-    shared_names: bool
-    """Whether a name of another file can be used without an import that names it."""
+    package: str = ""
+    """The distribution of the grammar, where it is not ``tree-sitter-NAME``; its module has the
+    same name with underscores."""
     entry: str = "language"
     """The function of the grammar's module that returns it."""
     queries: str = ""
     """The query file's stem, where it is not ``name``."""
+    shared_names: bool = True
+    """Whether a name of another file can be used without an import that names it."""
     methods_in: Literal["", "braces", "indent"] = ""
     """How a class surrounds a method that does not parse without one; empty where it does."""
     family: str = ""
@@ -72,70 +73,29 @@ class Language:
     """Whether an import names a folder of files, not a file."""
 
 
+def _script(name: str, *suffixes: str, entry: str = "language", queries: str = "") -> Language:
+    """JavaScript or a kind of TypeScript."""
+    grammar = "tree-sitter-javascript" if name == "javascript" else "tree-sitter-typescript"
+    return Language(name, suffixes, ("this", "super"), grammar, entry, queries, shared_names=False,
+                    methods_in="braces", family="typescript")  # fmt: skip
+
+
 _ALL = (
-    Language(
-        "python",
-        "tree-sitter-python",
-        (".py", ".pyi", ".ipynb"),
-        ("self", "cls", "super()"),
-        False,
-        methods_in="indent",
-    ),
-    Language(
-        "javascript",
-        "tree-sitter-javascript",
-        (".js", ".jsx", ".mjs", ".cjs"),
-        ("this", "super"),
-        False,
-        methods_in="braces",
-        family="typescript",
-    ),
-    Language(
-        "typescript",
-        "tree-sitter-typescript",
-        (".ts", ".mts", ".cts"),
-        ("this", "super"),
-        False,
-        entry="language_typescript",
-        methods_in="braces",
-    ),
-    Language(
-        "tsx",
-        "tree-sitter-typescript",
-        (".tsx",),
-        ("this", "super"),
-        False,
-        entry="language_tsx",
-        queries="typescript",
-        methods_in="braces",
-        family="typescript",
-    ),
-    Language("java", "tree-sitter-java", (".java",), ("this", "super"), True, methods_in="braces"),
-    Language("go", "tree-sitter-go", (".go",), (), True, imports_folders=True),
-    Language("rust", "tree-sitter-rust", (".rs",), ("self", "Self"), True),
-    Language("c", "tree-sitter-c", (".c", ".h"), (), True),
-    Language(
-        "cpp",
-        "tree-sitter-cpp",
-        (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx"),
-        ("this",),
-        True,
-        family="c",
-    ),
-    Language(
-        "csharp", "tree-sitter-c-sharp", (".cs",), ("this", "base"), True, methods_in="braces"
-    ),
-    Language("ruby", "tree-sitter-ruby", (".rb",), ("self",), True),
-    Language(
-        "php",
-        "tree-sitter-php",
-        (".php",),
-        ("$this", "self", "static", "parent"),
-        True,
-        entry="language_php_only",
-        methods_in="braces",
-    ),
-)
+    Language("python", (".py", ".pyi", ".ipynb"), ("self", "cls", "super()"), shared_names=False,
+             methods_in="indent"),
+    _script("javascript", ".js", ".jsx", ".mjs", ".cjs"),
+    _script("typescript", ".ts", ".mts", ".cts", entry="language_typescript"),
+    _script("tsx", ".tsx", entry="language_tsx", queries="typescript"),
+    Language("java", (".java",), ("this", "super"), methods_in="braces"),
+    Language("go", (".go",), imports_folders=True),
+    Language("rust", (".rs",), ("self", "Self")),
+    Language("c", (".c", ".h")),
+    Language("cpp", (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx"), ("this",), family="c"),
+    Language("csharp", (".cs",), ("this", "base"), "tree-sitter-c-sharp", methods_in="braces"),
+    Language("ruby", (".rb",), ("self",)),
+    Language("php", (".php",), ("$this", "self", "static", "parent"), entry="language_php_only",
+             methods_in="braces"),
+)  # fmt: skip
 _PACKAGE = "treering.views.code.parse"
 _GUARD = "\n;;; guard\n"
 LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
@@ -166,11 +126,12 @@ def language(name: str) -> Language:
 def grammar(name: str) -> Grammar:
     """The tree-sitter grammar of language ``name``; raises MissingExtra if not installed."""
     from_ = language(name)
+    package = from_.package or f"tree-sitter-{name}"
     try:
         tree_sitter = import_module("tree_sitter")
-        module = import_module(from_.package.replace("-", "_"))
+        module = import_module(package.replace("-", "_"))
     except ModuleNotFoundError as error:
-        raise MissingExtra.of(from_.package, "code") from error
+        raise MissingExtra.of(package, "code") from error
     loaded: Grammar = tree_sitter.Language(getattr(module, from_.entry)())
     return loaded
 
@@ -182,10 +143,6 @@ def query(name: str, section: Section = "outline") -> Query:
     from tree_sitter import Query
 
     stem = language(name).queries or name
-    text = (
-        files("treering.views.code.parse")
-        .joinpath("queries", f"{stem}.scm")
-        .read_text(encoding="utf-8")
-    )
-    outline, _, guard = text.partition(_GUARD)
+    file = files(_PACKAGE).joinpath("queries", f"{stem}.scm")
+    outline, _, guard = file.read_text(encoding="utf-8").partition(_GUARD)
     return Query(loaded, outline if section == "outline" else guard)

@@ -9,19 +9,45 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from treering.views.code.parse.delta import CodeDelta, CodeStatement
-from treering.views.code.parse.parser import syntax_root
+from treering import forks
 from treering.views.code.parse.syntax import Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStatement:
+    """A normalised AST node: equal texts of equal type are the same, wherever they stand.
+
+    ``source`` is how it is written, without the blocks in it.
+    """
+
+    type: str
+    text: str
+    first_line: int = field(compare=False)
+    last_line: int = field(compare=False)
+    source: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeDelta:
+    """Δ = (Δ_add, Δ_del): statements only in the newer and only in the older version."""
+
+    added: frozenset[CodeStatement] = frozenset()
+    deleted: frozenset[CodeStatement] = frozenset()
+
+    def reversed_by(self, later: CodeDelta) -> frozenset[CodeStatement]:
+        """Conf (eq. 9): what ``later`` deletes of the added, and adds of the deleted."""
+        return (later.deleted & self.added) | (later.added & self.deleted)
 
 
 def statements(source: str, language: str) -> tuple[CodeStatement, ...]:
     """Every statement of ``source`` in order, as often as it stands there."""
-    return statements_in(Syntax(syntax_root(source.encode(), language), language))
+    # An `add` reads notes of rounds and parses no code: the parser comes with the first change.
+    with forks.importing():
+        from treering.views.code.parse.parser import syntax_root
 
-
-def statements_in(syntax: Syntax) -> tuple[CodeStatement, ...]:
-    """Every statement of a tree in order, as often as it stands there."""
+    syntax = Syntax(syntax_root(source.encode(), language), language)
     return tuple(
         CodeStatement(
             type=node.type,

@@ -272,13 +272,7 @@ def states(recorded: Iterable[RecordedBlock]) -> Iterator[SessionBlock]:
     for record in recorded:
         if record.before:
             yield replace(
-                record.block,
-                id="",
-                instruction="",
-                code=record.before,
-                note="",
-                outcome="",
-                met=None,
+                record.block, id="", instruction="", code=record.before, note="", outcome=""
             )
         yield record.block
 

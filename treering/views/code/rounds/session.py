@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from treering import forks
-from treering.views.code.parse.delta import CodeDelta
+from treering.views.code.parse.statements import CodeDelta, change
 
 SAME_INTENT = 0.95
 """τ: instructions at least this similar speak of the same thing (the paper's value)."""
@@ -28,13 +27,11 @@ class SessionBlock:
 
     ``change`` is relative to the block before it in its sequence; ``note`` is written with the
     next round's feedback; ``outcome`` is what is known of the result: ``accepted``, ``rejected``
-    or empty; ``met`` are the positions in the sequence of the requirements that the code is known
-    to meet, None where no tests were run. A block without an instruction is code as it was found:
-    nobody is known to have asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's
-    (or the commit's), all empty where the block is only in memory. ``commit`` is the commit that
-    the block is, or that took it in with the ``message``, where a story knows it. ``repository``
-    is what its repository went by, and ``branch`` the branch that was checked out, both empty where
-    they are not known.
+    or empty. A block without an instruction is code as it was found: no round is known to have
+    asked for it. ``path`` is the file, ``id`` and ``at`` are the entry's (or the commit's), all
+    empty where the block is only in memory. ``commit`` is the commit that the block is, or that
+    took it in with the ``message``, where a story knows it. ``repository`` is what its repository
+    went by, and ``branch`` the branch that was checked out, both empty where they are not known.
     """
 
     definition: str
@@ -44,7 +41,6 @@ class SessionBlock:
     change: CodeDelta = NO_CHANGE
     note: str = ""
     outcome: str = ""
-    met: frozenset[int] | None = None
     path: str = ""
     id: str = ""
     at: datetime | None = None
@@ -73,10 +69,6 @@ def linked(
 
 def chained(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, each with its change to the last one (eq. 7)."""
-    # Notes of rounds are read by who never parses code: the parsers come with the first change.
-    with forks.importing():
-        from treering.views.code.parse.statements import change
-
     sequence: list[SessionBlock] = []
     for block in blocks:
         if sequence:
