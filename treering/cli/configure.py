@@ -67,7 +67,7 @@ def configure(
 
 def _shown(value: object) -> str:
     if not isinstance(value, dict):
-        return str(value)
+        return "default" if value is None else str(value)
     return "; ".join(f"{name} {_listed(part)}" for name, part in value.items())
 
 
