@@ -356,7 +356,7 @@ def test_an_export_overwrites_a_file_only_if_told_to(treering: Treering, tmp_pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes there")
-@pytest.mark.parametrize("command", [["export"], ["tree", "export", "html", "--out"]])
+@pytest.mark.parametrize("command", [["export"], ["tree", "--form", "html", "--out"]])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_what_is_exported_is_its_owners_alone(
     treering: Treering, tmp_path: Path, command: list[str], is_there: bool
