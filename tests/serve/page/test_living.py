@@ -277,7 +277,9 @@ def test_forgetting_tells_what_a_model_said_of_it_and_why_it_fails(
         expect(page.locator(".forgetting .warn a")).to_have_text([reply])
         page.locator(".forgetting .warn a").click()
         page.get_by_role("button", name="Forget this entry…").click()
-        httpx2.delete(f"{url}/v1/entries/{reply}").raise_for_status()  # by somebody else
+        httpx2.post(
+            f"{url}/v1/forget", json={"ids": [reply]}
+        ).raise_for_status()  # by somebody else
         page.get_by_role("button", name="Forget for good").click()
         expect(page.locator(".forgetting .problem")).to_contain_text(f"no entry '{reply}'")
 

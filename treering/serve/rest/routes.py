@@ -73,6 +73,7 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
             result = getattr(owner, operation.method.__name__)(*rest, **named)
             return result[offset : offset + limit] if operation.in_parts else result
 
+        work.__qualname__ = operation.method.__qualname__  # the name of its span in a trace
         return await _WORK[operation.work](tenant, work)
 
     kind = Parameter.KEYWORD_ONLY
