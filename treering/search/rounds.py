@@ -73,6 +73,13 @@ class RoundRanking:
         best: Codes = rows[order]
         return best
 
+    def together(self, rows: Codes) -> Codes:
+        """Rows in their order, but those of a round after its first, as they are read."""
+        of_row = self.round_of[rows]
+        _, first, group = np.unique(of_row, return_index=True, return_inverse=True)
+        whole: Codes = rows[np.lexsort((self.snapshot.items.position[rows], first[group]))]
+        return whole
+
 
 class RoundRanker:
     """Ranks rounds. Keeps those of one state of a space, and the operators of relations."""

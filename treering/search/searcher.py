@@ -343,7 +343,8 @@ class Searcher:
         order = allowed.best(ranking, 0, len(ranking.snapshot))
         order = _pinned_first(reader, ranking.snapshot, order)
         # A context is filled from the front, so a statement must come before what it replaced.
-        return ranking, _newer_first(self._newer(reader), ranking.snapshot, order)
+        order = _newer_first(self._newer(reader), ranking.snapshot, order)
+        return ranking, ranking.together(order) if isinstance(ranking, RoundRanking) else order
 
     def _readable(
         self,
