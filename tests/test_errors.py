@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from tests.cli.conftest import Treering, settings, treering
 from tests.embedders import HashingEmbedder
+from tests.messages import SNAPSHOT, messages
 from tests.serve.conftest import serving
 from treering import Memory
 from treering.cli.failures import exit_code, reported
@@ -242,3 +243,8 @@ def _problem(client: TestClient, method: str, route: str, body: Any) -> dict[str
     assert response.headers["content-type"] == "application/problem+json"
     problem: dict[str, Any] = response.json()
     return problem
+
+
+def test_the_messages_are_those_of_the_snapshot() -> None:
+    written = SNAPSHOT.read_text("utf-8").splitlines()
+    assert written == [*messages()], "run: python -m tests.messages"

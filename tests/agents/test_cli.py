@@ -123,7 +123,7 @@ def test_status_shows_where_hooks_remember(
 def test_status_names_the_memory_that_an_agent_was_installed_with(
     treering_command: Command, home: Path, memory_path: Path
 ) -> None:
-    assert "hooks    on, but `treering install` put them nowhere" in treering_command(home, "hook")
+    assert "hooks    on, but in no agent: see `treering install`" in treering_command(home, "hook")
     for client in ("claude-code", "codex", "zed"):
         treering_command(home, "install", client, "-m", str(home / f"{client}.db"))
     [shown] = records(treering_command(home, "hook", "--json"))

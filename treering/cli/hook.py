@@ -63,7 +63,7 @@ def hook(
         record,
         f"memory   {', '.join(places) or record['memory']}\nproject  {project or 'none'}\n"
         f"space    {space.name} ({space.reason})\n"
-        f"hooks    {state if installed else f'{state}, but `treering install` put them nowhere'}",
+        f"hooks    {state if installed else f'{state}, but in no agent: see `treering install`'}",
     )
 
 
