@@ -480,9 +480,21 @@ def test_feedback_is_given_until_the_tests_pass(tmp_path: Path, sources: Path) -
     played = sessions.play(ProjectSources(sources), only, llm, "full", 5, until_solved=True)
     by_round = [played.metrics[f"pass@1, round {n}"] for n in range(1, 6)]
     assert by_round == [0, 0, 1, 1, 1]
+    assert {"tokens prompt, round 3", "seconds"} < set(played.metrics)
     said = [request.messages[-1].content.splitlines()[0] for request in llm.requests]
     assert said[1:] == [sessions.FEEDBACK] * 2
     assert llm.left == 0
+
+
+def test_a_round_without_a_reply_fails_its_tests_and_has_no_context(
+    tmp_path: Path, sources: Path
+) -> None:
+    llm = ScriptedLLM([LLMReplyError("nothing"), WRITTEN])
+    only = sessions.with_feedback(coding(tmp_path, sources, [PASSES]), 2)
+    played = sessions.play(ProjectSources(sources), only, llm, "full", 2).metrics
+    assert (played["IA, round 1"], played["IA, round 2"]) == (0.0, 1.0)
+    assert "context recall, round 1" not in played
+    assert played["tokens prompt"] == played["tokens prompt, round 2"] > 0
 
 
 def test_the_papers_parts_can_be_left_out_and_are_named_beside_the_figures(

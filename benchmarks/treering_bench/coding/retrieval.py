@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import groupby
@@ -151,24 +151,24 @@ def held_by_round(hole: Hole, task: CodeTask, *, selects: bool) -> Measured:
     context = ContextMemory(
         lambda query: best_blocks(index, query, DOCUMENTS), NameJudge(names.__contains__)
     )
-    figures: dict[str, list[float]] = {"context recall": [], "context precision": []}
-    for instruction in task.instructions:
+    figures: dict[str, dict[int, float]] = {"context recall": {}, "context precision": {}}
+    for number, instruction in enumerate(task.instructions, 1):
         context.begin(instruction)
         hits = as_hits(context.blocks)
-        figures["context recall"].append(task.target.found(hits))
-        figures["context precision"].append(task.target.precision(hits))
+        figures["context recall"][number] = task.target.found(hits)
+        figures["context precision"][number] = task.target.precision(hits)
         if selects:
             context.end(task.code, "python")
     return Measured(with_rounds(figures))
 
 
-def with_rounds(figures: dict[str, list[float]]) -> dict[str, float]:
-    """The mean of each figure over its rounds, and its value in each."""
-    means = {name: fmean(values) for name, values in figures.items() if values}
+def with_rounds(figures: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
+    """The mean of each figure over the rounds that have it, and its value in each."""
+    means = {name: fmean(values.values()) for name, values in figures.items() if values}
     by_round = {
         f"{name}, round {number}": value
         for name, values in figures.items()
-        for number, value in enumerate(values, 1)
+        for number, value in values.items()
     }
     return means | by_round
 

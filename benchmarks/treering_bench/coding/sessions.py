@@ -24,6 +24,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
@@ -259,32 +260,23 @@ class PlayedRounds:
     """The outcomes of all tests so far after each round, and the cost and context of each."""
 
     outcomes: list[list[bool]] = field(default_factory=list)
-    tokens: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    recall: list[float] = field(default_factory=list)
-    precision: list[float] = field(default_factory=list)
+    figures: dict[str, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
     code: list[str] = field(default_factory=list)
 
     def metrics(self) -> dict[str, float]:
-        """IA, CA and IFR, of dependencies and cost: means over the rounds, and each round's."""
-        scores = list(followed(self.outcomes))
-        figures = {
-            "IA": [score.ia for score in scores],
-            "CA": [score.ca for score in scores],
-            "context recall": self.recall,
-            "context precision": self.precision,
-            "tokens prompt": self.tokens,
-            "seconds": self.seconds,
-        }
-        lost = {f"IFR, round {n}": s.ifr for n, s in enumerate(scores, 1) if s.ifr is not None}
-        mean = {"IFR": sum(lost.values()) / len(lost)} if lost else {}
-        return {**with_rounds(figures), **mean, **lost, "pass@1": float(all(self.outcomes[-1]))}
+        """IA, CA, IFR, dependencies and cost: means over the rounds that have them, and each."""
+        for number, score in enumerate(followed(self.outcomes), 1):
+            self.figures["IA"][number] = score.ia
+            self.figures["CA"][number] = score.ca
+            if score.ifr is not None:
+                self.figures["IFR"][number] = score.ifr
+        return {**with_rounds(self.figures), "pass@1": float(all(self.outcomes[-1]))}
 
     def solved(self, rounds: int) -> dict[str, float]:
         """Pass@1 by round of a task that was played until it was solved."""
         at = len(self.outcomes) if all(self.outcomes[-1]) else rounds + 1
         by_round = {f"pass@1, round {n}": float(at <= n) for n in range(1, rounds + 1)}
-        return {"pass@1": float(at <= rounds), "tokens prompt": sum(self.tokens), **by_round}
+        return {"pass@1": float(at <= rounds), **with_rounds(self.figures), **by_round}
 
 
 def play(
@@ -327,16 +319,16 @@ def _play_round(
     begun = time.monotonic()
     try:
         answer = write(instruction)
-        text, tokens, code = dialogue.filled(answer.code), answer.tokens, answer.code
+        text, code = dialogue.filled(answer.code), answer.code
+        played.figures["tokens prompt"][number] = answer.tokens
         if dialogue.gold:
             target, hits = Dependencies(dialogue.gold), as_hits(answer.shown)
-            played.recall.append(target.found(hits))
-            played.precision.append(target.precision(hits))
+            played.figures["context recall"][number] = target.found(hits)
+            played.figures["context precision"][number] = target.precision(hits)
     except LLMReplyError:  # it did not write the function: every test fails
-        text, tokens, code = dialogue.hole(), 0, ""
-    played.seconds.append(time.monotonic() - begun)
+        text, code = dialogue.hole(), ""
+    played.figures["seconds"][number] = time.monotonic() - begun
     played.outcomes.append(_passed(sources, dialogue, text, number))
-    played.tokens.append(tokens)
     played.code.append(code)
 
 
