@@ -257,6 +257,10 @@ def test_a_run_whose_time_is_up_ends_and_keeps_what_it_has(tmp_path: Path) -> No
     measure(tmp_path, "dense", llm=ScriptedLLM(["Porto"]), limit=1)
     scores = measure(tmp_path, "dense", llm=ScriptedLLM([]), minutes=0)
     assert len(scores.by_policy["dense"]) == 1
+    out = tmp_path / "tree.jsonl"
+    written = {"preset": "memtree-chat", "setting": ["base=-1"], "minutes": 0, "out": out}
+    tree = measure(tmp_path, "tree-collapsed", summaries=ScriptedLLM([]), **written)
+    assert not tree.by_policy
     rows = (tmp_path / "r.replies.jsonl").read_text("utf-8").splitlines()
     assert json.loads(rows[0])["reply"]["text"] == "Porto"
     assert len(rows) == 1
