@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -258,7 +259,12 @@ def test_a_run_whose_time_is_up_ends_and_keeps_what_it_has(tmp_path: Path) -> No
     scores = measure(tmp_path, "dense", llm=ScriptedLLM([]), minutes=0)
     assert len(scores.by_policy["dense"]) == 1
     out = tmp_path / "tree.jsonl"
-    written = {"preset": "memtree-chat", "setting": ["base=-1"], "minutes": 0, "out": out}
+    written: dict[str, Any] = {
+        "preset": "memtree-chat",
+        "setting": ["base=-1"],
+        "minutes": 0,
+        "out": out,
+    }
     tree = measure(tmp_path, "tree-collapsed", summaries=ScriptedLLM([]), **written)
     assert not tree.by_policy
     rows = (tmp_path / "r.replies.jsonl").read_text("utf-8").splitlines()
