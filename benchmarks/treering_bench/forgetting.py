@@ -139,7 +139,7 @@ def _raise_gone(before: Sequence[SessionBlock], now: SessionBlock) -> bool:
 
 def _raised(block: SessionBlock) -> set[str]:
     reading = read_definition(block.code, block.definition, block.language)
-    return {part.text for part in reading.of("raise")} if reading else set()
+    return {part.text for part in reading.bag("raise")} if reading else set()
 
 
 def _figures(judged: Sequence[Round], flagged: Sequence[frozenset[int]]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tests.code.repositories import SHOP
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, JournalBusy, UnknownName
-from treering.views.code.index.indexing import paused
+from treering.views.code.index.indexing import pause_collector
 
 WAIT_S = 30
 
@@ -234,7 +234,7 @@ def test_the_cycle_collector_is_left_as_it_was(root: Path, file: Path) -> None:
         with pytest.raises(UnknownName):
             memory.code.index(root / "nowhere")
     assert gc.isenabled()
-    with paused(), paused():
+    with pause_collector(), pause_collector():
         assert not gc.isenabled()
     assert gc.isenabled()
 

@@ -66,13 +66,13 @@ def test_the_relation_lifts_what_the_best_hits_call() -> None:
 
 def test_near_prefers_what_is_related_to_the_place() -> None:
     index = shop()
-    place = CodePlace.of("shop/log.py:2")
+    place = CodePlace.parse("shop/log.py:2")
     assert place == CodePlace("shop/log.py", 2)
     assert index.search("nothing", k=1, near=place)[0].path == "shop/log.py"
     assert index.search("nothing", k=1)[0].path != "shop/log.py"
     assert index.nearness(place).max() == 1
     with pytest.raises(UnknownName, match="nowhere"):
-        index.search("item", near=CodePlace.of("nowhere.py"))
+        index.search("item", near=CodePlace.parse("nowhere.py"))
 
 
 def test_bad_queries_are_refused() -> None:

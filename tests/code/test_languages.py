@@ -110,7 +110,7 @@ def test_an_error_under_a_condition_is_a_guard(language: str) -> None:
     reading = read_definition(SOURCES[language], "f", language)
     assert reading is not None
     assert [part.kind for part in reading.parts if part.kind in ("raise", "guard")]
-    (guard,) = reading.of("guard")
+    (guard,) = reading.bag("guard")
     condition = guard.text.partition(" if ")[2].strip("( )")
     assert condition.removeprefix("$ ") == "p0 < 0"
 
@@ -121,7 +121,7 @@ def test_what_is_done_returned_and_kept_is_read(language: str) -> None:
     assert reading is not None
     kinds = {part.kind for part in reading.parts}
     assert {"branch", "call", "effect", "return", "setting", "step"} <= kinds
-    assert all(part.text.endswith("n = 3") for part in reading.of("setting"))
+    assert all(part.text.endswith("n = 3") for part in reading.bag("setting"))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

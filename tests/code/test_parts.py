@@ -44,22 +44,22 @@ def test_lines_are_those_of_the_source() -> None:
 
 def test_renaming_parameters_and_variables_changes_nothing() -> None:
     renamed = SOURCE.replace("values", "items").replace("scaled", "out").replace("factor", "by")
-    assert read(renamed).of() == read(SOURCE).of()
+    assert read(renamed).bag() == read(SOURCE).bag()
 
 
 def test_a_renamed_attribute_is_another_effect() -> None:
     other = SOURCE.replace("values.count", "values.total")
-    assert read(other).of("effect") != read(SOURCE).of("effect")
+    assert read(other).bag("effect") != read(SOURCE).bag("effect")
 
 
 def test_order_and_nesting_do_not_matter() -> None:
     flat = "def scale(a):\n    b(a)\n    if a:\n        c(a)\n"
     nested = "def scale(a):\n    if a:\n        c(a)\n        b(a)\n"
-    assert read(flat).of() == read(nested).of()
+    assert read(flat).bag() == read(nested).bag()
 
 
 def test_the_last_definition_of_a_name_counts() -> None:
-    assert read("def scale(a):\n    return 1\n" + SOURCE).of() == read(SOURCE).of()
+    assert read("def scale(a):\n    return 1\n" + SOURCE).bag() == read(SOURCE).bag()
 
 
 def test_a_definition_that_is_not_there_has_no_behaviour() -> None:

@@ -19,7 +19,7 @@ from treering.views.code.rounds.history import EarlierChange
 def noticed(fix: Fix, now: str) -> list[Reversal]:
     before, after, new = (all_pieces({"m.py": text}) for text in (fix.before, fix.after, now))
     made = changes(after, new)
-    arrivals = Arrivals.of(made)
+    arrivals = Arrivals.collect(made)
 
     def history(change: DefinitionChange) -> list[EarlierChange]:
         assert change.before is not None
@@ -82,7 +82,7 @@ def test_steps_are_reordered_if_they_stand_as_before_an_earlier_change(
         if after.index(one) < after.index(other)
         if before.index(other) < before.index(one) and new.index(other) < new.index(one)
     }
-    found = reversals(made, [round_], Arrivals.of([made]))
+    found = reversals(made, [round_], Arrivals.collect([made]))
     assert {lost for undone in found for lost in undone.lost} == expected
 
 
@@ -127,4 +127,4 @@ def test_other_languages_are_read_for_it_too(path: str, before: str, after: str,
     assert change.before is not None
     key = change.before.key
     round_ = EarlierChange("Fix", "abc1234", None, "commit", old[key], fixed[key])
-    assert reversals(change, [round_], Arrivals.of(made))
+    assert reversals(change, [round_], Arrivals.collect(made))

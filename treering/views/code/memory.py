@@ -119,7 +119,7 @@ class CodeMemory:
         if mode != "lexical":
             self._check_model(repository)
             vector = checked(self._repositories.embedder, [query], query=True)[0]
-        place = None if near is None else CodePlace.of(near)
+        place = None if near is None else CodePlace.parse(near)
         if mode == "lexical" and place is None and not index.says_any(query):
             return []  # else whatever comes first would be given for what nothing speaks of
         return index.search(

@@ -78,7 +78,7 @@ class CodeOperator:
     """``W·1``, shape (N,)."""
 
     @classmethod
-    def of(cls, up: Matrix, gain: Floats, calls: Matrix) -> CodeOperator:
+    def build(cls, up: Matrix, gain: Floats, calls: Matrix) -> CodeOperator:
         """The operator of these factors; its mass is asked for with every search, so it is kept."""
         ones = np.ones(up.shape[0], dtype=np.float32)
         bare = cls(up, gain, calls, ones)
@@ -153,7 +153,7 @@ class CodeRelation:
             state, gain = self._state, self._state.gain
             count = state.share.shape[0]
             calls = _matrix(gain.row, gain.column, gain.value, (count, count))
-            self._operator = CodeOperator.of(*_bind_tree(state.share, state.graph), calls)
+            self._operator = CodeOperator.build(*_bind_tree(state.share, state.graph), calls)
         return self._operator
 
 

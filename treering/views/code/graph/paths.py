@@ -69,7 +69,7 @@ class _Edges:
     weight: Weights
 
     @classmethod
-    def of(cls, start: Nodes, to: Nodes, weight: Weights, size: int) -> _Edges:
+    def sort(cls, start: Nodes, to: Nodes, weight: Weights, size: int) -> _Edges:
         order = np.argsort(start, kind="stable")
         first = np.concatenate([[0], np.cumsum(np.bincount(start, minlength=size))])
         return cls(first, to[order], weight[order])
@@ -105,11 +105,11 @@ class CallSearch:
         child = np.flatnonzero(graph.edge == SYNTAX_EDGE)
         parent = graph.parent[child]
         half = np.full(2 * len(child), SYNTAX_EDGE)
-        self._tree = _Edges.of(
+        self._tree = _Edges.sort(
             np.concatenate([child, parent]), np.concatenate([parent, child]), half, self._size
         )
-        self._calls = _Edges.of(graph.start, graph.end, graph.weight, self._size)
-        self._callers = _Edges.of(graph.end, graph.start, graph.weight, self._size)
+        self._calls = _Edges.sort(graph.start, graph.end, graph.weight, self._size)
+        self._callers = _Edges.sort(graph.end, graph.start, graph.weight, self._size)
 
     def paths(self, sources: Mask, targets: Mask, most: float = MOST_PATHS) -> Paths:
         """The best paths between nodes of two masks, where they are better than the tree's.
@@ -182,7 +182,7 @@ class CallSearch:
             weight[low] *= np.where(edge == SYNTAX_EDGE, edge, 0.0)
             start[low] = graph.parent[start[low]]
         used = weight >= self._least
-        return _Edges.of(start[used], graph.end[used], weight[used], self._size)
+        return _Edges.sort(start[used], graph.end[used], weight[used], self._size)
 
     def _from(self, starts: Nodes, calls: _Edges, ends: _Ends, most: float) -> _Keyed:
         """The best paths through ``calls`` from ``starts``. Raises _Full for more than ``most``."""

@@ -81,7 +81,7 @@ class ChangeCheck:
         before = self._history.all_pieces(self._git.texts(old, [path for path, _ in pairs if path]))
         after = self._history.all_pieces(self._git.texts(new, [path for _, path in pairs if path]))
         changed = changes(before, after)
-        arrivals = Arrivals.of(changed)
+        arrivals = Arrivals.collect(changed)
         altered = [
             change for change in changed if change.before is not None and change.after is not None
         ]

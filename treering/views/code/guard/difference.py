@@ -22,7 +22,7 @@ class Arrivals:
     names: Mapping[str, Set[str]]
 
     @classmethod
-    def of(cls, changes: Sequence[DefinitionChange]) -> Self:
+    def collect(cls, changes: Sequence[DefinitionChange]) -> Self:
         """The arrivals of all definitions that change."""
         parts: Parts = Counter()
         names: dict[str, set[str]] = {}

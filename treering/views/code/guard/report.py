@@ -94,7 +94,7 @@ def likely_reversals(
 def likely_broken(change: DefinitionChange, history: Sequence[EarlierChange]) -> Broken:
     """The rules that a draft meets, with ``LEFT_OUT``."""
     now = change.after.behaviour() if change.after is not None else Counter()
-    broken = dict(_broken(change, history, Arrivals.of([change])))
+    broken = dict(_broken(change, history, Arrivals.collect([change])))
     for origin, earlier in enumerate(history):
         before = earlier.before.behaviour() if earlier.before is not None else Counter()
         brought = earlier.after.behaviour() - before

@@ -90,7 +90,7 @@ class CodePlace:
     line: int | None = None
 
     @classmethod
-    def of(cls, text: str) -> CodePlace:
+    def parse(cls, text: str) -> CodePlace:
         """Read ``PATH`` or ``PATH:LINE``."""
         path, colon, line = text.rpartition(":")
         return cls(path, int(line)) if colon and line.isdecimal() else cls(text)

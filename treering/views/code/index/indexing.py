@@ -44,7 +44,7 @@ class IndexSettings:
     model: str | None
 
     @classmethod
-    def of(
+    def choose(
         cls, repository: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
     ) -> IndexSettings:
         """The settings asked for; those left out stay as they were."""
@@ -72,7 +72,7 @@ class FileChange:
     skipped: tuple[Skipped, ...]
 
     @classmethod
-    def of(cls, root: Path, old: Mapping[str, bytes], memory: Path) -> FileChange:
+    def compare(cls, root: Path, old: Mapping[str, bytes], memory: Path) -> FileChange:
         """Compare the tree at ``root`` with the digests of its files when they were indexed.
 
         The files of ``memory``, which may lie in the tree, are passed over in silence.
@@ -116,7 +116,7 @@ class FileChange:
         )
 
 
-def noticed(
+def differing_definitions(
     before: Mapping[str, IndexedFile], fresh: Mapping[str, IndexedFile], removed: Iterable[str]
 ) -> tuple[set[marks.DefinitionPlace], set[marks.DefinitionPlace]]:
     """Definitions that new versions of files change, and those that are in no file any more."""
@@ -148,7 +148,7 @@ def _texts(file: IndexedFile) -> dict[str, str]:
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Collect no cycles for a while.
 
     An index is a hundred thousand small values without a cycle. The collector goes through all of

@@ -65,7 +65,7 @@ class DefinitionGraph:
     calls: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, indexes: Iterable[CodeIndex], recorded: Iterable[str]) -> DefinitionGraph:
+    def build(cls, indexes: Iterable[CodeIndex], recorded: Iterable[str]) -> DefinitionGraph:
         """Those of indexed repositories, with their calls, and those with recorded rounds."""
         number: dict[str, int] = {}
         pairs: set[tuple[int, int]] = set()
@@ -217,7 +217,7 @@ class FragmentNames:
         with self._lock:
             if self._relation is None or self._state != state:
                 recorded = (sequence[-1].block.key for sequence in self._rounds.known().values())
-                definitions = DefinitionGraph.of(self._indexes(), recorded)
+                definitions = DefinitionGraph.build(self._indexes(), recorded)
                 self._relation, self._state = CodeNames(self._names_of, definitions), state
             return self._relation
 

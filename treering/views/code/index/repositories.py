@@ -34,8 +34,8 @@ from treering.views.code.index.indexing import (
     CodeReceipt,
     FileChange,
     IndexSettings,
-    noticed,
-    paused,
+    differing_definitions,
+    pause_collector,
 )
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import SourceFile
@@ -78,18 +78,18 @@ class Repositories:
     def _index_now(
         self, top: Path, unit: Unit | None, embed: bool | None, progress: Progress | None
     ) -> CodeReceipt:
-        with paused():
+        with pause_collector():
             repository = self._known(str(top))
             if unit is None and repository is None:
                 unit = settings_of(self._space).unit
-            want = IndexSettings.of(repository, unit, embed, self.embedder.name)
+            want = IndexSettings.choose(repository, unit, embed, self.embedder.name)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
             if repository is not None and want.is_met_by(repository):
                 with self._lock:
                     # A copy: the one that is there is being searched.
                     index = self._index(repository).copy()
                 old = self._digests(repository)
-            change = FileChange.of(top, old, Path(self._space.database.url))
+            change = FileChange.compare(top, old, Path(self._space.database.url))
             is_met = repository is not None and want.is_met_by(repository)
             if change.files or change.removed or not is_met:
                 change = self._apply(change, want, index, repository, progress)
@@ -173,7 +173,7 @@ class Repositories:
         """The repository's index, read again if another process has changed it."""
         revision, index = self._loaded.get(repository.id, (None, None))
         if index is None or revision != repository.revision:
-            with self._space.read() as reader, paused():
+            with self._space.read() as reader, pause_collector():
                 files, calls = store.load(reader, repository)
                 fragments = sum(len(file.fragments) for file in files.values())
                 gain = store.gain(reader, repository, fragments)
@@ -230,7 +230,7 @@ class Repositories:
             except TooManyPaths as error:
                 change = change.without(error.files, TOO_WIDE)
                 files = {path: files[path] for path in change.files}
-        changed, gone = noticed(former_files, files, change.removed)
+        changed, gone = differing_definitions(former_files, files, change.removed)
         digests = {path: change.files[path].digest for path in files}
         resolved_again = {
             path: calls

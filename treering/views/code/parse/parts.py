@@ -69,7 +69,7 @@ class CodeReading:
     parts: tuple[CodePart, ...]
     statements: tuple[CodePart, ...] = ()
 
-    def of(self, *kinds: PartKind) -> Parts:
+    def bag(self, *kinds: PartKind) -> Parts:
         """The bag of parts of ``kinds``, or of all that bear behaviour."""
         chosen = kinds or BEHAVIOUR
         return Counter(part for part in self.parts if part.kind in chosen)

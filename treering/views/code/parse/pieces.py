@@ -67,7 +67,7 @@ class CodePiece:
     def behaviour(self) -> Parts:
         """The parts of a function that bear behaviour; nothing of a class or file."""
         reading = self.reading() if self.is_function else None
-        return reading.of() if reading is not None else Counter()
+        return reading.bag() if reading is not None else Counter()
 
     def dense(self) -> str:
         """Its code without blank lines."""
