@@ -156,4 +156,4 @@ def test_a_server_that_is_older_than_the_tables_says_so_and_is_not_ready(no_llm:
             client.post("/v1/entries", json={"text": "Ana lives in Porto."}),
         ):
             assert answer.status_code == 500
-            assert answer.json()["type"] == "urn:treering:error:JournalVersionError"
+            assert answer.json()["type"] == "urn:treering:error:journal_version_error"
