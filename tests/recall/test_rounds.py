@@ -264,6 +264,6 @@ class Refusing(Letters):
 def test_a_round_stays_whole_when_a_message_of_it_comes_first(memory: Memory) -> None:
     ids = talk(memory)
     memory.configure(k=1)
-    memory.pin(ids[3])
+    memory.pin(ids[7])
     [passage] = memory.context("c", budget=500).passages
-    assert [hit.entry_id for hit in sorted(passage.hits, key=lambda hit: hit.position)] == ids[2:4]
+    assert [hit.entry_id for hit in sorted(passage.hits, key=lambda hit: hit.position)] == ids[6:8]
