@@ -11,26 +11,16 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.parallel import for_each_piece, pieces
-from treering.records import KINDS, Mode
+from treering.records import Mode
 from treering.scratch import lent
 from treering.search.snapshot import Cosines, Snapshot, Spread, Wanted
 from treering.search.terms import Terms
 from treering.search.vectors import power_sums
 
-FULL_COVERAGE = np.float32(0.4)
-"""Typical coverage is 0.7 where BM25 does well and below 0.2 where it does badly; anything from 0.3
-to 0.7 recalls equally well."""
-
 UNREAD = np.float32(0.2)
 """What cosines count for a query that the model has not learnt to read. XQuAD recall@10 in Arabic,
 Chinese and Russian is 98.2 to 99.0, anything from 0 to 0.35 recalls within half a point, and 1
 recalls 96.5 to 98.2."""
-
-OF_TEXTS = np.float32(0.8)
-"""What cosines count in a space of texts, where words alone find more than the model alone on every
-set that we have (FairytaleQA, MultiHop-RAG, 2WikiMultihopQA, XQuAD). FairytaleQA recall@10 rises
-from 97.4 to 97.8, and 0.7 to 1 are within half a point on each. In chats, where now the one finds
-more and now the other, they count fully: 0.8 costs 0.8 points on LoCoMo and LiHua-World."""
 
 FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant column
 
@@ -60,6 +50,10 @@ class ScaledScores:
     def among(self, cosines: Cosines | None) -> ScaledScores:  # noqa: ARG002
         """All of them."""
         return self
+
+    def times(self, factor: np.float32 | Floats) -> ScaledScores:
+        """The scores times a factor, or one factor for each query."""
+        return replace(self, scale=self.scale * factor)
 
     def add_to(self, total: Floats, share: Floats | None = None) -> None:  # noqa: ARG002
         """Add them to scores of the same shape."""
@@ -122,54 +116,26 @@ def fuse(
     snapshot: Snapshot,
     bm25: Floats | None,
     cosines: Cosines | None,
-    queries: Sequence[Terms],
+    queries: int,
     readable: Floats | None = None,
-    lexical: np.float32 | None = None,
+    lexical: float = 1.0,
 ) -> OwnScores:
-    """Standardise both scores over the space and add them, BM25 by how much it has to say.
-
-    Or by ``lexical``, if that is given.
+    """Standardise both scores over the space and add them, BM25 times ``lexical``.
 
     ``readable``, shape (Q,), is the share of each query that the embedding model can read; all if
-    it is None. The cosines of what it cannot read count ``UNREAD``, those of texts ``OF_TEXTS``.
-
-    BM25 counts fully once one fragment holds ``FULL_COVERAGE`` of the query by idf, and in
-    proportion below: where query and text share few words its best hits are accidents.
+    it is None. The cosines of what it cannot read count ``UNREAD``.
     """
     terms: dict[str, ScaledScores] = {}
     if bm25 is not None:
         terms["lexical"] = scaled(bm25)
-        if cosines is not None:
-            weight = _telling(snapshot, bm25, queries) if lexical is None else lexical
-            words = terms["lexical"]
-            terms["lexical"] = replace(words, scale=words.scale * weight)
     if cosines is not None:
-        dense = scaled(cosines.values, ~snapshot.embedded, cosines.spread)
-        if readable is not None and bm25 is not None:
+        terms["dense"] = scaled(cosines.values, ~snapshot.embedded, cosines.spread)
+    if bm25 is not None and cosines is not None:
+        terms["lexical"] = terms["lexical"].times(np.float32(lexical))
+        if readable is not None:
             share = UNREAD + (1 - UNREAD) * readable
-            dense = replace(dense, scale=dense.scale * share.astype(np.float32))
-        if bm25 is not None:
-            dense = replace(dense, scale=dense.scale * _of_kinds(snapshot))
-        terms["dense"] = dense
-    return OwnScores(terms, (len(snapshot), len(queries)))
-
-
-def _telling(snapshot: Snapshot, bm25: Floats, queries: Sequence[Terms]) -> Floats:
-    """How much BM25 has to say of each query, 0 to 1: the share of it that its best hit covers."""
-    best = bm25.argmax(axis=0)[:, None]
-    pairs = zip(queries, best, strict=True)
-    coverage = [snapshot.lexical.coverage(query, row) for query, row in pairs]
-    telling: Floats = np.minimum(1, np.concatenate(coverage).astype(np.float32) / FULL_COVERAGE)
-    return telling
-
-
-def _of_kinds(snapshot: Snapshot) -> np.float32:
-    """What cosines count in a space: the more of it is text, the nearer to ``OF_TEXTS``."""
-    if "text" not in snapshot.kinds:
-        return np.float32(1)
-    is_alone = len(snapshot.kinds) == 1
-    share = 1.0 if is_alone else float(np.mean(snapshot.kind == KINDS.index("text")))
-    return np.float32(1 + (float(OF_TEXTS) - 1) * share)
+            terms["dense"] = terms["dense"].times(share.astype(np.float32))
+    return OwnScores(terms, (len(snapshot), queries))
 
 
 def standardise(column: Floats) -> Floats:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from treering.search.relations.plan import Plan, Weighted
 from treering.search.snapshot import Snapshot
 from treering.search.terms import terms, words
@@ -18,7 +16,7 @@ _POSSESSIVE: Final = re.compile(r"['\u2019]s\b", re.IGNORECASE)
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 
-LEXICAL_AMONG_PEOPLE = np.float32(0.65)
+LEXICAL_AMONG_PEOPLE = 0.65
 """What BM25 counts beside the cosine in chats between people. Its best scores lie eight deviations
 above the mean, those of cosines four: added as they are, the words alone decide."""
 

@@ -87,8 +87,8 @@ def _own_scores(ranking: Ranking) -> OwnScores:
     readable = None
     if model is not None and model.name == BUNDLED:  # another may have learnt anything
         readable = np.array([latin_share(text) for text in queries.texts], dtype=np.float32)
-    lexical = LEXICAL_AMONG_PEOPLE if ranking.among_people else None
-    return fuse(snapshot, ranking.bm25, ranking.cosines, queries.terms, readable, lexical)
+    lexical, size = LEXICAL_AMONG_PEOPLE if ranking.among_people else 1.0, len(queries.terms)
+    return fuse(snapshot, ranking.bm25, ranking.cosines, size, readable, lexical)
 
 
 def contributions(signals: Sequence[Signal], ranking: Ranking) -> Contributions:

@@ -79,7 +79,7 @@ def fit(
     fixed = [kind for kind in KINDS if kind in configured and not _relations(defaults[kind])]
     people = among_people(snapshot, defaults)
     defaults = people or defaults
-    lexical = None if people is None else LEXICAL_AMONG_PEOPLE
+    lexical = 1.0 if people is None else LEXICAL_AMONG_PEOPLE
     for kind in KINDS:
         queries = _pseudo_queries(reader, snapshot, embedder, kind)
         if len(queries) < MIN_QUERIES or kind in fixed:
@@ -238,7 +238,7 @@ def _masked_own(
     if cosines is not None:
         left_vectors = queries.left_vectors[batch]
         cosines.values[rows, columns] = np.einsum("qd,qd->q", vectors, left_vectors)
-    return fuse(snapshot, bm25, cosines, asked, lexical=scoring.lexical).total()
+    return fuse(snapshot, bm25, cosines, len(asked), lexical=scoring.lexical).total()
 
 
 def _pseudo_queries(
