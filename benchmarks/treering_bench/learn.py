@@ -1,4 +1,4 @@
-"""Learn the weights of chats between people from questions with evidence.
+"""Learn the weights of chats from questions with evidence.
 
 Each term of a score is a feature of a fragment. A listwise softmax over the fragments of a memory
 is fitted so that the evidence of a question gets most of the probability.
@@ -6,6 +6,7 @@ is fitted so that the evidence of a question gets most of the probability.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,29 +24,26 @@ from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering.records import Filter
 from treering.search.filters import RowFilter
-from treering.search.people import LEXICAL_AMONG_PEOPLE
-from treering.search.ranking import Ranking
+from treering.search.people import LEARNED
+from treering.search.ranking import Contribution, Ranking
 from treering.search.relations.decay import ContextRelation
+from treering.search.relations.group import Session, WholeMessage
 from treering.search.relations.plan import Plan, Weighted
-from treering.search.signals.question import NamedSpeaker, When
-from treering.search.signals.sources import ReplyTo
+from treering.search.signals.environment import EnvironmentTerm
+from treering.search.signals.question import NamedSpeaker, ReplyTo, Role, When, Wish
 from treering_bench.quality import FOLDERS, METRICS
 from treering_bench.read import read_as, sha256_of
 from treering_bench.registry import with_texts
 from treering_bench.space import UNIT, TaskSpace
 from treering_bench.task import Task, TaskQuestion
 
-PLAN: Final[Plan] = {
-    "chat": [
-        Weighted(ContextRelation(w=0.6, within="session"), 1.0, 1.0),
-        Weighted(NamedSpeaker(), 1.0, 1.0),
-        Weighted(When(), 1.0, 1.0),
-        Weighted(ReplyTo(), 1.0, 1.0),
-    ]
+CONTEXT: Final = ContextRelation(w=0.6, within="session")
+TERMS: Final = {
+    "people": (CONTEXT, NamedSpeaker(), ReplyTo(), When()),
+    "assistant": (CONTEXT, WholeMessage(), Session(), Role(), Wish(), When()),
 }
-"""The relations that are learned, each with a weight of 1."""
+"""The relations and signals that are learned for each kind of chats."""
 
-FEATURES: Final = ("lexical", "dense", "context", "named", "reply", "when")
 PENALTY: Final = 1e-3
 """Of the squares of weights: a term that one question needs must not outweigh all others."""
 
@@ -74,7 +72,7 @@ class RankedQuestion:
 
 
 def questions(
-    name: str, data: Path, embedder: Embedder, progress: Progress
+    name: str, chats: str, data: Path, embedder: Embedder, progress: Progress
 ) -> list[RankedQuestion]:
     """The questions of a data set, with the terms of every fragment's score for each."""
     suite = with_texts(name)
@@ -86,53 +84,66 @@ def questions(
             Memory.open(Path(folder) / "life.db", embedder=embedder, llm=NONE) as memory,
             closing(TaskSpace(memory, task, embedder)) as space,
         ):
-            space.remember()
             asked = [question for question in task.questions if question.evidence]
             for done, question in enumerate(asked):
                 progress(done, len(asked), f"{name} {task.space}")
-                ranked.append(_ranked(memory, space, task, question))
+                space.remember(question.before)
+                ranked.append(_ranked(memory, space, chats, task, question))
     return ranked
 
 
-def _ranked(memory: Memory, space: TaskSpace, task: Task, question: TaskQuestion) -> RankedQuestion:
+def features(chats: str) -> list[str]:
+    """The names of the terms that are learned."""
+    return ["lexical", "dense", *(term.name for term in TERMS[chats])]
+
+
+def _ranked(
+    memory: Memory, space: TaskSpace, chats: str, task: Task, question: TaskQuestion
+) -> RankedQuestion:
+    plan: Plan = {"chat": [Weighted(term, 1.0, 1.0) for term in TERMS[chats]]}
     views = memory._views
     views.catch_up()
     searcher, queries = views.searcher, [question.text]
-    _, vectors = searcher._embedded(queries, "hybrid", PLAN)
+    searcher.search(queries, 1, Filter(), "hybrid", plan)  # learns the names of the speakers
+    _, vectors = searcher._embedded(queries, "hybrid", plan)
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None
         allowed = RowFilter.of(reader, snapshot, Filter())
         ranking = searcher._rank(
-            *(reader, snapshot, queries, vectors, "hybrid", PLAN, "messages", allowed),
+            *(reader, snapshot, queries, vectors, "hybrid", plan, "messages", allowed),
             question.at or space.now,
         )
         assert isinstance(ranking, Ranking)
-        terms = [ranking.why(row, 0).terms for row in range(len(snapshot))]
         seqs = snapshot.entry.tolist()
         entry_by_seq = entries.there(reader, seqs)
+    nothing = np.zeros(len(seqs))
+    columns = {name: _values(term, len(seqs)) for name, term in ranking.terms.items()}
+    columns["lexical"] /= LEARNED["lexical"]
     return RankedQuestion(
         task.space,
-        np.array([[of_row.get(name, 0.0) for name in FEATURES] for of_row in terms]) / _units(),
+        np.stack([columns.get(name, nothing) for name in features(chats)], axis=1),
         np.array([entry_by_seq[seq].metadata[UNIT] for seq in seqs]),
         tuple(sorted(question.evidence)),
         question.answerable,
     )
 
 
-def _units() -> Features:
-    """What each term is multiplied by before it is learned."""
-    unit = {"lexical": float(LEXICAL_AMONG_PEOPLE)}
-    return np.array([unit.get(name, 1.0) for name in FEATURES])
+def _values(term: Contribution, size: int) -> Features:
+    """The values of a term at all fragments."""
+    if isinstance(term, EnvironmentTerm):  # adding it once more would weigh it twice
+        return np.asarray(sum(part.values[:, 0].astype(np.float64) for part in term.parts))
+    values = np.zeros((size, 1), dtype=np.float32)
+    term.add_to(values)
+    return values[:, 0].astype(np.float64)
 
 
-def fit(sets: Sequence[Sequence[RankedQuestion]]) -> Features:
-    """The weights of ``FEATURES`` as multiples of the cosine's. Every data set counts the same."""
-    share = [1 / len(rows) for rows in sets for _ in rows]
-    rows = [row for rows in sets for row in rows]
+def fit(rows: Sequence[RankedQuestion]) -> Features:
+    """The weights of the features as multiples of that of the cosine; none is negative."""
+    size = rows[0].features.shape[1]
 
     def loss(weights: Features) -> tuple[float, Features]:
-        total, slope = 0.0, np.zeros(len(weights))
-        for row, counts in zip(rows, share, strict=True):
+        total, slope = 0.0, np.zeros(size)
+        for row in rows:
             scores = row.features @ weights
             chance = np.exp(scores - scores.max())
             chance /= chance.sum()
@@ -141,24 +152,26 @@ def fit(sets: Sequence[Sequence[RankedQuestion]]) -> Features:
                 of_unit = chance * (row.units == unit)
                 found = of_unit.sum()
                 if found > 0:
-                    total -= counts * float(np.log(found)) / len(row.evidence)
-                    slope -= counts * (of_unit @ row.features / found - mean) / len(row.evidence)
-        total, slope = total / len(sets), slope / len(sets)
+                    total -= float(np.log(found)) / len(row.evidence)
+                    slope -= (of_unit @ row.features / found - mean) / len(row.evidence)
+        total, slope = total / len(rows), slope / len(rows)
         return total + PENALTY * float(weights @ weights) / 2, slope + PENALTY * weights
 
-    start = np.full(len(FEATURES), 0.3)
-    weights: Features = minimize(loss, start, jac=True, method="L-BFGS-B").x
-    relative: Features = weights / weights[FEATURES.index("dense")]
+    bounds = [(0.0, None)] * size
+    weights: Features = minimize(
+        loss, np.full(size, 0.3), jac=True, method="L-BFGS-B", bounds=bounds
+    ).x
+    relative: Features = weights / weights[1]
     return relative
 
 
 def left_out(
-    rows: Sequence[RankedQuestion], others: Sequence[Sequence[RankedQuestion]]
+    rows: Sequence[RankedQuestion], others: Sequence[RankedQuestion]
 ) -> dict[str, dict[str, float]]:
     """What weights find in each task of a data set that were learned without that task."""
     ranks: dict[bool, list[list[int]]] = {True: [], False: []}
     for task in dict.fromkeys(row.task for row in rows):
-        weights = fit([[row for row in rows if row.task != task], *others])
+        weights = fit([*(row for row in rows if row.task != task), *others])
         for row in rows:
             if row.task == task:
                 ranks[row.answerable].append(row.ranks(weights))
@@ -176,16 +189,24 @@ def _means(ranks: Sequence[Sequence[int]]) -> dict[str, float]:
     return {name: round(value, 1) for name, value in means.items()} | {"questions": len(ranks)}
 
 
-def report(data: Path, sets: Mapping[str, Sequence[RankedQuestion]]) -> dict[str, Any]:
+def report(chats: str, data: Path, sets: Mapping[str, Sequence[RankedQuestion]]) -> dict[str, Any]:
     """Weights, what they find, and what they find where they were not learned."""
-    weights = fit(list(sets.values()))
+    weights = fit([row for rows in sets.values() for row in rows])
     several = {name: rows for name, rows in sets.items() if len({row.task for row in rows}) > 1}
+    names = features(chats)
     return {
-        "weights": {name: round(float(w), 3) for name, w in zip(FEATURES, weights, strict=True)},
+        "chats": chats,
+        "weights": {name: round(float(w), 3) for name, w in zip(names, weights, strict=True)},
         "learned_on": {name: sha256_of(data / FOLDERS[name]) for name in sets},
         "found": {name: found(rows, weights) for name, rows in sets.items()},
         "left_out": {
-            name: left_out(rows, [other for key, other in sets.items() if key != name])
+            name: left_out(rows, [row for key in sets if key != name for row in sets[key]])
             for name, rows in several.items()
         },
     }
+
+
+def ship(file: Path, learned: Mapping[str, Any]) -> None:
+    """Write the weights and what they were learned on, as the package reads them."""
+    shipped = {key: learned[key] for key in ("chats", "weights", "learned_on")}
+    file.write_text(json.dumps(shipped, indent=2) + "\n", encoding="utf-8")

@@ -35,7 +35,6 @@ from treering.journal.blocks import POSTING
 from treering.journal.postgres import nearest, vacuum
 from treering.journal.postgres.location import Location
 from treering.journal.postgres.nearest import PgConnection
-from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import Space
 from treering.records import Hit
 from treering.search import pipeline
@@ -229,24 +228,6 @@ def test_promising_rows_that_are_neither_near_nor_alike_are_looked_up(
     assert far
     assert far[0] in found.known[0]
     assert found.values[far, 0] == pytest.approx(exact, rel=1e-3)
-
-
-def test_how_rare_a_word_is_at_most_is_told_without_reading_its_postings(same: Pair) -> None:
-    asked = terms(corpus.questions(np.random.default_rng(5), 1)[0])
-    corpus_source = same.found._views.searcher._corpus
-    with corpus_source.searching([asked]) as (_, snapshot):
-        assert snapshot is not None
-        lexical = snapshot.lexical
-        most, exact = lexical.most_rarity(asked[:, 0]), lexical.rarity(asked[:, 0])
-    assert all(most[term] >= exact[term] for term in exact)
-
-
-def test_a_piece_between_two_that_begin_with_a_term_holds_nothing_else() -> None:
-    heads = PieceHeads.of([np.array([0, 3, 3, 3, 0, 0, 7, 7, 9], dtype=np.uint32)])
-    asked = np.array([3, 5, 7, 9], dtype=np.uint32)
-    whole = PIECE // blocks.POSTING.itemsize
-    assert heads.fewest(asked, np.array([0])).tolist() == [2 * whole, 0, whole, 0]
-    assert heads.fewest(asked, np.array([whole + 1])).tolist() == [whole - 1, 0, 0, 0]
 
 
 def _with_pieces(terms: list[int], first_pieces: Sequence[int]) -> list[list[int]]:

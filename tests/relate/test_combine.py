@@ -64,7 +64,7 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
         "code": [],
     }
     nothing = Queries((), (), None, "hybrid")
-    ranking = Ranking(snapshot, Relations(), weighted, nothing, False, 1.0, scores=own.copy())
+    ranking = Ranking(snapshot, Relations(), weighted, nothing, 1.0, scores=own.copy())
     ranking.add(contributions(signals_of(ranking), ranking))
     total = ranking.scores
     terms = {
@@ -130,6 +130,6 @@ def test_a_weight_that_is_no_weight_is_refused(alpha: float) -> None:
 
 
 def test_alpha_names_a_relation_that_only_one_kind_of_content_has() -> None:
-    chosen = plan(DEFAULTS, None, {"feedback": 0.0})
-    assert {w.alpha for w in chosen["chat"] if w.relation.name == "feedback"} == {0.0}
+    chosen = plan(DEFAULTS, None, {"role": 0.0})
+    assert {w.alpha for w in chosen["chat"] if w.relation.name == "role"} == {0.0}
     assert chosen["code"] == list(DEFAULTS["code"])

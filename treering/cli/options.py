@@ -166,7 +166,7 @@ class RankingOptions:
         typer.Option(
             metavar="NAME",
             help="Also count how well related fragments score. Relations: context, time, semantic, "
-            "session, speaker, message, named, mention, feedback, when, role, wish, parts, source, "
+            "session, speaker, message, named, mention, when, role, wish, parts, source, "
             "reply, topic, tree; may be repeated; 'none' for plain search. "
             "Default: those that suit each kind of content.",
             rich_help_panel=_RANKING,

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Final
 
 from treering.errors import EntryCorrupt, FilterError, InputError, UnknownEntry
 from treering.journal import damage, labels, stored
@@ -215,23 +214,6 @@ def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]
         (size, reader.space, json.dumps(sorted(set(seqs)))),
     )
     return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
-
-
-QUESTION_MARKS: Final = ("%?%", "%\uff1f%", "%\u061f%")
-"""Patterns of texts that ask something, also in Chinese and in Arabic."""
-
-
-def asking(reader: Reader, seqs: Collection[int]) -> set[int]:
-    """The sequence numbers of those entries whose text has a question mark."""
-    if not seqs:
-        return set()
-    rows = reader.rows(
-        "SELECT e.seq FROM entry e JOIN body b ON b.id = e.body"
-        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))"
-        " AND (b.text LIKE ? OR b.text LIKE ? OR b.text LIKE ?)",
-        (reader.space, json.dumps(sorted(seqs)), *QUESTION_MARKS),
-    )
-    return {int(row[0]) for row in rows}
 
 
 def within(

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats, without
 from treering.parallel import for_each_piece, pieces
-from treering.records import Mode
+from treering.records import KINDS, Mode
 from treering.scratch import lent
+from treering.search.people import LEARNED
 from treering.search.snapshot import Cosines, Snapshot, Spread, Wanted
 from treering.search.terms import Terms
 from treering.search.vectors import power_sums
@@ -118,9 +119,9 @@ def fuse(
     cosines: Cosines | None,
     queries: int,
     readable: Floats | None = None,
-    lexical: float = 1.0,
 ) -> OwnScores:
-    """Standardise both scores over the space and add them, BM25 times ``lexical``.
+    """Standardise both scores over the space and add them, BM25 of chats by
+    its learned weight.
 
     ``readable``, shape (Q,), is the share of each query that the embedding model can read; all if
     it is None. The cosines of what it cannot read count ``UNREAD``.
@@ -131,11 +132,24 @@ def fuse(
     if cosines is not None:
         terms["dense"] = scaled(cosines.values, ~snapshot.embedded, cosines.spread)
     if bm25 is not None and cosines is not None:
-        terms["lexical"] = terms["lexical"].times(np.float32(lexical))
+        terms["lexical"] = terms["lexical"].times(_word_weight(snapshot))
         if readable is not None:
             share = UNREAD + (1 - UNREAD) * readable
             terms["dense"] = terms["dense"].times(share.astype(np.float32))
     return OwnScores(terms, (len(snapshot), queries))
+
+
+def _word_weight(snapshot: Snapshot) -> np.float32:
+    """What BM25 counts beside the cosine: the more of a space is chats, the less.
+
+    Its best scores lie eight deviations above the mean, those of cosines four: added as they are,
+    the words alone decide. In texts they do.
+    """
+    share = 0.0
+    if "chat" in snapshot.kinds:
+        is_alone = len(snapshot.kinds) == 1
+        share = 1.0 if is_alone else float(np.mean(snapshot.kind == KINDS.index("chat")))
+    return np.float32(1 + (LEARNED["lexical"] - 1) * share)
 
 
 def standardise(column: Floats) -> Floats:

@@ -212,27 +212,21 @@ class Lexical:
     def _slots32(self, rows: Slots) -> Slots:
         return self._slots(rows.astype(np.int64)).astype(np.int32) if len(self._gone) else rows
 
-    def score(self, query: Terms, shares: Floats | None = None) -> Floats:
-        """BM25 of every row for a query, shape (N,); each term of the query counts once.
-
-        Or as much as ``shares`` say, one for each term of the query.
-        """
+    def score(self, query: Terms) -> Floats:
+        """BM25 of every row for a query, shape (N,); each term of the query counts once."""
         size = self._lengths.size
         scores: Floats = lent((size,))
         self._norms()  # made before two threads ask for it
         looked_up = dict(zip(query[:, 0].tolist(), self._looked_up(query[:, 0]), strict=True))
-        idfs = [of_term.idf for of_term in looked_up.values()]
-        if shares is not None:
-            idfs = [idf * share for idf, share in zip(idfs, shares, strict=True)]
         known = {t: c for t, c in self._columns.items() if size - len(c) <= size // LATE}
-        new = self._new_columns(looked_up, known) if shares is None else {}
+        new = self._new_columns(looked_up, known)
         columns = known | new
 
         def add(at: int) -> None:
             low, high = size * at // parts, size * (at + 1) // parts
             scores[low:high] = 0
-            for (term, postings), idf in zip(looked_up.items(), idfs, strict=True):
-                first = low
+            for term, postings in looked_up.items():
+                first, idf = low, postings.idf
                 if term in columns:
                     column = columns[term][low:high]
                     first += len(column)
@@ -279,14 +273,6 @@ class Lexical:
         asked = list(terms)
         frequencies = self._frequencies(np.array(asked, dtype=np.uint32))
         return dict(zip(asked, self._idf(frequencies).tolist(), strict=True))
-
-    def most_rarity(self, terms: Collection[int]) -> dict[int, float]:
-        """What the idf of terms is at most. Of stored postings it is told without reading them."""
-        if self._stored is None:
-            return self.rarity(terms)
-        asked = list(terms)
-        fewest = self._stored.fewest(np.array(asked, dtype=np.uint32)).tolist()
-        return {term: float(self._idf(few)) for term, few in zip(asked, fewest, strict=True)}
 
     def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
         """How many rows hold each term. No posting is looked at: the words of texts are many."""

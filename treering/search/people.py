@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Final
 
 from treering.search.relations.plan import Plan, Weighted
@@ -16,9 +18,11 @@ _POSSESSIVE: Final = re.compile(r"['\u2019]s\b", re.IGNORECASE)
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 
-LEXICAL_AMONG_PEOPLE = 0.65
-"""What BM25 counts beside the cosine in chats between people. Its best scores lie eight deviations
-above the mean, those of cosines four: added as they are, the words alone decide."""
+LEARNED: Final[Mapping[str, float]] = json.loads(
+    files("treering.search").joinpath("weights.json").read_text("utf-8")
+)["weights"]
+"""The weights of chats between people as multiples of that of cosines, by term. Learned by
+``treering-bench learn``; ``benchmarks/results/learn.json`` has what they find."""
 
 ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
 """Words, not names, in a query."""

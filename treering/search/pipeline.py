@@ -16,7 +16,7 @@ from treering.search.confidence import BUNDLED, Standings
 from treering.search.exact_rescore import Refinement
 from treering.search.fusion import OwnScores, cosine_scores, fuse, word_scores
 from treering.search.languages import latin_share
-from treering.search.people import LEXICAL_AMONG_PEOPLE, among_people
+from treering.search.people import among_people
 from treering.search.ranking import (
     Contribution,
     Queries,
@@ -52,7 +52,7 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
     people = among_people(snapshot, plan)
     cut = pieces_a_message(snapshot, relations, people or plan)
     plan = beside_messages(people or plan, cut)
-    ranking = Ranking(snapshot, relations, plan, queries, people is not None, cut)
+    ranking = Ranking(snapshot, relations, plan, queries, cut)
     by_stage = {stage: list(every) for stage, every in groupby(signals_of(ranking), _stage)}
 
     asked = contributions(by_stage.pop(Stage.QUESTION, ()), ranking)
@@ -87,8 +87,7 @@ def _own_scores(ranking: Ranking) -> OwnScores:
     readable = None
     if model is not None and model.name == BUNDLED:  # another may have learnt anything
         readable = np.array([latin_share(text) for text in queries.texts], dtype=np.float32)
-    lexical, size = LEXICAL_AMONG_PEOPLE if ranking.among_people else 1.0, len(queries.terms)
-    return fuse(snapshot, ranking.bm25, ranking.cosines, size, readable, lexical)
+    return fuse(snapshot, ranking.bm25, ranking.cosines, len(queries.terms), readable)
 
 
 def contributions(signals: Sequence[Signal], ranking: Ranking) -> Contributions:

@@ -140,8 +140,7 @@ class Stage(IntEnum):
     ROWS = 0
     QUESTION = 1
     SOURCES = 2
-    FEEDBACK = 3
-    MENTIONS = 4
+    MENTIONS = 3
 
 
 class Signal(Protocol):
@@ -178,7 +177,6 @@ class Ranking:
     relations: Relations
     plan: Plan
     queries: Queries
-    among_people: bool
     cut: float
     bm25: Floats | None = None
     cosines: Cosines | None = None

@@ -32,10 +32,6 @@ class StoredPostings(Protocol):
         """The postings of each of some terms, in parts whose rows ascend from one to the next."""
         ...
 
-    def fewest(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many rows hold each of some terms, at least: told without reading postings."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:

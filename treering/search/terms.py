@@ -7,6 +7,7 @@ a hash with probability about V²/2³³: one pair in a vocabulary of 100,000.
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +36,11 @@ _BETWEEN = f" {_END} "
 _SPACES = {code: " " for code in range(1, 128) if not (chr(code).isalnum() or chr(code) in "_'")}
 """Turns what is in no word of a text of ASCII into spaces."""
 
+ASKS = "questionmarkinside"
+"""The word by which the index knows the fragments that have a question mark."""
+
+_QUESTION_MARKS = re.compile("[?\uff1f\u061f]")
+
 _MOST_KEYS = 1 << 17
 _PROBES = (
     "running runs ran runner happily happiness generously generalizations relational conditional",
@@ -49,6 +55,7 @@ _PROBES = (
     "كانت الفتيات يركضن في الحدائق",
     "τα κορίτσια έτρεχαν στους κήπους",
     "我昨天在公园里跑步 東京タワーへ行きました 저는 서울에 살아요 ฉันชอบกินข้าวผัด ①",
+    ASKS,
 )
 """Words with the endings that stemmers differ in, and those of the shapes that splitting knows."""
 # strftime would follow the machine's language.
@@ -170,9 +177,12 @@ def shared_words(text: str, query: str) -> list[tuple[int, int]]:
     return spans
 
 
-def dated(text: str, at: datetime | None) -> str:
-    """A text with its date in words, so that "in May" finds what was said in May."""
-    return f"{text} {at.day} {_MONTHS[at.month - 1]} {at.year}" if at else text
+def indexed(text: str, at: datetime | None) -> str:
+    """The text of a fragment as it is indexed: with its date in words, so that "in May" finds it,
+    and with ``ASKS`` if it has a question mark.
+    """
+    date = f" {at.day} {_MONTHS[at.month - 1]} {at.year}" if at else ""
+    return f"{text}{date} {ASKS}" if _QUESTION_MARKS.search(text) else text + date
 
 
 def _hashes(

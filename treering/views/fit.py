@@ -20,7 +20,7 @@ from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Mode, Progress
 from treering.search.fusion import cosine_scores, fuse, word_scores
-from treering.search.people import LEXICAL_AMONG_PEOPLE, among_people
+from treering.search.people import among_people
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Relation, is_relation
 from treering.search.relations.decay import ContextRelation
@@ -77,16 +77,14 @@ def fit(
     """
     reports = []
     fixed = [kind for kind in KINDS if kind in configured and not _relations(defaults[kind])]
-    people = among_people(snapshot, defaults)
-    defaults = people or defaults
-    lexical = 1.0 if people is None else LEXICAL_AMONG_PEOPLE
+    defaults = among_people(snapshot, defaults) or defaults
     for kind in KINDS:
         queries = _pseudo_queries(reader, snapshot, embedder, kind)
         if len(queries) < MIN_QUERIES or kind in fixed:
             continue
         plan = defaults.get(kind, ())
         own = _relations(plan) if kind in configured else None
-        scoring = _Scoring(mode, lexical, Relations())
+        scoring = _Scoring(mode, Relations())
         reports.append(_fit_kind(snapshot, kind, queries, plan, own, scoring, progress))
     if not reports and fixed:
         raise InputError(
@@ -135,7 +133,6 @@ class _Scoring:
     """How pseudo-queries are scored: as searches of the space are."""
 
     mode: Mode
-    lexical: np.float32 | None
     bound: Relations
 
 
@@ -238,7 +235,7 @@ def _masked_own(
     if cosines is not None:
         left_vectors = queries.left_vectors[batch]
         cosines.values[rows, columns] = np.einsum("qd,qd->q", vectors, left_vectors)
-    return fuse(snapshot, bm25, cosines, len(asked), lexical=scoring.lexical).total()
+    return fuse(snapshot, bm25, cosines, len(asked)).total()
 
 
 def _pseudo_queries(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from platformdirs import user_cache_path
@@ -16,7 +16,7 @@ from treering.errors import InputError
 from treering_bench import facts as fact_sets
 from treering_bench.embedding import FileCache
 from treering_bench.forgetting import replay
-from treering_bench.learn import questions, report
+from treering_bench.learn import questions, report, ship
 from treering_bench.models import kept_model
 from treering_bench.options import (
     REPLIES,
@@ -50,6 +50,12 @@ Chosen = Annotated[list[str], typer.Option("--set", help="Only this data set; ma
 Baseline = Annotated[Path, typer.Option(help="The folder of the committed ranks and reasons.")]
 CacheFolder = Annotated[
     Path | None, typer.Option(help="Where vectors stay. Default: the user's cache folder.")
+]
+Chats = Annotated[
+    Literal["people", "assistant"], typer.Option(help="Chats between people, or with an assistant.")
+]
+ShipTo = Annotated[
+    Path | None, typer.Option("--ship", help="Also write the weights to the package's file.")
 ]
 Save = Annotated[bool, typer.Option("--save", help="Replace the committed ranks by these.")]
 
@@ -93,15 +99,20 @@ def learn(
     data: Folder,
     figures: FigureOptions,
     chosen: Chosen = ["locomo", "lihua-world"],  # noqa: B006 - typer copies it
+    chats: Chats = "people",
     cache: CacheFolder = None,
     embedder: EmbedderName = EMBEDDER,
+    ship_to: ShipTo = None,
 ) -> None:
-    """Learn the weights of chats between people, and test them on tasks that were left out."""
+    """Learn the weights of chats, and test them on tasks that were left out."""
     names = chosen_among(chosen, FOLDERS)
     file = (cache or user_cache_path("treering-quality")) / CACHE_FILE
     with closing(FileCache(open_embedder(embedder), file)) as model, progress_bar("learn") as bar:
-        sets = {name: questions(name, data, model, bar) for name in names}
-    figures.show("learn", report(data, sets), settings={"embedder": embedder})
+        sets = {name: questions(name, chats, data, model, bar) for name in names}
+    learned = report(chats, data, sets)
+    if ship_to:
+        ship(ship_to, learned)
+    figures.show("learn", learned, settings={"embedder": embedder})
 
 
 @command(app)

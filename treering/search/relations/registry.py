@@ -13,11 +13,10 @@ from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker, WholeMessage
 from treering.search.relations.plan import Plan, Term, Weighted, check_plan
 from treering.search.relations.semantic import Semantic
-from treering.search.signals.feedback import Feedback
 from treering.search.signals.mentions import Mention
 from treering.search.signals.parts import Parts
-from treering.search.signals.question import NamedSpeaker, Role, When, Wish
-from treering.search.signals.sources import NamedSource, ReplyTo
+from treering.search.signals.question import NamedSpeaker, ReplyTo, Role, When, Wish
+from treering.search.signals.sources import NamedSource
 
 GROUP = "treering.relations"
 ALPHA = 0.5  # FragRel's default weight, for a relation named without one
@@ -31,7 +30,6 @@ BUILT_IN: Mapping[str, Callable[..., Term]] = {
     "message": WholeMessage,
     "named": NamedSpeaker,
     "mention": Mention,
-    "feedback": Feedback,
     "when": When,
     "role": Role,
     "wish": Wish,

@@ -14,18 +14,18 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from treering.arrays import Floats
+from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
 from treering.search.people import ASSISTANT, USER, SpeakerNames
 from treering.search.periods import Period, periods
 from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
 from treering.search.relations.contract import Labels
 from treering.search.snapshot import Mask, Snapshot
-from treering.search.terms import terms
+from treering.search.terms import ASKS, terms
 
-MOST_CUT: Final = 4.0
+MOST_CUT: Final = 3.0
 """Pieces a message up to which what is asked of users and assistants counts the more. Beyond, own
-scores grow no wider: times 20 a question with "my" left out all that assistants say."""
+scores grow no wider: times 4 a question with "my" left out all that assistants say."""
 
 WISH_WORDS: Final = ("always", "prefer")
 """What users say of what they want from now on; "preference" has the stem of "prefer"."""
@@ -132,6 +132,52 @@ class NamedSpeaker:
             SpeakerNames.from_names(ranking.snapshot.speakers),
         )
         return bonus([_among(speaker, names.codes(text)) for text in queries.texts], weight)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTo:
+    """The reply to a question is an answer to one like it.
+
+    "What is Ana's sister called?" finds "What is your sister's name?", asked by somebody else. The
+    turn after that answers both, and need not share a word with either.
+    """
+
+    stage: ClassVar[Stage] = Stage.ROWS
+    is_evidence: ClassVar[bool] = False
+
+    name: str = "reply"
+
+    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
+        """The own score of the turn before, if that has a question mark and another speaker."""
+        weight, snapshot = ranking.weight(self.name), ranking.snapshot
+        is_partial = ranking.cosines is not None and ranking.cosines.spread is not None
+        if weight is None or is_partial or snapshot.items.reading is None:
+            return None
+        rows, before = replies(snapshot)
+        own = ranking.scores[before]
+        weights = weight if isinstance(weight, np.float32) else weight[rows]
+        values = [weights * np.maximum(own[:, query], 0) for query in range(len(queries.terms))]
+        return RowValues([rows] * len(values), values)
+
+
+def replies(snapshot: Snapshot) -> tuple[Codes, Codes]:
+    """The rows that reply to a question, and the rows of the questions.
+
+    A reply is the next turn of the session, by somebody else: a speaker who goes on after a
+    question of their own does not answer it.
+    """
+    items, reading = snapshot.items, snapshot.items.reading
+    assert reading is not None  # whatever reads a space has its order
+    [(asking, _)] = snapshot.lexical.holders([terms(ASKS)[:, 0]], len(snapshot))
+    if reading.is_plain:
+        after = asking + 1
+    else:
+        after = reading.places(items.document[asking], items.position[asking]) + 1
+    is_linked = after < len(reading)
+    asking, after = asking[is_linked], after[is_linked]
+    rows = reading.rows[after].astype(np.int64)
+    is_reply = reading.continues[after] & (items.speaker[rows] != items.speaker[asking])
+    return rows[is_reply], asking[is_reply]
 
 
 def bonus(

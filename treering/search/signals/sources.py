@@ -1,10 +1,7 @@
-"""Signals of the leading rows of a search: replies, and what is of a named source.
+"""A signal of the leading rows: what is of a source that the question names.
 
-"What is Ana's sister called?" finds "What is your sister's name?", asked by somebody else. The
-turn after that answers both, and need not share a word with either. And "What did The Verge write
-about trackers?" asks for what is of that source, whose texts need not say so.
-
-Both are told of the leading rows alone: of these, the sources and the ends of turns are read.
+"What did The Verge write about trackers?" asks for what is of that source, whose texts need not say
+so. Of the leading rows alone the sources are read.
 """
 
 from __future__ import annotations
@@ -16,14 +13,10 @@ from typing import ClassVar, Final
 import numpy as np
 
 from treering.arrays import Codes
-from treering.journal import entries, sources
+from treering.journal import sources
 from treering.journal.space import SpaceReader
-from treering.records import KINDS
 from treering.search import languages
-from treering.search.people import ASSISTANT
 from treering.search.ranking import Queries, Ranking, RowValues, Stage
-from treering.search.relations.contract import MISSING
-from treering.search.relations.plan import alpha_of
 from treering.search.snapshot import Snapshot
 
 LEADING: Final = 64
@@ -61,69 +54,6 @@ class NamedSource:
             rows = _of_named_sources(reader.reader, ranking.snapshot, text, rows)
             named.append(rows[weights[rows] != 0])
         return RowValues(named, [weights[rows] for rows in named])
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyTo:
-    """The reply to a question is an answer to one like it."""
-
-    stage: ClassVar[Stage] = Stage.SOURCES
-    is_evidence: ClassVar[bool] = False
-
-    name: str = "reply"
-
-    def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
-        """The own score of the question to which one of the leading rows replies."""
-        alpha = alpha_of(ranking.plan, "chat", self.name)
-        reader = queries.rows
-        if not alpha or reader is None or "chat" not in ranking.snapshot.kinds:
-            return None
-        every: list[dict[int, float]] = []
-        for number in range(len(queries.texts)):
-            rows = reader.allowed.first(ranking, number, LEADING)
-            every.append(_replies(reader.reader, ranking, rows, number))
-        return RowValues(
-            [np.array(list(replies), dtype=np.int64) for replies in every],
-            [np.array([alpha * x for x in of.values()], dtype=np.float32) for of in every],
-        )
-
-
-def _replies(reader: SpaceReader, ranking: Ranking, rows: Codes, query: int) -> dict[int, float]:
-    """The rows, of some, that reply to a question, and the own score of that question.
-
-    A reply is the turn after it, in the same session and by somebody else: who goes on after a
-    question of his own does not answer it. Assistants ask out of politeness, and reply to all.
-    """
-    entry = ranking.snapshot.entry
-    own = ranking.own.terms.values()
-    pairs: list[tuple[int, int, float]] = []
-    for row, before in _turns_after(ranking.snapshot, rows):
-        score = sum(term.at(before, query) for term in own)
-        if score > 0:
-            pairs.append((row, before, score))
-    asking = entries.asking(reader, {int(entry[before]) for _, before, _ in pairs})
-    return {row: score for row, before, score in pairs if int(entry[before]) in asking}
-
-
-def _turns_after(snapshot: Snapshot, rows: Codes) -> list[tuple[int, int]]:
-    """Those of some rows before which somebody else says another of them, and that one."""
-    items = snapshot.items
-    chat = rows[snapshot.kind[rows] == KINDS.index("chat")]
-    assistant = snapshot.names.speakers.get(ASSISTANT, MISSING)
-    chat = chat[items.speaker[chat] != assistant]
-    places = zip(items.document[chat].tolist(), items.position[chat].tolist(), strict=True)
-    by_place = dict(zip(places, chat.tolist(), strict=True))
-    pairs = [
-        (row, by_place[document, position - 1])
-        for (document, position), row in by_place.items()
-        if (document, position - 1) in by_place
-    ]
-    return [
-        (row, before)
-        for row, before in pairs
-        if items.session[before] == items.session[row]
-        and items.speaker[before] != items.speaker[row]
-    ]
 
 
 def _of_named_sources(reader: SpaceReader, snapshot: Snapshot, query: str, rows: Codes) -> Codes:

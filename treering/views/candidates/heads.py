@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, union
 from treering.journal.blocks import POSTING, Postings
-from treering.journal.postgres.pieces import PIECE
 
 TermCodes = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
@@ -20,7 +19,6 @@ MOST_ERASED: Final = 1_000
 """Stretches of what was erased that may stay between postings that are read: each parts a run."""
 
 _TERM_BITS: Final = np.uint64(32)
-_A_PIECE: Final = PIECE // POSTING.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +39,12 @@ class PieceHeads:
 
     A key is the place of a block, from 0, above a term; keys ascend. ``keys`` are those of the
     pieces that tell their first term, ``pieces`` their numbers; ``counts`` are the pieces of each
-    block. ``whole`` are the keys of the pieces that hold nothing but one term.
+    block.
     """
 
     keys: Keys
     pieces: Codes
     counts: Codes
-    whole: Keys
 
     @classmethod
     def of(cls, heads: Sequence[TermCodes]) -> Self:
@@ -60,9 +57,7 @@ class PieceHeads:
         keys = block_keys(np.repeat(np.arange(len(heads)), counts), terms)
         pieces = np.arange(len(terms)) - np.repeat(np.cumsum(counts) - counts, counts)
         telling = np.flatnonzero(terms)
-        # A piece between two that begin with a term has nothing but that term in it.
-        whole = keys[:-1][(keys[:-1] == keys[1:]) & (terms[:-1] > 0)]
-        return cls(keys[telling], pieces[telling], counts, whole)
+        return cls(keys[telling], pieces[telling], counts)
 
     def ranges(self, terms: TermCodes) -> PieceRanges:
         """The pieces that may have some of the terms, given ascending."""
@@ -79,14 +74,6 @@ class PieceHeads:
         some = low[first] < stop[last]
         first, last = first[some], last[some]
         return PieceRanges(block[first], low[first], stop[last])
-
-    def fewest(self, terms: TermCodes, erased: Codes) -> Codes:
-        """How many fragments hold each of some terms, at least; ``erased`` are, by block."""
-        _, asked = self._asked(terms)
-        pieces = np.searchsorted(self.whole, asked, "right") - np.searchsorted(self.whole, asked)
-        held = pieces.reshape(len(self.counts), len(terms)) * _A_PIECE - erased[:, None]
-        fewest: Codes = np.maximum(held, 0).sum(axis=0)
-        return fewest
 
     def _asked(self, terms: TermCodes) -> tuple[Codes, Keys]:
         """Each term in each block, as places of blocks and as keys; those of a block together."""

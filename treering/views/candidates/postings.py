@@ -172,14 +172,6 @@ class TermReader:
                     of_term.append(rows)
         return postings
 
-    def fewest(
-        self, reader: SpaceReader, every: Sequence[FragmentBlock], terms: TermCodes
-    ) -> NDArray[np.int64]:
-        """How many fragments of blocks hold each of some terms, at least."""
-        full = [block for block in every if block.is_sorted]
-        erased = np.array([block.used - block.living for block in full], dtype=np.int64)
-        return self._heads_of(reader, full).fewest(terms, erased)
-
     def _newest_of(self, reader: SpaceReader, block: FragmentBlock, places: Codes) -> _Newest:
         state = reader.state
         with self._lock:
@@ -278,10 +270,6 @@ class ReadPostings:
     def read(self, terms: TermCodes) -> list[list[RowCounts]]:
         """See ``StoredPostings``."""
         return self.terms.read(self.reader, self.every, terms, self.places)
-
-    def fewest(self, terms: TermCodes) -> NDArray[np.int64]:
-        """See ``StoredPostings``."""
-        return self.terms.fewest(self.reader, self.every, terms)
 
 
 def _stand(block: FragmentBlock) -> _Stand:

@@ -9,7 +9,7 @@ from treering.arrays import Floats
 from treering.journal.entries import OWN_SOURCES
 from treering.llm.tokens import tokens_upto
 from treering.records import Entry
-from treering.search.terms import Terms, dated, terms_of
+from treering.search.terms import Terms, indexed, terms_of
 from treering.split import FragmentSize, Lengths, Span, split
 from treering.split.size import LengthUnit, words_upto
 from treering.text import with_speaker
@@ -83,8 +83,8 @@ def _pieces(
 ) -> dict[int, list[Piece]]:
     """The pieces of entries, which were cut so and are read so; the first ones have vectors."""
     times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
-    # A fragment is found by its date, too, which no model needs to see.
-    counted = iter(terms_of([dated(text, at) for text, at in zip(texts, times, strict=True)]))
+    # No model needs to see the date.
+    counted = iter(terms_of([indexed(text, at) for text, at in zip(texts, times, strict=True)]))
     rows = iter(vectors)
     return {
         seq: [Piece(span, next(counted), next(rows, None)) for span in spans]
