@@ -389,8 +389,9 @@ class Memory:
         which gets the best of their scores: see ``hit.times`` and ``hit.was``. With ``all`` each
         is a hit of its own.
 
-        ``rerank`` has the 50 best ordered anew by a ``Reranker``, or by one that a package brings
-        under a name; their scores are then its own.
+        ``rerank`` orders the 50 best anew: ``fastembed:MODEL`` by a local cross-encoder,
+        ``http://HOST/rerank`` by a server, ``llm`` by the language model, or by a ``Reranker``, of
+        this program or of a package under a name. Their scores are then its own.
         """
         return self.search_many(
             [query],
@@ -426,7 +427,7 @@ class Memory:
         chosen, default = self._views.catch_up_and_plan(relations, alpha, level=level)
         k, mode = (default.k or HITS) if k is None else k, mode or default.mode
         level = level or default.level
-        reranker = None if rerank is None else open_reranker(rerank)
+        reranker = None if rerank is None else open_reranker(rerank, self._account)
         deep = k if reranker is None or k < 1 else max(k, LOOKED_AT)
         if level == "texts":
             unit = default.chat_unit if reranker is None else "messages"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,11 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.embedders import HashingEmbedder
+from tests.llm import chat_server as server
 from tests.plugins import install
 from tests.raised import raises
 from treering import Memory
 from treering.cli.main import app
-from treering.errors import InputError, UnknownName
+from treering.errors import EmbeddingError, InputError, LLMNotConfigured, UnknownName
+from treering.llm.scripted import ScriptedLLM
+from treering.llm.settings import NONE
 from treering.search.rerank import LOOKED_AT
 
 TEXTS = ["Ana moved to Porto.", "Porto lies in the north.", "Ben likes Porto, and long letters."]
@@ -102,4 +106,54 @@ def test_the_command_takes_a_reranker_by_name(tmp_path: Path) -> None:
         plain.add("Ana moved to Porto.")
     result = CliRunner().invoke(app, ["-m", file, "search", "Porto", "--rerank", "large"])
     assert result.exit_code == 2
-    assert "no reranker 'large'; there are none" in result.stderr
+    assert "no reranker 'large'; give fastembed:MODEL" in result.stderr
+
+
+@pytest.mark.parametrize("scores", ["relevance_score", "score"])
+def test_a_server_of_the_rerank_protocol_orders_the_best(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, scores: str
+) -> None:
+    monkeypatch.setenv("TREERING_RERANK_API_KEY", "a-key")
+    rows = [{"index": place, scores: score} for place, score in ((1, 0.9), (2, -2.5), (0, 0.5))]
+    reply = json.dumps({"results": rows} if scores == "relevance_score" else rows).encode()
+    with server.playing(server.body(reply)) as played:
+        hits = memory.search("Porto", rerank=f"{played.url}/rerank#a-model")
+    [asked] = played.requests
+    assert [hit.score for hit in hits] == [0.9, 0.5, -2.5]
+    assert hits[0].text == asked.body["documents"][1]
+    assert (asked.body["query"], asked.body["model"]) == ("Porto", "a-model")
+    assert asked.headers["authorization"] == "Bearer a-key"
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        server.fails(500),
+        server.fails(307, location="http://127.0.0.1:9/rerank"),
+        server.body(b"no JSON"),
+        server.body(b'{"results": [{"index": 0, "relevance_score": 1}]}'),
+        server.body(b'{"results": null}'),
+    ],
+)
+def test_a_rerank_server_that_fails_is_an_error(memory: Memory, act: server.Act) -> None:
+    with server.playing(act) as played, pytest.raises(EmbeddingError):
+        memory.search("Porto", rerank=f"{played.url}/rerank")
+
+
+def test_the_language_model_grades_the_best(tmp_path: Path) -> None:
+    llm = ScriptedLLM(['[{"text": 2, "grade": 11}]', '[{"text": 2, "grade": 9}]'])
+    with Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(), llm=llm) as memory:
+        for text in TEXTS:
+            memory.add(text)
+        plain = memory.search("Porto")
+        first, *others = memory.search("Porto", rerank="llm")
+        assert (first.text, first.score) == (plain[1].text, 9.0)
+        assert [hit.score for hit in others] == [0.0, 0.0]
+        assert [spent.calls for spent in memory.stats().spent if spent.operation == "rerank"] == [2]
+
+
+def test_without_a_language_model_it_cannot_rerank(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(), llm=NONE) as memory:
+        memory.add(TEXTS[0])
+        with pytest.raises(LLMNotConfigured):
+            memory.search("Porto", rerank="llm")

@@ -43,7 +43,8 @@ class Globals:
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="Embedding model: minilm, openai:MODEL@BASE_URL or sentence-transformers:MODEL. "
+            help="Embedding model: minilm, openai:MODEL@BASE_URL, fastembed:MODEL or "
+            "sentence-transformers:MODEL. "
             "Default: $TREERING_EMBEDDER, else what the space was built with.",
             rich_help_panel=_EVERYWHERE,
         ),

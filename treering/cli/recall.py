@@ -58,7 +58,11 @@ def search(
     ] = None,
     rerank: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Order the 50 best anew by a package's reranker."),
+        typer.Option(
+            metavar="NAME",
+            help="Order the 50 best anew, by fastembed:MODEL, http://HOST/rerank, llm or a "
+            "package's reranker.",
+        ),
     ] = None,
     all: Annotated[
         bool, typer.Option("--all", help="Show each of several hits that say the same.")

@@ -15,8 +15,8 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
     """The embedder for a specification; an embedder is returned as it is.
 
     ``minilm`` is the bundled model, ``openai:MODEL[@BASE_URL]`` any OpenAI-compatible endpoint,
-    ``sentence-transformers:MODEL`` a local model, ``NAME[:ARGUMENT]`` an entry point of the group
-    ``treering.embedders``. Raises UnknownName, MissingExtra.
+    ``fastembed:MODEL`` and ``sentence-transformers:MODEL`` local models, ``NAME[:ARGUMENT]`` an
+    entry point of the group ``treering.embedders``. Raises UnknownName, MissingExtra.
     """
     if spec is None:
         spec = DEFAULT
@@ -32,6 +32,10 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
         from treering.embed.openai_compatible import OpenAIEmbedder
 
         return OpenAIEmbedder(argument)
+    if name == "fastembed":
+        from treering.embed.fastembed import FastEmbedEmbedder
+
+        return FastEmbedEmbedder(argument)
     if name == "sentence-transformers":
         from treering.embed.sentence_transformers import SentenceTransformerEmbedder
 
@@ -39,7 +43,7 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
     points = plugins(GROUP)
     if name not in points.names:
         raise UnknownName(
-            f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], "
+            f"no embedder {spec!r}; give minilm, openai:MODEL[@BASE_URL], fastembed:MODEL, "
             f"sentence-transformers:MODEL or an entry point of {GROUP}",
             param="embedder",
         )

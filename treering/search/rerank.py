@@ -1,17 +1,20 @@
 """Rerankers: what reads a question together with each of the best hits, and orders them anew.
 
-treering has none of its own: models that are worth it are large, and those that are not lose to the
-scores that are there. A package brings one by an entry point, or a program gives one to ``search``.
+treering bundles none: models that are worth it are large, and those that are not lose to the scores
+that are there. ``fastembed:MODEL`` is a local cross-encoder, ``http://…/rerank`` a server, ``llm``
+the memory's language model. A package brings another by an entry point, a program gives its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import Final, Protocol
 
 from treering.errors import InputError, UnknownName
+from treering.llm.account import ModelAccount
 from treering.plugins import plugins
 from treering.records import Hit
 from treering.text import with_speaker
@@ -33,14 +36,33 @@ class Reranker(Protocol):
         ...
 
 
-def open_reranker(chosen: str | Reranker) -> Reranker:
-    """The reranker of that name, or the one given. Raises UnknownName."""
+def open_reranker(chosen: str | Reranker, account: ModelAccount) -> Reranker:
+    """The reranker of that name, or the one given; ``account`` has the language model.
+
+    Raises UnknownName, MissingExtra, EmbeddingError, LLMNotConfigured.
+    """
     if not isinstance(chosen, str):
         return chosen
+    if chosen == "llm":
+        from treering.llm.rerank import LLMReranker
+
+        return LLMReranker(account.llm(), partial(account.pay, "rerank"))
+    if chosen.startswith(("http://", "https://")):
+        from treering.embed.rerank_server import ServerReranker
+
+        return ServerReranker(chosen)
+    if chosen.startswith("fastembed:"):
+        from treering.embed.fastembed import FastEmbedReranker
+
+        return FastEmbedReranker(chosen.removeprefix("fastembed:"))
     points = plugins(GROUP)
     if chosen not in points.names:
-        there = ", ".join(sorted(points.names)) or "none: a package brings one by an entry point"
-        raise UnknownName(f"no reranker {chosen!r}; there are {there}", param="rerank")
+        there = ", ".join(sorted(points.names)) or "none is installed"
+        raise UnknownName(
+            f"no reranker {chosen!r}; give fastembed:MODEL, http://HOST/rerank, llm or one of a "
+            f"package: {there}",
+            param="rerank",
+        )
     reranker: Reranker = points[chosen].load()()
     return reranker
 

@@ -65,7 +65,7 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
     "query": Query,
     "question": Query,
     "relations": list[str],
-    "rerank": str,
+    "rerank": Annotated[str, Field(pattern=r"^[\w.-]+$")],  # a URL is for the owner to choose
     "since": Moment,
     "until": Moment,
 }
