@@ -8,7 +8,6 @@ from treering.journal import ledger
 from treering.journal.space import Space
 from treering.llm.contract import LLM, Reply
 from treering.llm.settings import is_configured, open_llm
-from treering.records import Spent
 
 
 class ModelAccount:
@@ -39,9 +38,5 @@ class ModelAccount:
 
     def pay(self, operation: str, reply: Reply) -> None:
         """Write what a reply cost into the ledger."""
-        usage = reply.usage
-        cost = Spent(
-            operation, reply.model, usage.calls, usage.prompt_tokens, usage.completion_tokens
-        )
         with self._space.write() as writer:
-            ledger.spend(writer, cost)
+            ledger.spend(writer, reply.usage.spent(operation, reply.model))

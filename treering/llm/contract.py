@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Protocol, Self, runtime_checkable
 
+from treering.records import Spent
+
 Role = Literal["system", "user", "assistant"]
 
 
@@ -38,6 +40,10 @@ class Usage:
             self.calls + other.calls,
             self.estimated or other.estimated,
         )
+
+    def spent(self, operation: str, model: str) -> Spent:
+        """The entry of the ledger for these calls."""
+        return Spent(operation, model, self.calls, self.prompt_tokens, self.completion_tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from treering.journal import entries, ledger, work
 from treering.journal.contract import Reader, Writer
 from treering.journal.space import Space
 from treering.llm.contract import LLM
-from treering.records import Progress, Spent
+from treering.records import Progress
 from treering.search.terms import terms
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.memos import store, write
@@ -173,10 +173,8 @@ class MemoSettler:
     def _note(self, batch: Batch, error: LLMError) -> None:
         """Note why a call failed, unless its lines changed: a reason may quote erased lines."""
         with self._space.write() as writer:
-            if not _as_seen(writer, batch):
-                return
-            space = writer.id
-            work.failed(writer, space, store.VIEW, [batch[0].seq], str(error))
+            if _as_seen(writer, batch):
+                work.failed(writer, writer.id, store.VIEW, [batch[0].seq], str(error))
 
     def _memo_ids(self, batch: Batch) -> MemoIds:
         with self._space.read() as reader:
@@ -192,7 +190,7 @@ class MemoSettler:
         may have queued a batch again that was written in the meantime.
         """
         with self._space.write() as writer:
-            ledger.spend(writer, _cost(partition))
+            ledger.spend(writer, partition.usage.spent("memo", partition.writer))
             if not _as_seen(writer, batch):
                 return
             space = writer.id
@@ -202,10 +200,16 @@ class MemoSettler:
                 return
             store.drop_fallbacks(writer, lines)
             for part, part_claims in zip(partition.parts, claims, strict=True):
-                covered = batch[part.start - 1 : part.end]
-                _put(
-                    writer, space, memo_ids, _version(partition, part, part_claims, covered, batch)
+                new = NewVersion(
+                    topic=part.topic,
+                    claims=part_claims,
+                    origin="fallback" if partition.fallback else "written",
+                    made=entries.micros(datetime.now(UTC)),
+                    covered=tuple(lines[part.start - 1 : part.end]),
+                    seen=tuple(lines),
+                    writer=partition.writer,
                 )
+                _put(writer, space, memo_ids, new)
 
 
 def _put(writer: Writer, space: int, memo_ids: MemoIds, new: NewVersion) -> None:
@@ -249,28 +253,7 @@ def _extended(reader: Reader, before: StoredMemo, new: NewVersion) -> NewVersion
     )
 
 
-def _version(
-    partition: Partition, part: Part, claims: tuple[Claim, ...], lines: Batch, batch: Batch
-) -> NewVersion:
-    return NewVersion(
-        topic=part.topic,
-        claims=claims,
-        origin="fallback" if partition.fallback else "written",
-        made=entries.micros(datetime.now(UTC)),
-        covered=tuple(line.seq for line in lines),
-        seen=tuple(line.seq for line in batch),
-        writer=partition.writer,
-    )
-
-
 def _as_seen(reader: Reader, batch: Batch) -> bool:
     """Whether the lines are still there, unchanged."""
     current = entries.by_seq(reader, [line.seq for line in batch])
     return all(current.get(line.seq) == line.entry for line in batch)
-
-
-def _cost(partition: Partition) -> Spent:
-    usage = partition.usage
-    return Spent(
-        "memo", partition.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens
-    )

@@ -18,7 +18,7 @@ from treering.journal.contract import Writer
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
-from treering.records import Entry, Mode, Progress, Spent, When
+from treering.records import Entry, Mode, Progress, When
 from treering.search.context import against, outdated
 from treering.search.marks import Mark, Quote
 from treering.search.searcher import by_words_if_down, check_count, check_queries
@@ -365,7 +365,7 @@ class MemoView:
             log.warning("search chooses the memos, the language model does not answer: %s", error)
             return ModelChoice(None)
         with self._space.write() as writer:
-            ledger.spend(writer, _cost(choice))
+            ledger.spend(writer, choice.usage.spent("choose", choice.writer))
         return choice
 
     def _record(
@@ -406,11 +406,6 @@ def _evidence(
 def _first_said(memo: Memo) -> tuple[datetime, str, int]:
     span = memo.spans[0] if memo.spans else Span("", 0, 0, ())
     return (memo.at or memo.made, span.source, span.first)
-
-
-def _cost(choice: ModelChoice) -> Spent:
-    usage = choice.usage
-    return Spent("choose", choice.writer, usage.calls, usage.prompt_tokens, usage.completion_tokens)
 
 
 def _claims(summary: str) -> tuple[Claim, ...]:

@@ -13,7 +13,7 @@ from treering.errors import LLMError
 from treering.journal import ledger, work
 from treering.journal.contract import Reader
 from treering.llm.tokens import estimate_tokens
-from treering.records import Progress, Spent
+from treering.records import Progress
 from treering.views.support import SupportCheck, claims_of, says_nothing
 from treering.views.tree import store
 from treering.views.tree.aggregate import (
@@ -215,7 +215,7 @@ class SummarySettler:
                     if tree.newest(number) <= summary.taken:
                         work.claim(writer, state.id, store.SUMMARIES, [number])
                 if result.usage.calls:
-                    ledger.spend(writer, _cost(result, self._aggregator.made_by))
+                    ledger.spend(writer, result.usage.spent("tree", self._aggregator.made_by))
             self._grower.commit(writer, state.id, tree)
 
     def _note(self, failed: Sequence[tuple[_Job, LLMError]]) -> None:
@@ -244,8 +244,3 @@ def _texts(reader: Reader, space: int, tree: Tree, nodes: list[int]) -> tuple[st
     texts = {number: leaf.text for number, leaf in leaves.items()}
     texts |= {number: summary.text for number, summary in summaries.items() if summary.text}
     return tuple(texts[node] for node in nodes if node in texts)
-
-
-def _cost(aggregate: Aggregate, model: str) -> Spent:
-    usage = aggregate.usage
-    return Spent("tree", model, usage.calls, usage.prompt_tokens, usage.completion_tokens)
