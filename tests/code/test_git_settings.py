@@ -36,6 +36,8 @@ def look(root: Path, database: Path) -> None:
         memory.code.record("Refuse negative numbers.", root=root)
         memory.code.check(root=root)
         memory.code.check(root=root, staged=True)
+        memory.code.index(root)
+        assert memory.code.search("half")
 
 
 @pytest.mark.parametrize("setting", ["clean", "process"])
@@ -48,8 +50,9 @@ def test_a_filter_of_the_repository_is_not_run(
     (root / ".git" / "info" / "attributes").write_text(f"*.py filter={driver}\n")
     git(root, "config", f"filter.{driver}.{setting}", program(started, setting))
     git(root, "config", f"filter.{driver}.required", "true")
-    write(root, m=GUARDED)
-    look(root, tmp_path / "memory.db")
+    for name, text in (("other", GUARDED), ("same", PLAIN.replace("total", "tally"))):  # in length
+        write(root, m=text)
+        look(root, tmp_path / f"{name}.db")
     assert not started.exists()
 
 
