@@ -277,7 +277,7 @@ def test_mail_is_its_subject_and_its_text(
     assert entry.text == "Subject: Re: The lease\n\nThe rent is 900 €."
     assert (entry.speaker, entry.session) == ("José", "The lease")
     assert entry.at is not None
-    assert entry.at.isoformat() == "2026-03-03T09:00:00+00:00"
+    assert entry.at.isoformat() == "2026-03-03T10:00:00+01:00"
 
 
 def test_a_folder_of_everything_is_taken_in_and_what_is_none_is_named(

@@ -124,7 +124,7 @@ def two(memory: Memory) -> tuple[str, str]:
 def test_what_a_person_supersedes_is_marked_everywhere(memory: Memory) -> None:
     old, new = two(memory)
     memory.supersede(old, new)
-    hits = {hit.entry_id: hit for hit in memory.search("party")}
+    hits = {hit.entry_id: hit for hit in memory.search("party", all=True)}
     against = hits[old].superseded_by
     assert against is not None
     assert (against.entry_id, against.text) == (new, "The party is in the barn.")
