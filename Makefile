@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 CORE := $(VENV)/.core
 HERMES := $(VENV)/hermes
 # What tests need: each adapter's framework and a model in a file, too.
-EXTRAS := code docs documents langchain langgraph large llama-index llm local openai-agents postgres remote serve
+EXTRAS := code docs documents langchain langgraph llama-index llm local openai-agents postgres remote serve
 COMMA := ,
 
 # Tests start hundreds of processes. Where compiled modules may not be kept, each compiles treering anew,

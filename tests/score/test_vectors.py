@@ -139,25 +139,6 @@ def test_products_of_bytes_are_exact(rows: int, others: int, width: int) -> None
     np.testing.assert_array_equal(whole_products(left, right), expected)
 
 
-def test_numpy_gives_what_numkong_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    rows = rng.integers(-LARGEST, LARGEST + 1, (1_300, 384), dtype=np.int8)
-    others = rng.integers(-LARGEST, LARGEST + 1, (2, 384), dtype=np.int8)
-    weights = rng.standard_normal((1_300, 1), dtype=np.float32)
-
-    def results() -> tuple[Floats, Floats, tuple[float, float]]:
-        total = np.zeros((384, 1), dtype=np.float32)
-        vectors._add_up(rows, weights, total)
-        return whole_products(rows, others), total, vectors.power_sums(weights[:, 0])
-
-    fast = results()
-    monkeypatch.setattr(vectors, "_numkong", lambda: None)
-    slow = results()
-    np.testing.assert_array_equal(fast[0], slow[0])
-    np.testing.assert_allclose(fast[1], slow[1], rtol=1e-5)
-    np.testing.assert_allclose(fast[2], slow[2], rtol=1e-12)
-
-
 def test_all_parts_of_large_work_are_done_once_and_errors_reach_the_caller() -> None:
     done: list[int] = []
     for rows in (1_000_000, 10):

@@ -7,7 +7,6 @@ memory and of the time to read it.
 
 from __future__ import annotations
 
-import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ from treering.arrays import Codes, Floats, union, without
 from treering.embed.quantised import LARGEST, Bytes, quantised, restored
 from treering.parallel import for_each
 from treering.scratch import lent
-
-log = logging.getLogger("treering")
 
 BLOCK_BYTES = 2 << 20
 """Of one block: what a row that goes or comes late makes necessary to copy. One large page."""
@@ -255,10 +252,7 @@ def _add_up(rows: Bytes, weights: Floats, out: Floats) -> None:
     for start in range(0, len(rows), CONVERTED_ROWS):
         part = slice(start, min(start + CONVERTED_ROWS, len(rows)))
         converted = room[: part.stop - start]
-        if (numkong := _numkong()) is None:
-            converted[:] = rows[part]
-        else:
-            numkong.astype(rows[part], "f32", out=converted)  # numpy has no fast loop for it
+        _numkong().astype(rows[part], "f32", out=converted)  # numpy has no fast loop for it
         out += converted.T @ weights[part]
 
 
@@ -331,17 +325,9 @@ def _eight_bits(block: Block, out: Floats, digits: Sequence[Digit]) -> None:
 
 
 @cache
-def _numkong() -> ModuleType | None:
-    """Return numkong, which multiplies eight-bit rows four times as fast as numpy.
-
-    It is over 40 MB on Linux, and small spaces do not need it: None without the extra ``large``.
-    """
-    try:
-        with forks.importing():
-            import numkong
-    except ImportError:
-        log.info("large spaces are searched faster with pip install 'treering[large]'")
-        return None
+def _numkong() -> ModuleType:
+    with forks.importing():
+        import numkong  # here, as it is over 40 MB on Linux, and small spaces do not need it
     return numkong
 
 
@@ -350,26 +336,15 @@ def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
     numkong = _numkong()
     if not len(rows):
         return np.zeros((0, len(others)), dtype=np.int32)
-    # Floats of 32 bits are exact for so small whole numbers.
-    is_small = rows.shape[1] * LARGEST**2 < 1 << 24
-    out_dtype: Literal["float32", "float64"] = "float32" if is_small else "float64"
-    if numkong is None:
-        products = np.empty((len(rows), len(others)), dtype=out_dtype)
-        columns = others.T.astype(out_dtype)
-        for start in range(0, len(rows), CONVERTED_ROWS):
-            part = slice(start, start + CONVERTED_ROWS)
-            np.dot(rows[part].astype(out_dtype), columns, out=products[part])
-        return products
-    if len(others) == 1:  # faster than the packed product
+    if len(others) == 1:
+        # Faster than the packed product for one; float32 is exact for so small whole numbers.
+        is_small = rows.shape[1] * LARGEST**2 < 1 << 24
+        out_dtype: Literal["float32", "float64"] = "float32" if is_small else "float64"
         return np.asarray(numkong.cdist(rows, others, "dot", out_dtype=out_dtype))
     return np.asarray(numkong.dots_packed(rows, numkong.dots_pack(others)))
 
 
 def power_sums(values: Floats) -> tuple[float, float]:
     """The sum of some values, shape (N,), and that of their squares, added up in 64 bits."""
-    numkong = _numkong()
-    if numkong is None:
-        wide = values.astype(np.float64)
-        return float(wide.sum()), float(wide @ wide)
-    total, squares = numkong.moments(np.ascontiguousarray(values))
+    total, squares = _numkong().moments(np.ascontiguousarray(values))
     return float(total), float(squares)
