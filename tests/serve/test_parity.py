@@ -14,7 +14,7 @@ from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTr
 from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.operations import OPERATIONS, Operation
-from treering.serve.rest import chat, code, entries, memos, wire
+from treering.serve.rest import chat, entries, views, wire
 from treering.views.choices import Choices
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import FactView
@@ -75,8 +75,8 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
         (wire.AddMessagesRequest, Memory.add, {"messages", "content", "sync", "force"}),
         (entries.EntryListRequest, Memory.page, set()),
         (chat.ChatRequest, Memory.chat, {"stream"}),
-        (memos.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
-        (code.CodeRecordRequest, CodeMemory.record, set()),
+        (views.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
+        (views.CodeRecordRequest, CodeMemory.record, set()),
     ],
 )
 def test_a_body_has_the_parameters_of_its_method_with_their_defaults(

@@ -23,7 +23,7 @@ from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
-from treering.serve.rest import chat, code, entries, facts, health, memos, recall, upkeep
+from treering.serve.rest import chat, entries, health, upkeep, views
 from treering.serve.rest.routes import operation_routes
 from treering.serve.schema import DescribedAPI
 from treering.serve.settings import ServerSettings
@@ -78,8 +78,9 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     app.state.metrics = metrics
     app.state.settling = settling
     problems.register(app)
-    for module in (entries, recall, chat, memos, facts, code, upkeep, page, health):
-        app.router.routes += module.router.routes
+    modules = (entries, chat, upkeep, page, health)
+    for router in (*(module.router for module in modules), *views.ROUTERS):
+        app.router.routes += router.routes
     app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *operation_routes()]
     _add_middleware(app, settings, access, metrics, traces)
     return app

@@ -7,6 +7,8 @@ from typing import Annotated, Final
 
 from fastapi import Query
 from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from treering.ingest.where import to_filter
@@ -20,7 +22,6 @@ from treering.serve.rest.entries import EntryListRequest
 from treering.serve.rest.router import router_of
 from treering.serve.rest.routes import Offset
 from treering.serve.rest.wire import MAX_IDS, Body, FilterRequest
-from treering.serve.shipped import shipped_route
 from treering.serve.tenant import Asking
 from treering.text import check_text
 from treering.views.tree.shape import ROOT
@@ -37,7 +38,10 @@ HEADERS: Final = {
         "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "Cache-Control": "no-cache",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
 }
+_TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 
 
 @router.get("/entries/{entry_id}/story")
@@ -104,5 +108,15 @@ def files() -> list[Route]:
     for file in folder.iterdir():
         ending = file.name.rpartition(".")[2]
         at = "/" if file.name == "index.html" else f"/page/{file.name}"
-        routes.append(shipped_route(at, file.read_bytes(), ending, HEADERS))
+        routes.append(_file_route(at, file.read_bytes(), _TYPES[ending]))
     return routes
+
+
+def _file_route(path: str, content: bytes, kind: str) -> Route:
+    """A route that answers with a file, held in main memory."""
+    media_type = f"{kind}; charset=utf-8"
+
+    async def answer(_: Request) -> Response:
+        return Response(content, headers=HEADERS, media_type=media_type)
+
+    return Route(path, answer, methods=["GET"], include_in_schema=False)
