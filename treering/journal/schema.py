@@ -24,7 +24,7 @@ class Step:
     postgres: str
 
 
-FIRST: Final = 28
+FIRST: Final = 29
 """The format of the first release. Unreleased versions wrote lower numbers."""
 
 STEPS: tuple[Step, ...] = ()
