@@ -38,11 +38,11 @@ from treering.journal.postgres.nearest import PgConnection
 from treering.journal.space import Space
 from treering.records import Hit
 from treering.search import pipeline
+from treering.search.postings import RowCounts
 from treering.search.relations.group import Session
 from treering.search.relations.plan import Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.snapshot import Cosines, Wanted
-from treering.search.term_postings import RowCounts
 from treering.search.terms import terms
 from treering.views.candidates import database_vectors, heads, sample, source
 from treering.views.candidates.heads import PieceHeads, PieceRanges

@@ -35,7 +35,7 @@ def searcher(memory: Memory, exact_rows: int) -> Searcher:
 
 def filled(open_memory: Open) -> Memory:
     memory = open_memory(embedder=HashingEmbedder("hashing", 96))
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(7)
     for number in range(4):
         said = [" ".join(rng.choice(WORDS, 6)) for _ in range(30)]
         messages: list[dict[str, Any]] = [

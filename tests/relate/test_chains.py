@@ -7,7 +7,7 @@ import pytest
 
 from treering.arrays import Floats
 from treering.parallel import PIECE
-from treering.search.relations.chains import Chains
+from treering.search.relations.decay import Chains
 
 
 def recursion(factors: Floats, scores: Floats) -> list[float]:

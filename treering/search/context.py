@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from treering.arrays import Floats
 from treering.errors import InputError
 from treering.records import Context, Hit, Newer, Order, Passage
+from treering.search.reading import carried
 from treering.search.terms import terms
-from treering.search.times import carried
 from treering.split.size import FragmentSize, LengthUnit
 from treering.split.text import spans
 from treering.text import with_speaker

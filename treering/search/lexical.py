@@ -20,22 +20,20 @@ from treering.parallel import WORTHWHILE, for_each, for_each_piece
 from treering.scratch import lent
 from treering.search.postings import (
     MAX_COUNT,
+    PIECE,
+    PostingParts,
     PostingRun,
     RunDirectory,
     Slots,
-    counted,
-    listed,
-    merged,
-)
-from treering.search.term_postings import (
-    PIECE,
-    PostingParts,
     StoredPostings,
     TermPostings,
     are_among,
+    counted,
     in_pieces,
     joined,
     joined_if_few,
+    listed,
+    merged,
 )
 from treering.search.terms import Terms
 

@@ -247,3 +247,15 @@ def is_rebinding(relation: Relation) -> TypeGuard[Rebinding]:
 
 RelationFactory = Callable[..., Relation]
 """What the entry point group ``treering.relations`` names: keyword parameters to a relation."""
+
+
+def by_column(propagate: Callable[[Floats], Floats], scores: Floats) -> Floats:
+    """``propagate`` of scores of shape (N,), or of each column of (N, Q); the same shape."""
+    if scores.ndim == 1:
+        return propagate(scores)
+    if scores.shape[1] == 1:
+        return propagate(scores[:, 0])[:, None]  # as it is, without a copy
+    result = np.empty_like(scores)
+    for column in range(scores.shape[1]):
+        result[:, column] = propagate(scores[:, column])
+    return result

@@ -9,8 +9,14 @@ import numpy as np
 from treering.arrays import Floats
 from treering.parallel import for_each_piece
 from treering.search.reading import RowChange
-from treering.search.relations.columns import by_column
-from treering.search.relations.contract import MISSING, Items, Labels, NullOperator, Operator
+from treering.search.relations.contract import (
+    MISSING,
+    Items,
+    Labels,
+    NullOperator,
+    Operator,
+    by_column,
+)
 
 SPARSE = 4
 """Codes up to so many times the number of items are counted as they are, without numbering them."""

@@ -24,7 +24,7 @@ from treering.journal.blocks import POSTING, FragmentBlock, Postings
 from treering.journal.contract import Value
 from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import SpaceReader, SpaceState
-from treering.search.term_postings import RowCounts
+from treering.search.postings import RowCounts
 from treering.views.candidates.columns import SLOT_BITS
 from treering.views.candidates.heads import (
     PieceHeads,

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, union
 from treering.parallel import do_all
 from treering.records import KINDS
-from treering.search.reading import Flags, Ints, ReadingOrder
+from treering.search.reading import Flags, Ints, ReadingOrder, carried
 from treering.search.relations.contract import MISSING
-from treering.search.times import carried
 from treering.views.fragments.columns import Column
 
 SESSION_GAP_S = 4 * 3600.0
