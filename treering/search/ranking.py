@@ -244,12 +244,13 @@ class Ranking:
         """The probability of each of some fragments that it answers a query."""
         if query not in self.top:
             self.best(query, TOP)
-        numbers = rows.tolist()
-        others = np.setdiff1d(self.top[query], rows)
-        every = self.features(np.concatenate([rows, others]), query)
-        by_row = dict(zip([*numbers, *others.tolist()], every, strict=True))
-        top = [by_row[row] for row in self.top[query].tolist()]
-        return confidences(every[: len(numbers)], top) if numbers else []
+        numbers, top = rows.tolist(), self.top[query].tolist()
+        others = [row for row in top if row not in numbers[:TOP]]
+        if others:
+            rows = np.array([*numbers, *others], dtype=np.int64)
+        every = self.features(rows, query)
+        by_row = dict(zip([*numbers, *others], every, strict=True))
+        return confidences(every[: len(numbers)], [by_row[row] for row in top]) if numbers else []
 
     def why(self, row: int, query: int) -> Why:
         """Why a fragment has its score for a query."""
