@@ -128,12 +128,13 @@ def test_under_a_filter_the_reasons_add_up_and_fewer_hits_are_the_first_of_more(
 def test_a_filter_takes_the_best_of_what_it_lets_through(
     crowd: Memory, where: dict[str, Any], k: int
 ) -> None:
-    # By default the best hits say more of what is asked for: of those that the filter lets through.
-    relations = ["context"]
-    everything = crowd.search("Porto number 3", k=100, relations=relations)
+    # Signals look at the best hits that the filter lets through, and folding at those next to each
+    # other.
+    how: dict[str, Any] = {"relations": ["context"], "all": True}
+    everything = crowd.search("Porto number 3", k=100, **how)
     allowed = {entry.id for entry in crowd.entries(**where)}
     expected = [hit for hit in everything if hit.entry_id in allowed][:k]
-    assert crowd.search("Porto number 3", k=k, relations=relations, **where) == expected
+    assert crowd.search("Porto number 3", k=k, **how, **where) == expected
 
 
 def test_times_of_a_filter_may_be_texts_in_any_zone(crowd: Memory) -> None:
