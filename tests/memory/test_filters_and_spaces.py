@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import product
@@ -134,7 +135,11 @@ def test_a_filter_takes_the_best_of_what_it_lets_through(
     everything = crowd.search("Porto number 3", k=100, **how)
     allowed = {entry.id for entry in crowd.entries(**where)}
     expected = [hit for hit in everything if hit.entry_id in allowed][:k]
-    assert crowd.search("Porto number 3", k=k, **how, **where) == expected
+    found = crowd.search("Porto number 3", k=k, **how, **where)
+    # Confidence depends on the hits beside a hit, which the filter chooses.
+    assert [replace(hit, confidence=0.0) for hit in found] == [
+        replace(hit, confidence=0.0) for hit in expected
+    ]
 
 
 def test_times_of_a_filter_may_be_texts_in_any_zone(crowd: Memory) -> None:
