@@ -98,7 +98,7 @@ def test_a_repeated_line_is_one_hit_and_leaves_room_for_others(memory: Memory) -
             "Das geheime Passwort lautet Kerze.",
             "Wie lautet das Passwort?",
         ),
-        ("猫の名前はミケです。", "猫の名前はタマです。", "猫の名前"),
+        ("うちの猫の名前はミケです。", "うちの猫の名前はタマです。", "猫の名前"),
         (
             "The seat of Bonn Labs is in Bonn.",
             "The seat of Bonn Labs is in Ulm.",
@@ -136,6 +136,7 @@ def test_the_newest_value_represents_the_older_ones(
             "lamps, pipes",
         ),
         ("I bought a bike.", "I bought a car.", "What did I buy?"),
+        ("我昨天去了北京。", "我昨天去了上海。", "我去了哪里"),
         ("The boat is red.", "The boat is red and has two masts.", "boat"),
     ],
 )

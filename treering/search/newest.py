@@ -19,6 +19,9 @@ LEAST_BEFORE: Final = 4
 second half of FactConsolidation gains nothing, and "I bought a bike" folds into "I bought a car".
 """
 
+LETTERS_BEFORE: Final = 8
+"""The same in letters, for texts whose words no spaces part: a Chinese word has about two."""
+
 MOST_IN_VALUE: Final = 8  # words
 QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
 
@@ -85,7 +88,8 @@ class Groups:
         for hit in hits:
             # Of texts of another time than the question names the newest is no answer.
             whose, words = (hit.speaker, bool(hit.why.terms.get("when"))), _words(hit)
-            alike = self._by_beginning[whose, words[:LEAST_BEFORE]]
+            before = LETTERS_BEFORE if is_unspaced(hit.text) else LEAST_BEFORE
+            alike = self._by_beginning[whose, words[:before]]
             group = self._by_text.get((whose, words)) or self._same_but_value(words, alike)
             if group is None or hit.kind == "code":
                 group = []
