@@ -1,0 +1,298 @@
+"""Search: the terms of ``why`` add up to the score, and modes and relations do what they say."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import Open
+from tests.embedders import HashingEmbedder
+from tests.raised import raises
+from treering import Hit, Memory
+from treering.arrays import Floats
+from treering.errors import EmptyText, InputError, UnknownName
+from treering.llm.settings import NONE
+from treering.records import KINDS, Forgotten, Why
+from treering.search import searcher
+from treering.search.relations.decay import ContextRelation, Time
+from treering.search.relations.group import Session, Speaker
+from treering.search.relations.plan import Weighted
+from treering.search.relations.semantic import Semantic
+from treering.search.searcher import MAX_QUERY_CHARS
+
+RELATIONS: list[Any] = [
+    None,
+    (),
+    ["context"],
+    ["context", "time", "semantic", "session", "speaker"],
+    [ContextRelation(0.8, "session"), Weighted(Time(3600), 0.3), Semantic(form="printed")],
+    [Session(), Speaker(), ContextRelation(0.2), ContextRelation(0.9, name="wide")],
+]
+
+
+@pytest.fixture
+def mixed(memory: Memory) -> Memory:
+    """A chat of two with times, a text and code."""
+    memory.add(
+        [
+            {
+                "role": "user",
+                "name": ("Ana", "Ben")[n % 2],
+                "content": f"Message {n} on {('Porto', 'the river', 'boats')[n % 3]}.",
+                "at": 1_700_000_000 + n * (60 if n % 7 else 90_000),
+            }
+            for n in range(40)
+        ],
+        source="chat",
+    )
+    memory.add("Porto lies on a river. " * 120, source="novel.txt")
+    code = "\n".join(f"def porto_{n}():\n    return {n}" for n in range(60))
+    memory.add(code, source="porto.py", kind="code")
+    return memory
+
+
+def test_one_han_character_finds_its_text(memory: Memory) -> None:
+    for text in ("今日は雨が降っていた。", "うちの猫の名前はミケ。", "図書館へ行った。"):
+        memory.add(text)
+    best, second = memory.search("猫", k=2, mode="lexical")
+    assert best.text == "うちの猫の名前はミケ。"
+    assert best.score > 0 > second.score
+
+
+def shares(hit: Hit) -> dict[str, float]:
+    """The terms but for a ``named`` of 0, which one query of a batch may bring to all."""
+    return {name: value for name, value in hit.why.terms.items() if name != "named" or value}
+
+
+def assert_adds_up(hits: list[Hit]) -> None:
+    assert hits
+    for hit in hits:
+        assert math.isfinite(hit.score)
+        assert sum(hit.why.terms.values()) == pytest.approx(hit.score, abs=1e-4)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical", "dense"])
+@pytest.mark.parametrize("relations", RELATIONS)
+@pytest.mark.parametrize("alpha", [None, 0.0, 0.7])
+def test_the_terms_of_why_add_up_to_the_score(
+    mixed: Memory, mode: Any, relations: Any, alpha: float | None
+) -> None:
+    hits = mixed.search(
+        "What did Ana say on Porto?", k=60, mode=mode, relations=relations, alpha=alpha
+    )
+    assert_adds_up(hits)
+    assert {hit.kind for hit in hits} <= set(KINDS)
+    for hit in hits:
+        assert ("lexical" in hit.why.terms) == (hit.why.bm25 is not None) == (mode != "dense")
+        assert ("dense" in hit.why.terms) == (hit.why.cosine is not None) == (mode != "lexical")
+
+
+def test_without_relations_only_the_own_score_counts(mixed: Memory) -> None:
+    for hit in mixed.search("What did Ana say on Porto?", k=50, relations=()):
+        assert set(hit.why.terms) == {"lexical", "dense"}
+
+
+@pytest.mark.parametrize("relations", RELATIONS)
+def test_many_queries_at_once_are_answered_as_one_by_one(mixed: Memory, relations: Any) -> None:
+    queries = ["Porto", "What did Ben say?", "boats on the river", "unheard-of words"]
+    batched = mixed.search_many(queries, k=30, relations=relations)
+    for query, together in zip(queries, batched, strict=True):
+        alone = mixed.search(query, k=30, relations=relations)
+        scores = [hit.score for hit in alone]
+        np.testing.assert_allclose([hit.score for hit in together], scores, atol=1e-4)
+        for one, other in zip(together, alone, strict=True):
+            assert shares(one) == pytest.approx(shares(other), abs=1e-3)
+
+
+def test_many_queries_take_little_more_memory_than_one(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.add([{"role": "user", "content": f"Line {n} of {n % 7}."} for n in range(4_000)])
+    queries = [f"line {n}" for n in range(32)]
+    together = memory.search_many(queries, k=3)
+
+    def peak(asked: Sequence[str]) -> int:
+        tracemalloc.start()
+        try:
+            assert memory.search_many(asked, k=3) == together[: len(asked)]
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    monkeypatch.setattr(searcher, "MOST_SCORES", 1)
+    assert peak(queries) < 4 * peak(queries[:1])
+
+
+def test_a_context_relation_lifts_what_stands_beside_a_good_answer(memory: Memory) -> None:
+    said = ["Where did your sister go?", "Porto.", "Nice!", *(f"Topic {n}." for n in range(30))]
+    memory.add([{"role": "user", "content": text, "session": "s"} for text in said], source="chat")
+    order = [hit.text for hit in memory.search("Where did the sister go?", k=40)]
+    plain = [hit.text for hit in memory.search("Where did the sister go?", k=40, relations=())]
+    assert order[:2] == ["Where did your sister go?", "Porto."]
+    assert plain.index("Porto.") > 1
+
+
+def test_a_query_that_names_a_speaker_prefers_what_that_speaker_said(memory: Memory) -> None:
+    memory.add(
+        [
+            {"role": "user", "name": name, "content": f"I like {thing}."}
+            for thing in ("rowing", "tea", "Porto")
+            for name in ("Ana", "Ben", "Cem")
+        ]
+    )
+    best = memory.search("What does Ben like to do, rowing?", k=1)[0]
+    assert (best.speaker, best.text) == ("Ben", "I like rowing.")
+    assert best.why.terms["named"] > 0
+
+
+def test_k_bounds_the_hits_and_more_than_all_is_all(mixed: Memory) -> None:
+    everything = mixed.search("Porto", k=10_000, all=True)
+    assert len(everything) == mixed.stats().fragments
+    for k in (1, 3, 50):
+        assert mixed.search("Porto", k=k, all=True) == everything[:k]
+
+
+def test_equal_texts_come_in_the_order_in_which_they_were_added(memory: Memory) -> None:
+    for n in range(20):
+        memory.add("Porto lies on a river.", source=f"note {n:02}")
+    sources = [hit.source for hit in memory.search("Porto", k=20, all=True)]
+    assert sources == sorted(sources)
+    assert [hit.source for hit in memory.search("Porto", k=5, all=True)] == sources[:5]
+
+
+def test_one_entry_alone_can_be_found(memory: Memory) -> None:
+    memory.add("Porto lies on a river.")
+    for mode in ("hybrid", "lexical", "dense"):
+        assert_adds_up(memory.search("river", mode=mode))
+
+
+def test_a_query_of_unknown_words_still_has_finite_scores(mixed: Memory) -> None:
+    for query in ("xyzzy", "?!", "…", "の", "the of and", "\n\tPorto"):
+        assert_adds_up(mixed.search(query, k=5))
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "error", "message"),
+    [
+        ("", {}, EmptyText, "ask for something"),
+        (" \n", {}, EmptyText, "ask for something"),
+        (5, {}, InputError, "a query is a int"),
+        ("x" * (MAX_QUERY_CHARS + 1), {}, InputError, "20001 characters, at most 20000"),
+        ("Porto\0", {}, InputError, "NUL"),
+        ("Porto \ud800", {}, InputError, "lone surrogate"),
+        ("Porto", {"k": 0}, InputError, "k is 0"),
+        ("Porto", {"min_confidence": "a"}, InputError, "'a'; it must be a number from 0 to 1"),
+        ("Porto", {"min_confidence": None}, InputError, "None; it must be a number from 0 to 1"),
+        ("Porto", {"mode": "fuzzy"}, InputError, "mode is 'fuzzy'; it can be hybrid"),
+        ("Porto", {"relations": ["kinship"]}, UnknownName, "no relation 'kinship'"),
+        ("Porto", {"relations": [5]}, InputError, "5, which has no name and no bind; give a name"),
+        ("Porto", {"relations": "context"}, InputError, "relations"),
+        ("Porto", {"alpha": {"kinship": 1.0}}, UnknownName, "alpha for kinship"),
+    ],
+)
+def test_a_query_that_cannot_be_asked_is_refused(
+    mixed: Memory, query: Any, options: dict[str, Any], error: type[InputError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        mixed.search(query, **options)
+    if "k" not in options:
+        with pytest.raises(error, match=message):
+            mixed.context(query, **options)
+
+
+def test_the_longest_query_is_answered(mixed: Memory) -> None:
+    assert_adds_up(mixed.search("Porto river " * (MAX_QUERY_CHARS // 12), k=3))
+
+
+def test_no_queries_have_no_answers(mixed: Memory) -> None:
+    assert mixed.search_many([]) == []
+
+
+def test_an_open_memory_sees_what_another_handle_adds_and_forgets(open_memory: Open) -> None:
+    one, other = open_memory(), open_memory()
+    one.add("Porto lies on a river.", source="a")
+    assert other.search("Porto")
+    other.add("Lisbon lies on a river too.", source="b")
+    assert len(one.search("river")) == 2
+    one.forget(source="a")
+    assert [hit.source for hit in other.search("river")] == ["b"]
+
+
+def test_what_a_crash_left_undone_is_found_by_the_next_search(
+    open_memory: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    with monkeypatch.context() as crash:
+        crash.setattr(memory._views, "build", lambda *_: None)  # killed right after the commit
+        assert memory.add("Porto lies on a river.").pending == 1
+    assert memory.search("Porto")[0].text == "Porto lies on a river."
+    assert memory.stats().pending == {}
+
+
+def test_a_query_is_not_stored(open_memory: Open, tmp_path: Any) -> None:
+    embedder = HashingEmbedder()
+    memory = open_memory(embedder=embedder)
+    memory.add("Porto lies on a river.")
+    memory.search("unmistakable question")
+    memory.context("unmistakable question")
+    stored = b"".join(file.read_bytes() for file in tmp_path.glob("life.db*"))
+    assert b"unmistakable" not in stored
+
+
+def test_a_query_that_is_slow_to_embed_does_not_keep_the_file_from_being_cleaned(
+    open_memory: Open,
+) -> None:
+    embedder = HashingEmbedder()
+    memory = open_memory(embedder=embedder)
+    entry = memory.add("The spare key lies under the third flowerpot.").ids[0]
+    forgotten: list[Forgotten] = []
+
+    def forgetting(texts: Sequence[str], vectors: Floats) -> Floats:
+        embedder.tamper = None
+        forgotten.append(memory.forget(entry))
+        return vectors
+
+    embedder.tamper = forgetting
+    assert not memory.search("Where is the key?")
+    assert forgotten[0].scrubbed
+
+
+def test_cosines_of_what_the_bundled_model_cannot_read_count_a_fifth(path: Path) -> None:
+    texts = ["Ana lives in Porto", "Ана живёт в Порту", "The weather is fine", "Погода хорошая"]
+    with Memory.open(path, llm=NONE) as memory:
+        for text in texts:
+            memory.add(text, source=text)
+        read, unread, half = (
+            {hit.text: hit.why for hit in memory.search(query, k=4, relations=())}
+            for query in ("where does Ana live", "где живёт Ана", "Ana Анна")
+        )
+
+    def scale(whys: dict[str, Why]) -> float:
+        """What a difference of cosines is worth, in terms of the standard deviation of all."""
+        cosines = np.array([whys[text].cosine for text in texts], dtype=np.float64)
+        dense = np.array([whys[text].terms["dense"] for text in texts])
+        return float(np.ptp(dense) / np.ptp(cosines) * cosines.std())
+
+    assert scale(read) == pytest.approx(1, rel=1e-3)
+    assert scale(unread) == pytest.approx(0.2, rel=1e-3)
+    assert scale(half) == pytest.approx(0.2 + 0.8 * 3 / 7, rel=1e-3)
+
+
+@pytest.mark.parametrize("k", [1.5, "3", True, 0, -1])
+def test_a_number_of_hits_that_is_none_is_refused(memory: Memory, k: Any) -> None:
+    memory.add("A boat.")
+    with raises(InputError, param="k"):
+        memory.search("boat", k=k)
+    assert memory.search("boat", k=np.int64(1))  # type: ignore[arg-type]
+
+
+def test_several_queries_are_no_text(mixed: Memory) -> None:
+    with raises(InputError, param="queries"):
+        mixed.search_many("Porto")
