@@ -113,7 +113,10 @@ class History:
             self._rng.choice((*usual, *usual, *rare))(self._rng.choice(self._projects))
             self._check()
         for project in self._projects:
-            self._forget_space(project, may_be_killed=False)
+            reply = self._forget_space(project, may_be_killed=False)
+            if isinstance(self._engine, Server) and reply and "error" in reply:
+                # No space is there, but an add that was killed may have written its name.
+                self._unstored.add(project.name)
         self.stop()
         self._ensure_erased(self._unstored)
         self.counts["steps"] += steps
@@ -208,7 +211,9 @@ class History:
                     note.unlink()
             self._perform(project, "forget", old=texts, ids=[row[0] for row in rows])
 
-    def _forget_space(self, project: Project, *, may_be_killed: bool = True) -> None:
+    def _forget_space(
+        self, project: Project, *, may_be_killed: bool = True
+    ) -> dict[str, Any] | None:
         """Remove a space, and all that was read into it but some sessions that go on."""
         for note in project.notes.iterdir():
             note.unlink()
@@ -218,10 +223,12 @@ class History:
         project.removed = [*project.removed, *project.transcripts] if go_on else []
         project.transcripts.clear()
         old = project.live | project.doomed
-        if self._perform(project, "forget_space", old=old, may_be_killed=may_be_killed):
+        reply = self._perform(project, "forget_space", old=old, may_be_killed=may_be_killed)
+        if reply:
             said = "".join(path.read_text() for path in project.removed)
             project.unread = {text for text in project.coming | project.unread if text in said}
             project.coming.clear()
+        return reply
 
     def _export(self, project: Project) -> None:
         if (reply := self._perform(project, "export")) and "done" in reply:
