@@ -152,6 +152,10 @@ def test_speakers_and_code_stay_apart(memory: Memory) -> None:
     memory.add("return soon", kind="code", source="a.py")
     memory.add("return soon", kind="code", source="b.py")
     assert len(memory.search("soon")) == 4
+    memory.add("The wait of the queue is 10", kind="code", source="c.py")
+    memory.add("The wait of the queue is 20", source="note")
+    assert len(memory.search("wait of the queue", k=2)) == 2
+    assert [hit.was for hit in memory.search("wait of the queue", k=2)] == [(), ()]
 
 
 def test_texts_of_the_time_that_a_question_names_stay_apart_from_newer_ones(memory: Memory) -> None:

@@ -86,12 +86,15 @@ class Groups:
     def add(self, hits: Sequence[Hit]) -> None:
         """Put each of further hits into its group."""
         for hit in hits:
+            if hit.kind == "code":
+                self.groups.append([hit])
+                continue
             # Of texts of another time than the question names the newest is no answer.
             whose, words = (hit.speaker, bool(hit.why.terms.get("when"))), _words(hit)
             before = LETTERS_BEFORE if is_unspaced(hit.text) else LEAST_BEFORE
             alike = self._by_beginning[whose, words[:before]]
             group = self._by_text.get((whose, words)) or self._same_but_value(words, alike)
-            if group is None or hit.kind == "code":
+            if group is None:
                 group = []
                 self.groups.append(group)
                 alike.append((words, group))
