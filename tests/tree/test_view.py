@@ -97,6 +97,17 @@ def test_without_a_model_settle_extracts_sentences_and_marks_them_so(memory: Mem
     assert memory.tree.stats().made_by == {"extractive": len(summaries(memory))}
 
 
+def test_a_search_for_nodes_leaves_out_what_has_no_place_before_it_takes_the_best(
+    memory: Memory,
+) -> None:
+    memory.tree.roots()
+    memory.add("The boat waits in the harbour.")
+    memory.add("wait = harbour.boat()", kind="code", source="wait.py")
+    memory.settle()
+    [node] = memory.tree.search("wait harbour boat", k=1)
+    assert node.text == "The boat waits in the harbour."
+
+
 def test_an_exact_repetition_raises_a_counter(memory: Memory) -> None:
     fill(memory)
     before = len(everything(memory))

@@ -98,6 +98,13 @@ def test_a_table_that_a_rebuild_fills_is_erased_where_the_package_is_missing(
         assert rows(memory, "echo") == rows(memory, "uttered") == []
 
 
+def test_a_view_may_have_an_empty_version(release: Release) -> None:
+    with release(("uttered",), version="") as memory:
+        memory.add("The plan is here.", source="plan")
+        memory.settle()
+        assert memory.stats().entries == len(rows(memory, "uttered")) == 1
+
+
 def test_a_table_that_was_named_and_never_made_hinders_no_erasing(release: Release) -> None:
     with release(("uttered",)) as memory:
         memory.add("The plan is here.", source="plan")

@@ -65,7 +65,7 @@ def drop(writer: SpaceWriter, name: str) -> None:
 def _save(writer: SpaceWriter, all_states: Mapping[str, ViewState]) -> None:
     # Without what has its default, which is all but the tables of other packages, mostly.
     stored = {
-        name: {key: value for key, value in asdict(state).items() if value}
+        name: {key: value for key, value in asdict(state).items() if value or key == "version"}
         for name, state in all_states.items()
     }
     writer.set_views(json.dumps(stored))

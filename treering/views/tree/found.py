@@ -14,6 +14,7 @@ from treering.records import Context, Hit, Level
 from treering.search.best_rows import RankedRows
 from treering.search.context import Candidate, CountTokens, arranged, cost_of, excerpt
 from treering.search.ranking import Ranking
+from treering.search.relations.contract import MISSING
 from treering.search.rounds import RoundRanking
 from treering.search.searcher import Searcher
 from treering.search.terms import terms
@@ -74,10 +75,17 @@ def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list
     return [[replace(text, unit=row) for text in shown[row]] for row in rows]
 
 
-def node_rows(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[int]:
-    """The rows of the nodes that are found, best first; of repetitions one."""
+def node_rows(
+    ranked: NodeRanking, query: int, k: int, how: Retrieval, *, placed: bool = False
+) -> list[int]:
+    """The rows of the nodes that are found, best first; of repetitions one.
+
+    With ``placed``, texts without a place in the tree are left out.
+    """
     wide, ranking = ranked.wide, ranked.ranking
     allowed = wide.distinct(ranked.allowed)
+    if placed:
+        allowed &= wide.node != MISSING
     if how.level == "summaries":
         allowed[: wide.texts] = False
     if how.method == "traversal":

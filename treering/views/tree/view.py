@@ -254,7 +254,7 @@ class TreeView:
         with self._ranked([query], Filter(), mode, plan) as ranked:
             if ranked is None:
                 return []
-            rows = [row for row in node_rows(ranked, 0, k, how) if ranked.wide.node[row] != MISSING]
+            rows = node_rows(ranked, 0, k, how, placed=True)
             nodes = [int(ranked.wide.node[row]) for row in rows]
             shown = shown_nodes(ranked.reader, ranked.reader.id, ranked.tree, nodes)
             whys = [ranked.ranking.why(row, 0) for row in rows]
