@@ -14,10 +14,9 @@ from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import (
-    InputError,
     JournalBusy,
-    JournalError,
     MissingExtra,
+    TreeringError,
     UnknownName,
     UnknownRepository,
 )
@@ -120,7 +119,7 @@ class Repositories:
             if state is None or self._seen.get(repository.id) != (repository.revision, state):
                 self._index_now(folder, None, None, None)
                 self._seen[repository.id] = (self._repository(top).revision, state)
-        except (InputError, JournalError) as error:
+        except TreeringError as error:
             log.warning("%s is searched as it was when it was indexed: %s", top, error)
         finally:
             self._indexing.release()

@@ -66,7 +66,9 @@ class Checkout:
         elsewhere = {record.block.branch for record in sequence} - {"", self.branch}
         if self.git is None or not elsewhere:
             return list(sequence)
-        codes = self._codes(self.git, key)
+        # An earlier round may be on the definition by another name.
+        keys = {key, *(record.block.key for record in sequence)}
+        codes = set[str]().union(*(self._codes(self.git, each) for each in keys))
         last = {
             record.block.branch: place
             for place, record in enumerate(sequence)
