@@ -56,6 +56,18 @@ def test_a_folder_that_git_does_not_know_is_read_again(memory: Memory, tmp_path:
     assert {block.qualified for block in memory.code.about("measure").code} == {"measure"}
 
 
+def test_a_folder_that_became_a_link_is_searched_by_its_first_path(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = tmp_path / "app"
+    root.mkdir()
+    write(root, m=ONE)
+    memory.code.index(root)
+    root.rename(tmp_path / "app-v1")
+    root.symlink_to("app-v1")
+    assert found(memory, "stone") == found(memory, "stone", root) == {"weigh"}
+
+
 def test_a_folder_that_is_gone_is_searched_as_it_was(
     memory: Memory, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

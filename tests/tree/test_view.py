@@ -108,6 +108,16 @@ def test_a_search_for_nodes_leaves_out_what_has_no_place_before_it_takes_the_bes
     assert node.text == "The boat waits in the harbour."
 
 
+def test_a_traversal_finds_a_repeated_text_by_the_source_of_its_repetition(memory: Memory) -> None:
+    memory.tree.roots()
+    for source in ("a", "b"):
+        memory.add("The boat waits in the harbour.", source=source)
+    memory.settle()
+    memory.configure(method="traversal")
+    [hit] = memory.search("The boat waits in the harbour.", level="all", source="b")
+    assert hit.source == "b"
+
+
 def test_an_exact_repetition_raises_a_counter(memory: Memory) -> None:
     fill(memory)
     before = len(everything(memory))

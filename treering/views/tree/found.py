@@ -89,8 +89,11 @@ def node_rows(
     if how.level == "summaries":
         allowed[: wide.texts] = False
     if how.method == "traversal":
-        found = _traversal(ranked, ranking.scores[:, query], k)
-        rows = [row for row in found if allowed[row]]
+        rows: list[int] = []
+        for row in _traversal(ranked, ranking.scores[:, query], k):
+            # The filter may leave out this row of the node, but not a repetition of its text.
+            same = allowed & (wide.node == wide.node[row])
+            rows += [row] if allowed[row] else np.flatnonzero(same)[:1].tolist()
     else:
         rows = ranking.best(query, k, allowed).tolist()
     if how.least is None:

@@ -162,8 +162,9 @@ class Repositories:
         with self._space.read() as reader:
             indexed = store.repositories(reader, reader.id)
         if root is not None:
-            path = str(Path(root).resolve())
-            indexed = [repository for repository in indexed if repository.root == path]
+            # As it was indexed, too: it may have become a link since.
+            paths = {str(root), str(Path(root).resolve())}
+            indexed = [repository for repository in indexed if repository.root in paths]
         if len(indexed) != 1:
             raise _not_the_one(root, self.roots())
         return indexed[0]
