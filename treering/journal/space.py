@@ -64,7 +64,7 @@ class SpaceState:
 
     ``revision`` grows whenever fragments or models change, ``edition`` when fragments that were
     there already do. ``model`` answers searches; ``next`` is the one that is being built beside
-    it, if any. ``has_assistant`` says whether a message of an assistant was ever added.
+    it, if any. ``has_assistant`` says whether it has a message of an assistant.
     """
 
     id: int

@@ -17,6 +17,7 @@ from treering.journal.entries import PAGE
 from treering.journal.stored import added_moment, metadata_of, micros, zone_minutes
 from treering.records import Entry, Kind
 
+_ASSISTANT = "assistant"
 _ID_BITS = 48
 """Of the part of an id that begins by chance; its first bit leaves room to count on. So two who add
 to a space in the same millisecond give the same id once in some 10¹⁴ times, and one is refused."""
@@ -138,8 +139,7 @@ def append(
             there.add(draft, digest)
             position = max(position, place + 1)
     seqs = _insert(writer, space, source, new)
-    if any(entry.draft.role == "assistant" for entry in new):
-        writer.execute("UPDATE space SET assistant = 1 WHERE id = ? AND assistant = 0", (space,))
+    _count_assistant(writer, sum(entry.draft.role == _ASSISTANT for entry in new))
     if queue is not None:
         writer.many(
             "INSERT INTO work (space, view, target) VALUES (?, ?, ?)",
@@ -279,12 +279,13 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ErasedEntry:
-    """What is known of an entry that is gone: its id, the number of its source, and the file that
-    this was read from."""
+    """What is known of an entry that is gone: its id, the number of its source, the file that this
+    was read from, and its role."""
 
     id: str
     source: int
     path: str | None
+    role: str | None
 
 
 def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
@@ -297,8 +298,16 @@ def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
     space = writer.space
     supersession.erase(writer, seqs)
     erased = _blank_bodies(writer, seqs)
+    _count_assistant(writer, -sum(entry.role == _ASSISTANT for entry in erased.values()))
     writer.many("DELETE FROM entry WHERE space = ? AND seq = ?", ((space, seq) for seq in seqs))
     return [erased[seq] for seq in seqs if seq in erased]
+
+
+def _count_assistant(writer: Writer, more: int) -> None:
+    """Note that the space has so many more messages of an assistant."""
+    if more:
+        change = "UPDATE space SET assistant = assistant + ? WHERE id = ?"
+        writer.execute(change, (more, writer.space))
 
 
 def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]:
@@ -306,7 +315,8 @@ def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]
     space = writer.space
     rows = list(
         writer.rows(
-            "SELECT e.seq, e.id, e.source, e.body, p.text FROM entry e"
+            "SELECT e.seq, e.id, e.source, e.body, p.text, b.role FROM entry e"
+            " LEFT JOIN body b ON b.id = e.body"
             " LEFT JOIN source s ON s.space = e.space AND s.id = e.source"
             " LEFT JOIN label p ON p.id = s.path WHERE e.space = ?"
             " AND e.seq IN (SELECT value FROM json_each(?))",
@@ -315,4 +325,4 @@ def _blank_bodies(writer: Writer, seqs: Sequence[int]) -> dict[int, ErasedEntry]
     )
     bodies = [int(row[3]) for row in rows]
     writer.blank("body", ("text", "speaker", "role", "session", "metadata"), space, bodies)
-    return {int(row[0]): ErasedEntry(str(row[1]), int(row[2]), row[4]) for row in rows}
+    return {int(row[0]): ErasedEntry(str(row[1]), int(row[2]), row[4], row[5]) for row in rows}
