@@ -182,7 +182,7 @@ def _type(parameter: Parameter, hint: Any) -> Any:
     narrower = None if is_node or may_be_empty else _ON_THE_WIRE.get(parameter.name)
     if parameter.kind is Parameter.VAR_POSITIONAL:
         return narrower or list[hint]
-    if narrower is None or parameter.default == "":
+    if narrower is None:
         return hint
     may_be_left_out = parameter.default is None or NoneType in get_args(hint)
     return narrower | None if may_be_left_out else narrower

@@ -42,17 +42,14 @@ class Checkout:
         return cls(git.identities(), git.branch(), git)
 
     def sequences(
-        self, every: Iterable[RecordedBlock], paths: Collection[str] | None = None
+        self, every: Iterable[RecordedBlock], paths: Collection[str]
     ) -> dict[str, list[RecordedBlock]]:
-        """The sequences of the repository by key, with the rounds of this branch alone.
-
-        Sequences outside of ``paths``, if these are given, keep the rounds of all branches.
+        """Return the sequences of the repository by key: in ``paths`` with this branch's rounds
+        alone, elsewhere with the rounds of all branches.
         """
         sequences = recorded.sequences(every, self.names or None)
         here = {
-            key: self.rounds_here(key, sequence)
-            if paths is None or key.partition("::")[0] in paths
-            else sequence
+            key: self.rounds_here(key, sequence) if key.partition("::")[0] in paths else sequence
             for key, sequence in sequences.items()
         }
         return {key: sequence for key, sequence in here.items() if sequence}
