@@ -258,6 +258,27 @@ def test_flipped_bytes_are_never_given_out_as_the_text(
     assert altered, "no byte of any text was hit"
 
 
+def test_an_index_that_leads_to_another_entry_is_named_and_erases_nothing(
+    stored: dict[str, Entry], open_memory: Open, path: Path
+) -> None:
+    wrong, other = list(stored)[2:4]
+    with closing(sqlite3.connect(path)) as connection:
+        [wrong_seq], [other_seq] = (
+            connection.execute("SELECT seq FROM entry WHERE id = ?", (entry_id,)).fetchone()
+            for entry_id in (wrong, other)
+        )
+    whole = path.read_bytes()
+    cell = wrong.encode() + bytes([wrong_seq])  # a record of the index: the id, then the row
+    assert whole.count(cell) == 1
+    path.write_bytes(whole.replace(cell, wrong.encode() + bytes([other_seq])))
+
+    with open_memory() as memory:
+        for use in (memory.get, memory.forget, memory.pin):
+            with pytest.raises(JournalCorrupt):
+                use(wrong)
+        assert memory.get(other) == stored[other]
+
+
 def _used(memory: Memory, stored: dict[str, Entry], copy: Path) -> bool:
     """Use a memory; whether a text in it was altered, which looking it over must find then."""
     texts = {entry.text for entry in stored.values()}

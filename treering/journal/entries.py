@@ -22,6 +22,7 @@ from treering.text import check_text
 OWN_SOURCES = "treering:"
 """The prefix of sources that treering itself writes to; what they hold was said by nobody."""
 
+ANOTHER = "the index of ids leads to another entry"
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
 
@@ -98,19 +99,35 @@ def matching_ids(
     """
     for identity in identities:
         check_text(identity, "an id")
-    where, params = compile_filter(condition, reader.dialect, space)
-    rows = list(
-        reader.rows(
-            f"SELECT e.id, e.seq, CASE WHEN e.space = ?{where} THEN 1 ELSE 0 END {stored.FROM}"
-            " WHERE e.space = ? AND e.id IN (SELECT value FROM json_each(?)) ORDER BY e.seq",
-            (space, *params, space, json.dumps(list(identities))),
-        )
+    seqs = _seq_by_id(reader, space, identities).values()
+    return list(matching(reader, space, condition, seqs))
+
+
+def _seq_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[str, int]:
+    """The sequence numbers of some ids. Raises UnknownName, and JournalCorrupt if the index of ids
+    leads to another entry.
+    """
+    ids_listed = json.dumps(list(identities))
+    rows = reader.rows(
+        "SELECT id, seq FROM entry WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
+        (space, ids_listed),
     )
-    there = {str(row[0]) for row in rows}
+    seq_by_id = {str(row[0]): int(row[1]) for row in rows}
     for identity in identities:
-        if identity not in there:
+        if identity not in seq_by_id:
             raise _unknown(identity)
-    return [int(row[1]) for row in rows if row[2]]
+    # The index answers the first statement alone; the rows themselves are looked at here. An id in
+    # a row that no index knows is a damaged id, and the row is the right one.
+    rows = reader.rows(
+        "SELECT e.seq, o.id FROM entry e JOIN entry o ON o.space = e.space AND o.id = e.id"
+        " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
+        (space, json.dumps(list(seq_by_id.values()))),
+    )
+    id_by_seq = {int(row[0]): str(row[1]) for row in rows}
+    for identity, seq in seq_by_id.items():
+        if id_by_seq.get(seq, identity) != identity:
+            raise damage.of_entry(identity, ANOTHER)
+    return seq_by_id
 
 
 def _unknown(identity: str) -> UnknownEntry:
@@ -301,20 +318,16 @@ def id_of_digest(reader: Reader, source: int, digest: bytes) -> str | None:
 
 def find(reader: Reader, space: int, identity: str) -> tuple[int, Entry]:
     """The sequence number and entry of an id. Raises UnknownName."""
-    rows = read(reader, "e.space = ? AND e.id = ?", (space, identity))
-    if not rows:
-        raise _unknown(identity)
-    if rows[0][1].id != identity:  # the index of the ids and the entry disagree
-        raise damage.of_entry(identity, "it has another id")
+    # By number: a row found by its id has its id from the index, even if that leads to another row.
+    rows = read(reader, "e.space = ? AND e.seq = ?", (space, seq_of(reader, space, identity)))
+    if not rows or rows[0][1].id != identity:
+        raise damage.of_entry(identity, ANOTHER)
     return rows[0]
 
 
 def seq_of(reader: Reader, space: int, identity: str) -> int:
     """The sequence number of an id, even of a damaged entry. Raises UnknownName."""
-    row = reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
-    if row is None:
-        raise _unknown(identity)
-    return int(row[0])
+    return _seq_by_id(reader, space, [identity])[identity]
 
 
 def count(reader: Reader, table: str, space: int) -> int:
