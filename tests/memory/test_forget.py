@@ -115,7 +115,7 @@ def test_what_is_named_is_found_without_reading_all_there_is(memory: Memory) -> 
         counting = Counting(reader, memory._space)
         assert len(erase.matching(counting, ids[3:5], Filter())) == 2
         assert erase.matching(counting, ids[3:5], Filter(source="elsewhere")) == []
-    assert len(given) < 10
+    assert len(given) < len(ids) / 2
 
 
 def test_its_vector_and_terms_are_not_in_the_bytes_either(memory: Memory, path: Path) -> None:
