@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -78,7 +79,29 @@ def serve_stdio(memory: Memory) -> None:
         ):
             await server.run(requests, replies, server.create_initialization_options())
 
-    anyio.run(serve)
+    # In a thread of its own: a signal raises an exception in the main thread, and one that came
+    # up amid the SDK's tasks would end them with a traceback, or wait for the next line of input.
+    serving = Serving(lambda: anyio.run(serve))
+    serving.start()
+    serving.join()
+    if serving.error is not None:
+        raise serving.error
+
+
+class Serving(threading.Thread):
+    """A thread that does not outlive the process; ``error`` is the exception that ended it."""
+
+    def __init__(self, serve: Callable[[], None]) -> None:
+        super().__init__(name="treering mcp", daemon=True)
+        self._serve = serve
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Serve until the client hangs up."""
+        try:
+            self._serve()
+        except BaseException as error:
+            self.error = error
 
 
 @asynccontextmanager
