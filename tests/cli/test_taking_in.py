@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import stat
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Process, Treering, record, records
 from tests.code.working import repository
-from tests.ingest.clients import CLAUDE, SESSION, claude_line, write_lines
+from tests.ingest.clients import CLAUDE, SESSION, write_lines
 
 MESSAGES = [
     {"role": "user", "name": "Ana", "content": "My sister moved to Porto.", "session": "one"},
@@ -432,21 +431,6 @@ def test_past_conversations_are_imported_and_what_is_left_out_is_told(
     refused = treering("import", folder, "--origin", "icq")
     assert refused.exit_code == 2
     assert "no format 'icq'" in refused.stderr
-    assert treering("import", "--watch", stdin="{}").exit_code == 2
-
-
-def test_a_watched_folder_is_followed_until_the_interrupt(process: Process, tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "projects" / f"{SESSION}.jsonl", CLAUDE)
-    with process("import", path.parent, "--watch") as watching:
-        assert watching.stdout is not None
-        assert watching.stdout.readline() == "added 5 entries\n"
-        # What is added before the watcher looks, and what is added while it does, is taken in.
-        with path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(claude_line(20, "user", "Ship on Friday.")) + "\n")
-        assert watching.stdout.readline().startswith("added 1 entry")
-        watching.send_signal(signal.SIGINT)
-        watching.communicate(timeout=60)
-    assert watching.returncode in (0, 130)
 
 
 @pytest.mark.parametrize("command", [["add"], ["code", "index"], ["import"]])

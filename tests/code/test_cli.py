@@ -52,7 +52,7 @@ def test_index_search_and_map_from_the_command_line(root: Path) -> None:
     found = run("search", "add the tax", "-k", "1", "--explain")
     assert found.startswith("shop/prices.py:")
     assert "lexical" in found
-    assert "class Cart" in run("map", "--budget", "500", "--focus", "shop/cart.py")
+    assert "class Cart" in run("map", "--budget", "500")
 
 
 def test_json_gives_one_object_a_hit(root: Path) -> None:

@@ -334,7 +334,7 @@ def test_a_part_that_is_not_there_is_refused(file: Path) -> None:
         )
 
 
-def test_instructions_of_one_intent_are_told_by_the_embedders_own_similarities(file: Path) -> None:
+def test_the_least_cosine_of_instructions_with_one_intent_can_be_set(file: Path) -> None:
     asked = [f"Handle case {n} of halving numbers." for n in range(6)]
     codes = [PLAIN.replace("n / 2", f"n / 2 + {n} - {n}") for n in range(6)]
     script = [fenced(codes[0])]
@@ -342,10 +342,10 @@ def test_instructions_of_one_intent_are_told_by_the_embedders_own_similarities(f
         script += ["note", fenced(code)]
     memory, _ = opened(file, *script)
     with memory:
-        memory.configure(detector="none", alike="1")
+        memory.configure(detector="none", alike=1.0)
         rounds = [memory.code.generate(text, definition="m.py::half") for text in asked[:5]]
         assert [len(written.memory) for written in rounds] == [0, 1, 1, 1, 1]
-        memory.configure(alike="5%")  # nearly every pair of instructions is more alike than that
+        memory.configure(alike=0.0)
         written = memory.code.generate(asked[5], definition="m.py::half")
     assert len(written.memory) > 3
 

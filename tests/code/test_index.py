@@ -21,7 +21,7 @@ from treering.views.code.index.code_index import (
     index_file,
 )
 from treering.views.code.index.codec import dump_calls, dump_file, load_calls, load_file
-from treering.views.code.index.map import central, repository_map
+from treering.views.code.index.map import by_calls, repository_map
 from treering.views.code.parse.language import language_of
 
 
@@ -150,26 +150,13 @@ def test_the_map_keeps_within_its_budget() -> None:
         assert estimate_tokens(repository_map(index, budget)) <= budget
     whole = repository_map(index, 1000)
     assert "shop/cart.py:\n  5: class Cart\n    8: def __init__(self)" in whole
-    assert sum(one.centrality for one in central(index)) == pytest.approx(1, rel=1e-3)
 
 
-def test_the_most_called_definition_is_the_most_central() -> None:
+def test_the_most_called_definition_comes_first() -> None:
     index = CodeIndex()
     text = "def rare():\n    often()\n\ndef other():\n    often()\n\ndef often():\n    return 1\n"
     index.update(indexed({"a.py": text}))
-    assert central(index)[0].definition.name == "often"
-
-
-def test_a_focused_map_is_about_its_files() -> None:
-    index = shop()
-    first = central(index, {"shop/log.py": 1.0})[0]
-    assert first.path == "shop/log.py"
-
-
-@pytest.mark.parametrize("share", [-1.0, float("nan"), float("inf"), 1e308])
-def test_a_share_of_attention_that_is_none_is_refused(share: float) -> None:
-    with pytest.raises(InputError, match="focus of"):
-        repository_map(shop(), 100, {"shop/log.py": share})
+    assert index.definition(by_calls(index)[0]).name == "often"
 
 
 def test_a_map_without_a_budget_is_refused_and_one_of_nothing_is_empty() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.code.working import commit, git, repository, write
+from tests.code.working import repository
 from treering import Memory
 from treering.errors import InputError, UnknownName
 
@@ -77,86 +75,10 @@ def test_the_working_tree_is_compared_with_the_commit_and_then_with_the_last_rou
     assert [s.text for s in story[-1].change.deleted] == ["for attempt in range ( 2 ) :"]
 
 
-def test_a_diff_tells_what_the_files_were_before_it(memory: Memory, root: Path) -> None:
-    write(root, client=RETRYING)
-    diff = git(root, "diff")
-    write(root, other=PLAIN)  # not in the diff
-    (block,) = memory.code.record(ASKED, root=root, diff=diff)
-    assert (block.path, block.definition) == ("client.py", "Client.fetch")
-    assert "return socket.get(url)" in memory.code.log("fetch")[0].code
-    with pytest.raises(InputError, match="not both"):
-        memory.code.record(ASKED, root=root, diff=diff, after={})
-    with pytest.raises(InputError, match="cannot be read"):
-        memory.code.record(ASKED, root=root, diff="nothing")
-    write(root, client=PLAIN)
-    with pytest.raises(InputError, match="not what the files"):
-        memory.code.record(ASKED, root=root, diff=diff)
-
-
-def test_a_folder_without_git_is_known_by_its_whole_path(
-    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = tmp_path / "plain"
-    plain.mkdir()
-    write(plain, client="X = 2\n")
-    monkeypatch.chdir(plain)
-    diff = "--- a/client.py\n+++ b/client.py\n@@ -1 +1 @@\n-X = 1\n+X = 2\n"
-    (block,) = memory.code.record(ASKED, root=".", diff=diff)
-    assert block.repository == (str(plain.resolve()),)
-
-
-def test_a_diff_that_leads_out_of_the_repository_is_refused(memory: Memory, root: Path) -> None:
-    out = "--- a/../secret.py\n+++ b/../secret.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
-    (root.parent / "secret.py").write_text("x = 2\n")
-    beside = Path(tempfile.gettempdir()) / "secret.py"  # of a copy in the folder of temporary files
-    there = beside.exists()
-    for diff in (out, out.replace("/../secret.py", f"/{root.parent}/secret.py")):
-        with pytest.raises(InputError, match="paths from the root"):
-            memory.code.record(ASKED, root=root, diff=diff)
-    assert (root.parent / "secret.py").read_text() == "x = 2\n"
-    assert beside.exists() == there
-
-
-def test_what_a_link_in_a_diff_points_to_is_never_read(memory: Memory, root: Path) -> None:
-    (root.parent / "secret.py").write_text("SECRET = 1\n")
-    gone = (
-        "diff --git a/link.py b/link.py\ndeleted file mode 120000\n--- a/link.py\n"
-        f"+++ /dev/null\n@@ -1 +0,0 @@\n-{root.parent}/secret.py\n\\ No newline at end of file\n"
-    )
-    assert memory.code.record(ASKED, root=root, diff=gone) == ()
-    (root / "link.py").symlink_to(root.parent / "secret.py")
-    change = "--- a/link.py\n+++ b/link.py\n@@ -1 +1 @@\n-SECRET = 0\n+SECRET = 1\n"
-    with pytest.raises(InputError, match="not what the files"):
-        memory.code.record(ASKED, root=root, diff=change)
-
-
-def test_a_diff_may_name_files_whose_names_look_like_patterns(memory: Memory, root: Path) -> None:
-    commit(root, "Routes", **{"[id]": PLAIN, "*": PLAIN})
-    write(root, **{"[id]": RETRYING, "*": RETRYING})
-    blocks = memory.code.record(ASKED, root=root, diff=git(root, "diff"))
-    assert sorted(block.key for block in blocks) == ["*.py::Client.fetch", "[id].py::Client.fetch"]
-
-
-def test_a_diff_of_a_file_with_other_line_ends_or_encoding_is_taken_off(
-    memory: Memory, root: Path
-) -> None:
-    old, new = (f"# caf\xe9\n{text}".encode("latin-1") for text in (PLAIN, RETRYING))
-    file = root / "client.py"
-    file.write_bytes(old.replace(b"\n", b"\r\n"))
-    git(root, "commit", "--quiet", "--all", "--message", "As other systems write it")
-    file.write_bytes(new.replace(b"\n", b"\r\n"))
-    given = ["git", "-c", "core.autocrlf=false", "diff"]
-    diff = subprocess.run(given, cwd=root, check=True, capture_output=True).stdout.decode()
-    (block,) = memory.code.record(ASKED, root=root, diff=diff)
-    assert block.definition == "Client.fetch"
-
-
 def test_a_text_that_no_process_can_be_given_is_refused(memory: Memory, root: Path) -> None:
     for text in ("a\0b", "\ud800"):
         with pytest.raises(InputError, match="cannot be given"):
             memory.code.check(root=root, commits=text)
-    with pytest.raises(InputError, match="cannot be given"):
-        memory.code.record(ASKED, root=root, diff="\ud800")
 
 
 def test_a_renamed_and_a_moved_definition_keep_their_story(memory: Memory) -> None:

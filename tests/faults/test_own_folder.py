@@ -23,7 +23,6 @@ from treering.errors import InputError, JournalError
 from treering.journal import opened
 from treering.records import Skipped
 from treering.views.code.parse.source_files import scan
-from treering.views.code.rounds.git import taken_off
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks there")
 
@@ -63,16 +62,8 @@ def read_a_link(memory: Memory, folder: Path) -> None:
         memory.add(folder / "soft.jsonl")
 
 
-def take_a_diff_off(memory: Memory, folder: Path) -> None:
-    diff = "--- a/linked.py\n+++ b/linked.py\n@@ -1 +1 @@\n-old\n+new\n"
-    with pytest.raises(InputError):
-        taken_off(diff, folder)
-
-
 @posix
-@pytest.mark.parametrize(
-    "read", [read_the_folder, index_the_folder, add_the_file, read_a_link, take_a_diff_off]
-)
+@pytest.mark.parametrize("read", [read_the_folder, index_the_folder, add_the_file, read_a_link])
 def test_reading_the_folder_that_holds_the_memory_loses_nothing(
     folder: Path, path: Path, open_memory: Open, read: Callable[[Memory, Path], None]
 ) -> None:

@@ -18,7 +18,7 @@ from tests.ingest.clients import claude_line, write_lines
 from treering import Memory
 from treering.errors import EmptyText
 from treering.ingest.secrets import Cleaner, secrets_in
-from treering.ingest.transcripts.follow import new_lines
+from treering.ingest.transcripts.importing import new_lines
 
 # Put together here, so that no scanner of this repository takes them for real ones.
 LETTERS = "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zA0cD" * 4

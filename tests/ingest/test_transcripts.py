@@ -35,10 +35,8 @@ from tests.plugins import install
 from treering import Memory
 from treering.errors import InputError, UnknownName
 from treering.ingest.transcripts.contract import ORIGINS
-from treering.ingest.transcripts.follow import new_lines
-from treering.ingest.transcripts.importing import ImportOptions
+from treering.ingest.transcripts.importing import new_lines
 from treering.ingest.transcripts.registry import format_of, formats
-from treering.ingest.transcripts.watch import changes_below, watched
 from treering.records import Receipt
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -323,7 +321,7 @@ def test_everything_in_an_archive_is_read_from_there_and_no_copy_has_a_name(
 def test_the_memory_itself_is_not_read_where_it_lies_among_transcripts(
     open_memory: Open, tmp_path: Path
 ) -> None:
-    path = write_claude(tmp_path)
+    write_claude(tmp_path)
     memory = open_memory(tmp_path / "life.jsonl")
     receipt = memory.import_(tmp_path)
     assert receipt.added == 5
@@ -332,9 +330,6 @@ def test_the_memory_itself_is_not_read_where_it_lies_among_transcripts(
     )
     with pytest.raises(InputError, match="is the memory itself"):
         memory.import_(tmp_path / "life.jsonl")
-    changes = iter([{tmp_path / "life.jsonl", path}])
-    [later] = list(watched(tmp_path, memory.import_, ImportOptions(), changes)) or [Receipt()]
-    assert later.added == 0
 
 
 def test_a_longer_version_of_a_chat_adds_what_is_new(memory: Memory, tmp_path: Path) -> None:
@@ -485,52 +480,6 @@ def test_reading_in_steps_gives_what_reading_whole_gives(open_memory: Open, tmp_
             stepwise.import_(new.lines)
     held = [(one.id, one.text, one.position) for one in whole.entries()]
     assert [(one.id, one.text, one.position) for one in stepwise.entries()] == held
-
-
-def test_a_watch_takes_in_what_is_added_to_any_file(memory: Memory, tmp_path: Path) -> None:
-    claude, chat = write_claude(tmp_path), write_whatsapp(tmp_path)
-    receipts = watched(
-        tmp_path, memory.import_, ImportOptions(), iter([{claude, chat}, {claude}, {chat}])
-    )
-    assert [next(receipts).added, next(receipts).added] == [5, 3]
-    append(claude, claude_line(20, "user", "Ship on Friday."))
-    assert next(receipts).added == 1
-    assert list(receipts) == []
-
-
-def test_what_could_not_be_taken_in_is_tried_again_at_the_next_change(
-    memory: Memory, tmp_path: Path
-) -> None:
-    path = write_claude(tmp_path)
-
-    class Full(Exception):
-        pass
-
-    failures = [Full()]
-
-    def take_in(lines: Any) -> Receipt:
-        if failures:
-            raise failures.pop()
-        return memory.import_(lines)
-
-    with pytest.raises(Full):
-        next(watched(path, take_in, ImportOptions(), iter([{path}])))
-    [receipt] = watched(path, take_in, ImportOptions(), iter([{path}]))
-    assert receipt.added == 5
-
-
-def test_the_systems_watcher_reports_all_files_first_and_then_changes(tmp_path: Path) -> None:
-    from threading import Event
-
-    path = write_claude(tmp_path)
-    stop = Event()
-    changes = changes_below(tmp_path, stop)
-    append(path, claude_line(20, "user", "before it looks"))
-    assert path.resolve() in next(changes)
-    append(path, claude_line(21, "user", "then"))
-    assert next(changes) == {path.resolve()}
-    stop.set()
-    assert list(changes) == []
 
 
 # ------------------------------------------------------------------ whatever comes

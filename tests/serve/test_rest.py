@@ -280,7 +280,6 @@ def test_figures_and_pending_work_are_told(talk: TestClient) -> None:
         ("code/check", {"commits": "\ud800"}),
         ("code/check", {"root": "a" * 300}),
         ("code/repositories", {"root": "a" * 300}),
-        ("code/rounds", {"instruction": "a", "diff": "\ud800"}),
     ],
 )
 def test_texts_that_are_none_are_the_callers_mistake(

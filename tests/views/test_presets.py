@@ -263,7 +263,7 @@ def test_settings_stay_with_the_space_and_go_with_an_export(
         ({"context": "all"}, InputError, "context is 'all'"),
         ({"unit": "pages"}, InputError, "unit is 'pages'"),
         ({"noto": "last"}, InputError, "noto is 'last'"),
-        ({"alike": "2"}, InputError, "alike is '2'"),
+        ({"alike": 2.0}, InputError, "alike is 2.0"),
         ({"block_alpha": -1}, InputError, "block_alpha is -1"),
         ({"block_alpha": True}, InputError, "block_alpha is True"),
         ({"fragment": "0 words"}, InputError, "the size of fragments is '0 words'"),

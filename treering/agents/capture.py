@@ -13,8 +13,7 @@ from treering.agents.switches import off_periods
 from treering.hooks.jobs import job_messages
 from treering.hooks.offsets import Offsets
 from treering.ingest import exchange
-from treering.ingest.transcripts.follow import new_lines
-from treering.ingest.transcripts.importing import TranscriptLines
+from treering.ingest.transcripts.importing import TranscriptLines, new_lines
 from treering.memory import Memory
 
 BATCH = 64

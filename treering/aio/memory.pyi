@@ -346,7 +346,6 @@ class AsyncCode:
         *,
         budget: int = 1000,
         root: str | Path | None = None,
-        focus: Mapping[str, float] | None = None,
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> str: ...
     async def neighbours(
@@ -365,7 +364,6 @@ class AsyncCode:
         root: str | Path = ".",
         before: Files | None = None,
         after: Files | None = None,
-        diff: str | None = None,
         note: str = "",
         outcome: str = "",
     ) -> tuple[SessionBlock, ...]: ...

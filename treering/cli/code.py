@@ -122,18 +122,12 @@ def map_(
     budget: Annotated[
         int, typer.Option(min=1, metavar="TOKENS", help="Tokens the map may have.")
     ] = 1000,
-    focus: Annotated[
-        list[str] | None,
-        typer.Option(metavar="PATH", help="A file the map shall be about; may be repeated."),
-    ] = None,
     root: Root = None,
 ) -> None:
-    """Print the most central definitions of a repository within a token budget."""
+    """Print the most called definitions of a repository within a token budget."""
     with run.memory() as memory:
         root = _root(memory, root)
-        text = memory.code.map(
-            budget=budget, root=root, focus=dict.fromkeys(focus, 1.0) if focus else None
-        )
+        text = memory.code.map(budget=budget, root=root)
         is_empty = not text and not memory.code.map(budget=sys.maxsize, root=root)
     if text or run.out.as_json:
         run.out.emit({"map": text}, text)

@@ -232,7 +232,7 @@ class Run:
         from treering.views.code.rounds.git import Git
 
         with suppress(MissingExtra, InputError):  # no git, or not for this user: nothing to say
-            if Git.at(path.parent).takes(path):
+            if Git.at(path.parent).would_commit(path):
                 note(
                     f"{path.name} is in a git repository that does not ignore it: a line "
                     f"{path.name}* in .gitignore keeps it out of commits"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -154,9 +153,6 @@ def import_(
         bool,
         typer.Option("--again-forgotten", help="Also messages that were forgotten in this space."),
     ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on with what is added to it; end with Ctrl-C.")
-    ] = False,
 ) -> None:
     """Take in past conversations, or what `treering export` wrote.
 
@@ -169,7 +165,7 @@ def import_(
     """
     from treering.ingest.transcripts.importing import ImportOptions, is_export
 
-    given = {"origin": origin, "since": since, "project": project, "mask": mask, "watch": watch}
+    given = {"origin": origin, "since": since, "project": project, "mask": mask}
     since = moment(since)
     if not file:
         raise InputError("the name of the file is empty; `.` is the current folder")
@@ -180,14 +176,13 @@ def import_(
     if settings:
         raise InputError("--settings is for an export; conversations have none")
     options = ImportOptions.of(origin, since, project, mask is not False)
-    _import_conversations(run, Path(file), options, again_forgotten, watch)
+    _import_conversations(run, Path(file), options, again_forgotten)
 
 
 def _import_conversations(
-    run: Run, path: Path, options: ImportOptions, again_forgotten: bool, watch: bool
+    run: Run, path: Path, options: ImportOptions, again_forgotten: bool
 ) -> None:
     from treering.ingest.transcripts.importing import ensure_conversations
-    from treering.ingest.transcripts.watch import watched
 
     if not run.is_there:
         ensure_conversations(path, options)  # or a memory would be made for nothing
@@ -196,11 +191,6 @@ def _import_conversations(
             path, again_forgotten=again_forgotten, progress=progress, **options.as_arguments()
         )
         _show(run, receipt)
-        if watch:
-            sys.stdout.flush()  # whoever reads a pipe waits for each line
-            for later in watched(path, memory.import_, options):
-                _show(run, later)
-                sys.stdout.flush()
 
 
 def _import_export(run: Run, name: str, *, settings: bool, again_forgotten: bool) -> None:
@@ -257,8 +247,6 @@ def _refuse_other_space(run: Run, part: SpaceExport) -> None:
 
 def _refuse_options(given: Mapping[str, str | bool | None]) -> None:
     """Raise InputError for options that an export would not obey."""
-    if given["watch"]:
-        raise InputError("--watch follows transcripts; an export is read once")
     for name, value in given.items():
         if value is not None and value is not False:
             raise InputError(

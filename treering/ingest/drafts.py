@@ -26,7 +26,7 @@ ROLES = ("user", "assistant", "system", "developer", "tool", "function")
 """The roles of OpenAI's messages."""
 
 MOST_NAMES = 1_000
-"""Names of one ``add`` that are kept in mind while it is read."""
+"""Checked names that are remembered."""
 
 _CONTENT = Draft._fields.index("key")
 """The fields of a draft before its key are what it says."""
@@ -131,12 +131,12 @@ def message_drafts(
     such as ``tool_calls``, are kept in the metadata. Raises InputError naming the message, and the
     ``origin`` that they are of, such as a file.
     """
-    number, names = -1, _Names()
+    number = -1
     for number, message in enumerate(messages):
         what = f"{origin}: message {number}" if origin else f"message {number}"
         if not isinstance(message, Mapping):
             raise InputError(f"{what} is a {type(message).__name__}; give a mapping with 'content'")
-        draft = _message(message, envelope, what, names)
+        draft = _message(message, envelope, what)
         if len(draft.text) <= MAX_ENTRY_CHARS:  # nearly all are
             yield draft
             continue
@@ -154,11 +154,11 @@ def _metadata_json(metadata: Mapping[str, JSON]) -> str:
     return text
 
 
-def _message(message: Mapping[str, Any], envelope: Envelope, what: str, names: _Names) -> Draft:
-    role = names.checked(message.get("role"), what, "role")
+def _message(message: Mapping[str, Any], envelope: Envelope, what: str) -> Draft:
+    role = _checked_name(message.get("role"), f"{what}: role")
     if role and (meant := _misspelt(role)):
         raise InputError(f"{what}: role is {role!r}; did you mean {meant!r}?")
-    name = names.checked(message.get("name"), what, "name")
+    name = _checked_name(message.get("name"), f"{what}: name")
     at = message.get("at")
     return Draft(
         text=_clean_text(message, envelope, what),
@@ -166,7 +166,7 @@ def _message(message: Mapping[str, Any], envelope: Envelope, what: str, names: _
         at=envelope.at if at is None else parse_time(at, what),
         speaker=name or envelope.speaker or role,
         role=role,
-        session=names.checked(message.get("session", envelope.session), what, "session"),
+        session=_checked_name(message.get("session", envelope.session), f"{what}: session"),
         metadata=_metadata_of(message, envelope, what),
         expires=envelope.expires,
         pinned=envelope.pinned,
@@ -183,22 +183,17 @@ def _metadata_of(message: Mapping[str, Any], envelope: Envelope, what: str) -> s
     return _metadata_json({**envelope.metadata, **extra, **given})
 
 
-class _Names:
-    """The names that messages have said so far, which need not be checked again."""
+def _checked_name(name: object, what: str) -> str | None:
+    """As ``checked_name``; the names of a conversation are checked once."""
+    try:
+        return _sound_name(name)
+    except (InputError, TypeError):
+        return checked_name(name, what)
 
-    def __init__(self) -> None:
-        self._sound: set[str] = set()
 
-    def checked(self, name: object, what: str, of: str) -> str | None:
-        """As ``checked_name``."""
-        if name is None:
-            return None
-        if isinstance(name, str) and name in self._sound:
-            return name
-        sound = checked_name(name, f"{what}: {of}")
-        if sound is not None and len(self._sound) < MOST_NAMES:
-            self._sound.add(sound)
-        return sound
+@lru_cache(maxsize=MOST_NAMES)
+def _sound_name(name: object) -> str | None:
+    return checked_name(name, "name")
 
 
 @lru_cache(maxsize=64)

@@ -107,7 +107,9 @@ class Intake:
         if force and not sync:
             raise InputError("force is for sync; leave it out", param="force")
         if isinstance(content, Path):
-            return self._path(content, source, envelope, sync, force)
+            self.recover_if_possible()  # an older version must not be finished after this one
+            each = self.each_file(content, source, envelope, sync, force)
+            return Receipt.total([receipt for _, receipt in each])
         if sync:
             raise InputError("sync is for a folder; give its Path", param="sync")
         if isinstance(content, str):
@@ -120,19 +122,29 @@ class Intake:
         raise InputError(f"cannot add a {type(content).__name__}; give a text, a Path or messages")
 
     def each_file(
-        self, path: Path, source: str | None, envelope: Envelope
+        self,
+        path: Path,
+        source: str | None,
+        envelope: Envelope,
+        sync: bool = False,
+        force: bool = False,
     ) -> Generator[tuple[Path, Receipt], None, None]:
         """As ``add`` of a file or folder, with one or more receipts for each file.
 
-        So a caller sees how far it is, and need not keep the ids of all entries.
+        So a caller sees the progress, and need not keep the ids of all entries.
         """
         source = checked_name(source, "source")
         changes.refuse(source)
-        if path.is_dir():
-            with DocumentReader() as documents:
-                yield from self._each_of_folder(path, source, envelope, documents)
-        else:
-            yield from ((path, receipt) for receipt in self._single(path, source, envelope))
+        with user_files.looking_at(path):
+            is_folder = path.is_dir()
+        if sync and not is_folder:
+            raise InputError(f"sync is for a folder, and {path} is none", param="sync")
+        with DocumentReader() as documents:
+            if is_folder:
+                yield from self._each_of_folder(path, source, envelope, documents, sync, force)
+            else:
+                each = self._single(path, source, envelope, documents)
+                yield from ((path, receipt) for receipt in each)
 
     def file(self, file: VirtualFile, source: str, envelope: Envelope) -> Iterator[Receipt]:
         """As ``each_file`` of a file that has no path on this disk."""
@@ -210,29 +222,16 @@ class Intake:
         omitted = {**receipt.omitted, SETTINGS_LEFT: 1} if leaves else receipt.omitted
         return replace(receipt, omitted=omitted)
 
-    def _path(
-        self, path: Path, source: str | None, envelope: Envelope, sync: bool, force: bool
-    ) -> Receipt:
-        self.recover_if_possible()  # an older version must not be finished after this one
-        with user_files.looking_at(path):
-            is_folder = path.is_dir()
-        if is_folder:
-            with DocumentReader() as documents:
-                each = self._each_of_folder(path, source, envelope, documents, sync, force)
-                return Receipt.total([receipt for _, receipt in each])
-        if sync:
-            raise InputError(f"sync is for a folder, and {path} is none", param="sync")
-        return Receipt.total(list(self._single(path, source, envelope)))
-
-    def _single(self, path: Path, source: str | None, envelope: Envelope) -> Iterator[Receipt]:
+    def _single(
+        self, path: Path, source: str | None, envelope: Envelope, documents: DocumentReader
+    ) -> Iterator[Receipt]:
         """Take in a file that was named itself."""
         with user_files.looking_at(path):
             if not path.is_file():
                 raise InputError(f"{path} is neither a file nor a folder")
             digest = files.digest(path, envelope)
-        with DocumentReader() as documents:
-            name = source or self._name_of(path.resolve())
-            yield from self._file(path, name, digest, envelope, documents)
+        name = source or self._name_of(path.resolve())
+        yield from self._file(path, name, digest, envelope, documents)
 
     def _name_of(self, path: Path) -> str:
         """What the source of a file is called: as when its folder was read, else its path."""
@@ -247,8 +246,8 @@ class Intake:
         source: str | None,
         envelope: Envelope,
         documents: DocumentReader,
-        sync: bool = False,
-        force: bool = False,
+        sync: bool,
+        force: bool,
     ) -> Iterator[tuple[Path, Receipt]]:
         """The receipts of each file of a folder, and one of those that are gone."""
         with self._space.read() as reader:

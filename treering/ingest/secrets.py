@@ -8,6 +8,7 @@ made of it.
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -233,46 +234,24 @@ def _looks_secret(value: str) -> bool:
     )
 
 
+_DETECTORS: Final = (
+    *("aws:AWSKeyDetector", "azure_storage_key:AzureStorageKeyDetector"),
+    *("discord:DiscordBotTokenDetector", "github_token:GitHubTokenDetector"),
+    *("gitlab_token:GitLabTokenDetector", "mailchimp:MailchimpDetector"),
+    *("pypi_token:PypiTokenDetector", "sendgrid:SendGridDetector", "slack:SlackDetector"),
+    *("square_oauth:SquareOAuthDetector", "stripe:StripeDetector"),
+    *("telegram_token:TelegramBotTokenDetector", "twilio:TwilioKeyDetector"),
+)
+"""Plug-ins of detect-secrets. Others find random text, words near it, public addresses, names in
+capitals and short serial numbers, or take time that grows with the square of a text's length; of
+the last some are in ``_OWN_PATTERNS``."""
+
+
 @cache
 def _library_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The patterns of detect-secrets, with the name of what they find.
-
-    Left out are those for which a text is a secret by its randomness or by a word near it, those
-    that public addresses, names in capitals and short serial numbers meet, and those whose time
-    grows with the square of a text's length; the last are among ``_OWN_PATTERNS``.
-    """
-    # On first use: loading its plug-ins costs more than all else that an `add` needs.
-    from detect_secrets.plugins import (
-        aws,
-        azure_storage_key,
-        discord,
-        github_token,
-        gitlab_token,
-        mailchimp,
-        pypi_token,
-        sendgrid,
-        slack,
-        square_oauth,
-        stripe,
-        telegram_token,
-        twilio,
-    )
-
-    detectors = (
-        aws.AWSKeyDetector(),
-        azure_storage_key.AzureStorageKeyDetector(),
-        discord.DiscordBotTokenDetector(),
-        github_token.GitHubTokenDetector(),
-        gitlab_token.GitLabTokenDetector(),
-        mailchimp.MailchimpDetector(),
-        pypi_token.PypiTokenDetector(),
-        sendgrid.SendGridDetector(),
-        slack.SlackDetector(),
-        square_oauth.SquareOAuthDetector(),
-        stripe.StripeDetector(),
-        telegram_token.TelegramBotTokenDetector(),
-        twilio.TwilioKeyDetector(),
-    )
+    """The patterns of detect-secrets, with the kind of secret. Loaded on first use: that takes
+    longer than the rest of an ``add``."""
+    detectors = [pkgutil.resolve_name(f"detect_secrets.plugins.{name}")() for name in _DETECTORS]
     return tuple(
         (str(detector.secret_type), pattern)
         for detector in detectors

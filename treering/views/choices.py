@@ -133,8 +133,7 @@ class Choices(TypedDict, total=False):
     ]
     context: Annotated[ContextName | None, Setting("The context memory of rounds, or parts of it.")]
     alike: Annotated[
-        str | None,
-        Setting("Instructions of one intent: a cosine, or a share of pairs, 99%.", metavar="TAU"),
+        float | None, Setting("The least cosine of two instructions with one intent.", 0, 1)
     ]
     block_alpha: Annotated[
         float | None, Setting("The code relation's weight in the code that rounds see.", 0, 10)

@@ -209,7 +209,7 @@ _ALL: Final = (
         choices={
             "judge": PrintedValue("llm", "CodeMEM eq. 3 and appendix E"),
             "detector": PrintedValue("printed", "CodeMEM eq. 8 to 10"),
-            "alike": PrintedValue("0.95", "CodeMEM 4.2: the similarity threshold"),
+            "alike": PrintedValue(0.95, "CodeMEM 4.2: the similarity threshold"),
             "block_alpha": PrintedValue(0, "CodeMEM 4.2: BM25 for code context retrieval"),
             "documents": PrintedValue(5, "CodeMEM 4.2: 5 documents"),
             "aside": PrintedValue(False, "CodeMEM 4.2: BM25 alone"),

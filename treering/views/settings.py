@@ -33,7 +33,6 @@ from treering.views.choices import (
     window_of,
 )
 from treering.views.code.rounds.session import SAME_INTENT
-from treering.views.code.write.choices import Likeness
 from treering.views.tree.settings import Settings as TreeSettings
 from treering.views.tree.settings import load_tree_settings
 
@@ -85,7 +84,7 @@ class SpaceSettings:
     judge: JudgeName = "names"
     detector: DetectorName = "rules"
     context: ContextName = "selected"
-    alike: str = str(SAME_INTENT)
+    alike: float = SAME_INTENT
     block_alpha: float = ALPHA
     documents: int = 5
     aside: bool = True
@@ -98,7 +97,6 @@ class SpaceSettings:
             if (value := getattr(self, name)) is not None:
                 check_setting(name, value)
         FragmentSize.of(self.fragment)
-        Likeness.of(self.alike)
         window_of(self.unit)
         if self.budget is not None:
             Budget.parse(self.budget)

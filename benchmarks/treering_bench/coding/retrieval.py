@@ -104,9 +104,7 @@ def code_ways() -> dict[str, CodeWay]:
     modes = sorted(MODES, key=("lexical", "dense", "hybrid").index)
     units: tuple[Unit, ...] = ("blocks", "windows")
     ways = [way for unit in units for mode in modes for way in _searching(mode, unit)]
-    for budget in MAP_BUDGETS:
-        ways.append(Way(f"map@{budget}", partial(_map, budget, False)))
-        ways.append(Way(f"map@{budget}+focus", partial(_map, budget, True)))
+    ways += [Way(f"map@{budget}", partial(_map, budget)) for budget in MAP_BUDGETS]
     ways.append(Way("rounds", partial(held_by_round, selects=True)))
     ways.append(Way("rounds+all", partial(held_by_round, selects=False)))
     return {way.name: way for way in ways}
@@ -132,8 +130,8 @@ def _search(
     return Measured(recalls | {f"tokens@{max(RANKS)}": float(tokens)})
 
 
-def _map(budget: int, focused: bool, hole: Hole, task: CodeTask) -> Measured:
-    drawn = repository_map(hole.index("blocks"), budget, {task.path: 1.0} if focused else None)
+def _map(budget: int, hole: Hole, task: CodeTask) -> Measured:
+    drawn = repository_map(hole.index("blocks"), budget)
     named = task.target.named(drawn)
     return Measured({"recall@all": named, "tokens@all": float(estimate_tokens(drawn))})
 

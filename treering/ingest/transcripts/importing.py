@@ -30,7 +30,14 @@ from treering.ingest.transcripts.contract import (
     TranscriptItem,
     TranscriptMessage,
 )
-from treering.ingest.transcripts.registry import format_named, format_of, formats, head_of
+from treering.ingest.transcripts.jsonl import LineReader, lines_from
+from treering.ingest.transcripts.registry import (
+    format_named,
+    format_of,
+    formats,
+    head_of,
+    line_format_of,
+)
 from treering.journal import sqlite_connection
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
 from treering.records import Entry, Receipt, Skipped
@@ -255,6 +262,67 @@ def _unit(
     omitted = lines.omitted + Counter(receipt.omitted)
     receipt = replace(receipt, omitted=dict(omitted.most_common()))
     return lines.cleaner.count(receipt) if lines.cleaner else receipt
+
+
+# ------------------------------------------------------------ transcripts that grow
+
+
+@dataclass(frozen=True, slots=True)
+class NewLines:
+    """The messages of a transcript from an offset on.
+
+    ``lines`` is for ``Memory.import_``, empty without a new message; ``offset`` in bytes is where
+    the next call continues; ``omitted`` counts other lines by reason; ``masked`` counts secrets,
+    ``private`` private passages.
+    """
+
+    lines: tuple[str, ...]
+    messages: int
+    offset: int
+    omitted: Counter[str]
+    masked: int
+    private: int
+
+
+def new_lines(path: Path, offset: int = 0, options: ImportOptions | None = None) -> NewLines:
+    """The messages that a client has appended to a transcript since ``offset``.
+
+    A line that is still being written is left for the next time, and a file that has become
+    shorter is read from its start; messages that the memory has are left alone by it. Only
+    formats that grow line by line can be read so. Raises InputError for another file.
+    """
+    recognised = line_format_of(path)
+    if recognised is None:
+        raise InputError(f"{path} is no transcript of Claude Code or Codex")
+    tail = _Tail(path, offset, recognised.line_reader(path))
+    lines = TranscriptLines(tail, options or ImportOptions(), path)
+    read = tuple(lines)
+    header = (exchange.transcript_header(),) if read else ()
+    cleaner = lines.cleaner
+    return NewLines(
+        (*header, *read),
+        lines.messages,
+        tail.offset,
+        lines.omitted,
+        cleaner.masked,
+        cleaner.private,
+    )
+
+
+class _Tail:
+    """The items of the lines from an offset on; ``offset`` then is behind the last one."""
+
+    def __init__(self, path: Path, offset: int, reader: LineReader) -> None:
+        self._path = path
+        self._reader = reader
+        self.offset = offset if offset <= path.stat().st_size else 0
+
+    def __iter__(self) -> Iterator[TranscriptItem]:
+        for start, line in lines_from(self._path, self.offset):
+            if not line.endswith(b"\n"):
+                return  # it is still being written
+            yield from self._reader(start, line)
+            self.offset = start + len(line)
 
 
 # ------------------------------------------------------------------ a message as lines

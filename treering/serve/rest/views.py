@@ -88,8 +88,7 @@ async def list_facts(
 class CodeRecordRequest(Body):
     """A round of work on code: what was asked for, and what it changed.
 
-    Give ``root`` for the git working tree there, and the ``diff`` if it is one of several changes,
-    or the files ``after`` the round, and ``before``.
+    Give ``root`` for the git working tree there, or the files ``after`` the round, and ``before``.
     """
 
     root: PathText | None = None

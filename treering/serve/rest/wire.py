@@ -48,7 +48,6 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
     "compressor": CompressorName,
     "depth": Annotated[int, Field(ge=0, le=MAX_DEPTH)],
     "entry_ids": Annotated[list[str], Field(max_length=MAX_IDS)],
-    "focus": dict[str, float],
     "near": PathText,
     "memo_ids": Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)],
     "path": PathText,

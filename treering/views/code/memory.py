@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
 from treering.errors import InputError
@@ -17,29 +16,22 @@ from treering.views.choices import ContextName, DetectorName, JudgeName, Unit
 from treering.views.code.guard.check import CheckReport, check
 from treering.views.code.index import store
 from treering.views.code.index.blocks import CodeBlock, best_blocks, block_of, blocks_named
-from treering.views.code.index.code_index import ALPHA, CodeHit, CodeIndex, CodePlace
+from treering.views.code.index.code_index import ALPHA, CodeHit, CodePlace
 from treering.views.code.index.indexing import CodeReceipt
 from treering.views.code.index.map import Neighbourhood, neighbourhood, repository_map
 from treering.views.code.index.names import About, CodeNames, FragmentNames
 from treering.views.code.index.repositories import Repositories
-from treering.views.code.rounds.checkout import Checkout
-from treering.views.code.rounds.git import Git, taken_off
-from treering.views.code.rounds.history import DEPTH
+from treering.views.code.rounds import recorded
+from treering.views.code.rounds.git import Git
+from treering.views.code.rounds.history import DEPTH, Checkout
 from treering.views.code.rounds.recorded import SOURCE, RecordedBlock
-from treering.views.code.rounds.rounds import Build, Files, Rounds, WorkRound, story_of
+from treering.views.code.rounds.rounds import Build, Files, Rounds, story_of
 from treering.views.code.rounds.session import SessionBlock
-from treering.views.code.write.choices import WritingChoices, pair_similarities
 from treering.views.code.write.coder import BilledModel, Coder
-from treering.views.code.write.context_memory import (
-    NOTHING_HELD,
-    ContextMemory,
-    ContextState,
-    Judge,
-    NameJudge,
-)
+from treering.views.code.write.context_memory import ContextMemory, Judge, name_judge, open_context
 from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.erase import Eraser
-from treering.views.settings import SpaceSettings, settings_of
+from treering.views.settings import settings_of
 
 Recall = Callable[[str, int], Sequence[Hit]]
 """The best fragments of the space for a question."""
@@ -138,14 +130,10 @@ class CodeMemory:
         *,
         budget: int = 1000,
         root: str | Path | None = None,
-        focus: Mapping[str, float] | None = None,
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> str:
-        """The most central definitions of a repository within ``budget`` tokens.
-
-        ``focus`` gives files a share of the attention.
-        """
-        return repository_map(self._repositories.indexed(root)[1], budget, focus, count_tokens)
+        """Return the most called definitions of a repository within ``budget`` tokens."""
+        return repository_map(self._repositories.indexed(root)[1], budget, count_tokens)
 
     def neighbours(
         self, path: str, definition: str, *, root: str | Path | None = None
@@ -158,8 +146,9 @@ class CodeMemory:
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
+        index = self._repositories.indexed(root)[1]
         settings = settings_of(self._space)
-        return _best(self._repositories.indexed(root)[1], query, k, settings)
+        return best_blocks(index, query, k, settings.block_alpha, aside=settings.aside)
 
     def context_memory(
         self, judge: Judge | None = None, *, root: str | Path | None = None
@@ -169,8 +158,7 @@ class CodeMemory:
         The default judge needs no model: it asks whether the keys cover the instruction's names.
         """
         index = self._repositories.indexed(root)[1]
-        names = {definition.name for _, definition in index.definitions()}
-        return self._context(judge or NameJudge(names.__contains__), index=index)
+        return open_context(index, settings_of(self._space), judge or name_judge(index))
 
     def record(
         self,
@@ -179,33 +167,24 @@ class CodeMemory:
         root: str | Path = ".",
         before: Files | None = None,
         after: Files | None = None,
-        diff: str | None = None,
         note: str = "",
         outcome: str = "",
     ) -> tuple[SessionBlock, ...]:
         """Remember a round of work: what was asked for, and every definition that it changed.
 
-        Without ``after`` the round is what stands in the git working tree at ``root`` and is
-        neither committed nor recorded yet. ``diff``, a unified one, is what the files at ``root``
-        have just been changed by, where more has been changed. ``after`` gives files as they are
-        now instead, as texts by path from the root, and ``before`` as they were (default: as last
-        recorded); a file that is in ``before`` alone was deleted. ``outcome`` is ``accepted``,
-        ``rejected`` or in other words; ``note`` says what became of it, and may be written later,
-        with ``note()``.
+        Without ``after`` the round is the change of the git working tree at ``root`` that is
+        neither committed nor recorded. ``after`` gives files as they are now instead, as texts by
+        path from the root, and ``before`` as they were (default: as last recorded); a file in
+        ``before`` alone was deleted. ``outcome`` is ``accepted``, ``rejected`` or in other words;
+        ``note`` says how the round was received, and may be written later, with ``note()``.
 
         Each block is an entry of the journal: durable, found by ``search``, exported, forgotten.
         Raises InputError, UnknownName, JournalError; then nothing was recorded.
         """
-        round_ = WorkRound.of(instruction, note, outcome)
-        if diff is not None:
-            if before is not None or after is not None:
-                raise InputError("give a diff or files, not both")
-            before, after = taken_off(diff, Path(root))
-            return self._rounds.record(round_, Checkout.at(Path(root)), before, after)
         if after is None and before is not None:
             raise InputError("before= needs after=: the files as they are now")
-        checkout = Checkout() if after is not None else Checkout.of_git(Git.at(Path(root)))
-        return self._rounds.record(round_, checkout, before, after)
+        checkout = Checkout() if after is not None else Checkout.from_git(Git.at(Path(root)))
+        return self._rounds.record(instruction, note, outcome, checkout, before, after)
 
     def generate(
         self,
@@ -238,20 +217,17 @@ class CodeMemory:
         Raises InputError, UnknownName, LLMError.
         """
         default = settings_of(self._space)
-        given = {
-            "judge": judge or default.judge,
-            "detector": detector or default.detector,
-            "context": context or default.context,
-        }
-        choices = WritingChoices.parse(given, default.alike, self._instruction_pairs)
+        settings = replace(
+            default,
+            judge=judge or default.judge,
+            detector=detector or default.detector,
+            context=context or default.context,
+        )
         index, checkout = None, Checkout()
         if root is not None or self.repositories():
             repository, index = self._repositories.indexed(root)
             checkout = Checkout.at(Path(repository.root))
-        contexts = partial(self._context, index=index)
-        return self._coder.round(
-            instruction, definition, choices, index, contexts, budget, checkout
-        )
+        return self._coder.write(instruction, definition, settings, index, checkout, budget)
 
     def note(self, definition: str, note: str, *, outcome: str = "") -> SessionBlock:
         """Write the note of a definition's last block, now that its reception is known.
@@ -275,7 +251,7 @@ class CodeMemory:
         Definitions go by what they are called now, as ``PATH::NAME``; where two repositories have
         one of that name, as ``PATH::NAME in REPOSITORY``.
         """
-        return self._rounds.known()
+        return recorded.sequences(self._rounds.every())
 
     def check(
         self,
@@ -326,30 +302,8 @@ class CodeMemory:
             question=question,
             definitions=tuple(named),
             talk=tuple(talk[:k]),
-            rounds=tuple(self._rounds.of(named)[:k]),
+            rounds=tuple(self._rounds.on_definitions(named)[:k]),
             code=tuple(self._definitions(named, question, k)[:k]),
-        )
-
-    def _context(
-        self,
-        judge: Judge,
-        kind: ContextName = "selected",
-        held: ContextState = NOTHING_HELD,
-        *,
-        index: CodeIndex | None,
-    ) -> ContextMemory:
-        """A context memory over an index, begun with ``held``, which names blocks by key."""
-        settings = settings_of(self._space)
-
-        def retrieve(query: str) -> Sequence[CodeBlock]:
-            return _best(index, query, settings.documents, settings) if index else ()
-
-        return ContextMemory(
-            retrieve,
-            judge,
-            [block for key in held.keys for block in (blocks_named(index, key) if index else ())],
-            kind,
-            held.instructions,
         )
 
     def _similarity(self, first: str, other: str) -> float:
@@ -358,14 +312,6 @@ class CodeMemory:
             return 1.0
         vectors = checked(self._repositories.embedder, [first, other])
         return float(vectors[0] @ vectors[1])
-
-    def _instruction_pairs(self) -> Floats:
-        """The cosines of all pairs of recorded instructions."""
-        recorded_rounds = self._rounds.known().values()
-        return pair_similarities(
-            self._repositories.embedder,
-            (r.block.instruction for rounds in recorded_rounds for r in rounds),
-        )
 
     def _definitions(self, keys: Iterable[str], question: str, k: int) -> list[CodeBlock]:
         """The definitions called for by name, then those that the question finds."""
@@ -408,10 +354,6 @@ class CodeMemory:
                 f"{repository.root} is embedded with {repository.model or 'no model'}, not "
                 f"{name}; index it with embed=True, or search with mode='lexical'"
             )
-
-
-def _best(index: CodeIndex, query: str, k: int, settings: SpaceSettings) -> list[CodeBlock]:
-    return best_blocks(index, query, k, settings.block_alpha, aside=settings.aside)
 
 
 _TALK_LOOKED_AT = 3

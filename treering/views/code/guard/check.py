@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treering.errors import InputError
 from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import Reversal, reversals
-from treering.views.code.parse.pieces import DefinitionChange, changes
-from treering.views.code.rounds.checkout import Checkout
+from treering.views.code.parse.pieces import changes
+from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import STAGED, WORKING_TREE, Git
-from treering.views.code.rounds.history import DEPTH, CommitHistory, EarlierChange, changes_of
-from treering.views.code.rounds.recorded import RecordedBlock, sequences, states
-
-_Histories = Mapping[str, Sequence[EarlierChange]]
+from treering.views.code.rounds.history import DEPTH, Checkout, EarlierChange, changes_of
+from treering.views.code.rounds.recorded import RecordedBlock
 
 _CITED = re.compile(r"\b[0-9a-f]{7,40}\b")
 
@@ -25,9 +24,9 @@ _CITED = re.compile(r"\b[0-9a-f]{7,40}\b")
 class CheckReport:
     """What a change would undo, and how much it was compared with.
 
-    ``definitions`` is how many the change alters, ``deleted`` how many it deletes: these are not
-    compared, for nobody loses a whole definition by accident. In a ``shallow`` clone neither older
-    commits nor rounds recorded in a whole one are looked at.
+    ``definitions`` counts the definitions that the change alters, ``deleted`` those that it
+    deletes: a whole definition is not deleted by accident, so these are not compared. A ``shallow``
+    clone has neither older commits nor the rounds recorded in a whole clone.
     """
 
     undone: tuple[Reversal, ...]
@@ -50,91 +49,88 @@ def check(
     message: str = "",
     depth: int = DEPTH,
 ) -> CheckReport:
-    """What a change would undo of ``rounds`` rounds and of commits; see ``CodeMemory.check``."""
+    """Report which of ``rounds`` and of the last commits a change undoes; see
+    ``CodeMemory.check``."""
     if depth < 0:
         raise InputError(f"depth is {depth}; it must be at least 0", param="depth")
     if staged and commits:
         raise InputError("give staged or commits, not both")
     git = Git.at(root)
-    comparison = ChangeCheck(git, rounds, depth)
+    checkout = Checkout.from_git(git)
     if commits is None:
+        comparison = ChangeCheck(checkout, rounds, depth)
         return comparison.run(git.head(), STAGED if staged else WORKING_TREE, message)
     old, new = git.ends(commits)
+    checkout = replace(checkout, branch=git.branch_of_range(commits), revision=new)
+    comparison = ChangeCheck(checkout, rounds, depth)
     return comparison.run(old, new, f"{message}\n{git.message(old, new)}")
 
 
 class ChangeCheck:
     """One check of a change in a git repository. It reads and changes nothing."""
 
-    def __init__(self, git: Git, rounds: Sequence[RecordedBlock], depth: int) -> None:
-        self._git = git
-        self._checkout = Checkout.of_git(git) if rounds else Checkout()
-        self._known = sequences(rounds, self._checkout.names or None)
-        self._history = CommitHistory(git, depth)
+    def __init__(self, checkout: Checkout, rounds: Sequence[RecordedBlock], depth: int) -> None:
+        assert checkout.history is not None  # the caller found a repository
+        self._history = checkout.history
+        self._checkout = checkout
+        self._sequences = recorded.sequences(rounds, checkout.names)
+        self._depth = depth
 
     def run(self, old: str, new: str, message: str = "") -> CheckReport:
-        """Compare the change from one state to another with what came before it.
+        """Compare the change from one state to another with the changes before it.
 
-        What ``message`` cites by its commit or id is undone on purpose.
+        A commit or id that ``message`` cites is undone on purpose.
         """
-        pairs = self._git.changed(old, new)
-        before = self._history.all_pieces(self._git.texts(old, [path for path, _ in pairs if path]))
-        after = self._history.all_pieces(self._git.texts(new, [path for _, path in pairs if path]))
+        git = self._history.git
+        pairs = git.changed(old, new)
+        before = self._history.all_pieces(git.texts(old, [path for path, _ in pairs if path]))
+        after = self._history.all_pieces(git.texts(new, [path for _, path in pairs if path]))
         changed = changes(before, after)
         arrivals = Arrivals.collect(changed)
         altered = [
-            change for change in changed if change.before is not None and change.after is not None
+            (change.before.key, change)
+            for change in changed
+            if change.before is not None and change.after is not None
         ]
-        commits = self._commits(old, altered)
         intended = tuple(_CITED.findall(message))
+        commits = self._commits(old, [key for key, _ in altered])
         rounds = {
-            change.piece.key: _uncited(self._rounds(change), _of(commits, change), intended)
-            for change in altered
+            key: _without_cited(self._rounds(key), commits[key], intended) for key, _ in altered
         }
         reports = [
             report
-            for change in altered
-            # Commits, then rounds: these say more, so they are what is reported of both.
-            for report in reversals(
-                change, [*_of(commits, change), *rounds[change.piece.key]], arrivals
-            )
+            for key, change in altered
+            # Commits, then rounds: a round says more, so it is reported instead of its commit.
+            for report in reversals(change, [*commits[key], *rounds[key]], arrivals)
         ]
         return CheckReport(
-            undone=tuple(change for change in reports if not change.name.startswith(intended)),
+            undone=tuple(report for report in reports if not report.name.startswith(intended)),
             definitions=len(altered),
             deleted=sum(change.after is None for change in changed),
             rounds=sum(map(len, rounds.values())),
             commits=len({commit.name for some in commits.values() for commit in some}),
-            shallow=self._git.is_shallow(),
+            shallow=git.is_shallow(),
         )
 
-    def _rounds(self, change: DefinitionChange) -> list[EarlierChange]:
-        """What recorded rounds did to a definition that changes."""
-        assert change.before is not None
-        key = change.before.key
-        return changes_of(states(self._checkout.rounds_here(key, self._known.get(key, ()))))
+    def _rounds(self, key: str) -> list[EarlierChange]:
+        """What recorded rounds did to a definition."""
+        sequence = self._checkout.rounds_here(key, self._sequences.get(key, ()))
+        return changes_of(recorded.states(sequence))
 
-    def _commits(self, old: str, altered: Iterable[DefinitionChange]) -> _Histories:
-        keys_of: dict[str, set[str]] = {}
-        for change in altered:
-            if change.before is not None:
-                keys_of.setdefault(change.before.path, set()).add(change.before.key)
-        histories: dict[str, Sequence[EarlierChange]] = {}
-        for path, keys in keys_of.items():
-            histories |= self._history.of_file(old, path, keys)
+    def _commits(self, old: str, altered: Iterable[str]) -> dict[str, list[EarlierChange]]:
+        """What commits up to ``old`` did to definitions, read file by file."""
+        keys_of: defaultdict[str, list[str]] = defaultdict(list)
+        for key in altered:
+            keys_of[key.partition("::")[0]].append(key)
+        histories: dict[str, list[EarlierChange]] = {}
+        for keys in keys_of.values():
+            histories |= self._history.changes(old, keys, self._depth)
         return histories
 
 
-def _of(
-    commits: Mapping[str, Sequence[EarlierChange]], change: DefinitionChange
-) -> Sequence[EarlierChange]:
-    assert change.before is not None
-    return commits.get(change.before.key, ())
-
-
-def _uncited(
+def _without_cited(
     rounds: Sequence[EarlierChange], commits: Sequence[EarlierChange], intended: tuple[str, ...]
 ) -> list[EarlierChange]:
-    """The rounds without those that a cited commit took in: citing the commit cites them too."""
+    """The rounds but for those of a cited commit: citing the commit cites them, too."""
     cited = {earlier.after.dense() for earlier in commits if earlier.name.startswith(intended)}
     return [earlier for earlier in rounds if earlier.after.dense() not in cited]

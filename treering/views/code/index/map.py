@@ -1,73 +1,63 @@
-"""The repository map (the most central definitions within a budget of tokens) and callers."""
+"""The repository map, which is the most called definitions within a token budget, and callers."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from treering.arrays import Floats
-from treering.errors import InputError, UnknownName
+from treering.errors import UnknownName
 from treering.llm.tokens import estimate_tokens
 from treering.search.searcher import check_count
-from treering.views.code.graph.operator import import_sparse
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.outline import NONE, CodeDefinition
 
-if TYPE_CHECKING:
-    from scipy import sparse
-
-MAX_SHARE = 1e6  # of attention; shares are compared with each other only
-DAMPING = 0.85
-"""Of PageRank: a reader follows a call six times out of seven."""
-TO_ITSELF = 0.1
-"""The share of a definition's weight that its class or module gets, and hands to its members."""
-_TOLERANCE = 1e-8
-_ROUNDS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    """A definition on the map."""
-
-    path: str
-    definition: CodeDefinition
-    centrality: float
-    """Its share of all attention; those of the whole repository sum to 1."""
-
 
 def repository_map(
-    index: CodeIndex,
-    budget: int,
-    focus: Mapping[str, float] | None = None,
-    count_tokens: Callable[[str], int] = estimate_tokens,
+    index: CodeIndex, budget: int, count_tokens: Callable[[str], int] = estimate_tokens
 ) -> str:
-    """Signatures of the most central definitions by file, within ``budget`` tokens.
+    """Return the signatures of the most called definitions by file, within ``budget`` tokens.
 
-    ``focus`` gives files a share of the attention, such as those a conversation is about.
     Raises InputError for a budget below 1.
     """
     check_count("budget", budget, " token")
-    ranked = central(index, focus)
-    fits, too_many = 0, len(ranked) + 1
-    while too_many - fits > 1:
-        middle = (fits + too_many) // 2
-        if count_tokens(render(ranked[:middle])) <= budget:
-            fits = middle
-        else:
-            too_many = middle
-    return render(ranked[:fits])
+    ranked = by_calls(index)
+
+    def tokens(count: int) -> int:
+        return count_tokens(_render(index, ranked[:count]))
+
+    fits = bisect_right(range(1, len(ranked) + 1), budget, key=tokens)
+    return _render(index, ranked[:fits])
 
 
-def render(chosen: Iterable[Mapped]) -> str:
-    """A text of the map: each file with its definitions in order, nested as in the source."""
+def by_calls(index: CodeIndex) -> list[CallTarget]:
+    """All definitions, most called first; a class counts the calls of its members, too.
+
+    A call that can mean several definitions is shared between them.
+    """
+    calls: defaultdict[CallTarget, float] = defaultdict(float)
+    for caller, called, share in index.call_edges():
+        if caller != called:
+            calls[called] += share
+    targets = [
+        CallTarget(path, place)
+        for path, file in index.files.items()
+        for place in range(len(file.parsed.definitions))
+    ]
+    for target in reversed(targets):  # members come after their class
+        parent = index.definition(target).parent
+        if parent != NONE:
+            calls[CallTarget(target.path, parent)] += calls[target]
+    return sorted(targets, key=lambda target: -calls[target])
+
+
+def _render(index: CodeIndex, chosen: Sequence[CallTarget]) -> str:
+    """Each file with its chosen definitions in order, nested as in the source."""
     files: dict[str, list[CodeDefinition]] = {}
-    for chosen_one in chosen:
-        files.setdefault(chosen_one.path, []).append(chosen_one.definition)
+    for target in chosen:
+        files.setdefault(target.path, []).append(index.definition(target))
     blocks = []
     for path, definitions in files.items():
         lines = [f"{path}:"]
@@ -76,65 +66,6 @@ def render(chosen: Iterable[Mapped]) -> str:
             lines.append(f"{'  ' * depth}{definition.span.first_line}: {definition.signature}")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
-
-
-def central(index: CodeIndex, focus: Mapping[str, float] | None = None) -> list[Mapped]:
-    """All definitions, most central first: PageRank over who calls what."""
-    targets = [
-        CallTarget(path, place)
-        for path, file in index.files.items()
-        for place in range(len(file.parsed.definitions))
-    ]
-    rank = _pagerank(_links(index, targets), _restart(targets, focus))
-    order = np.argsort(-rank, kind="stable")
-    return [
-        Mapped(targets[at].path, index.definition(targets[at]), float(rank[at]))
-        for at in order.tolist()
-    ]
-
-
-def _links(index: CodeIndex, targets: list[CallTarget]) -> sparse.csr_array:
-    """How much of a definition's attention goes to each it calls, shape (n, n)."""
-    number = {target: at for at, target in enumerate(targets)}
-    edges = [
-        (number[caller], number[called], share) for caller, called, share in index.call_edges()
-    ]
-    for at, (path, place) in enumerate(targets):
-        parent = index.definition(CallTarget(path, place)).parent
-        if parent != NONE:
-            edges.append((at, number[CallTarget(path, parent)], TO_ITSELF))
-    start, end, weight = np.array(edges).reshape(-1, 3).T
-    ends = (start.astype(np.int64), end.astype(np.int64))
-    links: sparse.csr_array = import_sparse().csr_array(
-        (weight, ends), shape=(len(targets), len(targets))
-    )
-    return links
-
-
-def _restart(targets: list[CallTarget], focus: Mapping[str, float] | None) -> Floats:
-    """Where a reader starts: anywhere, or in the files of ``focus`` by their shares."""
-    for path, share in (focus or {}).items():
-        if not 0 <= share <= MAX_SHARE:
-            raise InputError(f"focus of {path!r} is {share}; give shares from 0 to {MAX_SHARE:g}")
-    weights = np.array(
-        [1.0 if not focus else focus.get(target.path, 0.0) for target in targets], dtype=np.float32
-    )
-    total = weights.sum()
-    return weights / total if total else np.full(len(targets), 1 / max(len(targets), 1), np.float32)
-
-
-def _pagerank(links: sparse.csr_array, restart: Floats) -> Floats:
-    """The stationary attention; definitions that call nothing send theirs back to the start."""
-    out = np.asarray(links.sum(axis=1)).ravel()
-    flow = links.T.multiply(1 / np.where(out > 0, out, 1)).tocsr()
-    rank = restart.astype(np.float64)
-    for _ in range(_ROUNDS):
-        lost = rank[out == 0].sum()
-        following = (1 - DAMPING) * restart + DAMPING * (flow @ rank + lost * restart)
-        if np.abs(following - rank).sum() < _TOLERANCE:
-            break
-        rank = following
-    return rank.astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,20 +96,20 @@ class Neighbourhood:
 
 
 def neighbourhood(index: CodeIndex, path: str, definition: str) -> Neighbourhood:
-    """The neighbourhood of the definition of that qualified name in a file. Raises UnknownName."""
+    """Return the neighbourhood of a file's definition, by qualified name. Raises UnknownName."""
     center = _find(index, path, definition)
     edges = [(caller, callee) for caller, callee, _ in index.call_edges()]
-    central = index.definition(center)
-    inside = index.files[path].parsed.definitions
+    parsed = index.files[path].parsed
+    inside = enumerate(parsed.definitions)
     return Neighbourhood(
         center=_neighbour(index, center),
-        text=index.files[path].parsed.text(central.span),
-        doc=central.doc,
-        callers=_counted(index, (caller for caller, callee in edges if callee == center)),
-        callees=_counted(index, (callee for caller, callee in edges if caller == center)),
+        text=parsed.text(index.definition(center).span),
+        doc=index.definition(center).doc,
+        callers=_by_count(index, (caller for caller, callee in edges if callee == center)),
+        callees=_by_count(index, (callee for caller, callee in edges if caller == center)),
         members=tuple(
             _neighbour(index, CallTarget(path, place))
-            for place, inner in enumerate(inside)
+            for place, inner in inside
             if inner.parent == center.place
         ),
     )
@@ -195,19 +126,13 @@ def _find(index: CodeIndex, path: str, definition: str) -> CallTarget:
     raise UnknownName(f"{path} has no definition {definition!r}; it has {names}")
 
 
-def _counted(index: CodeIndex, targets: Iterable[CallTarget]) -> tuple[Neighbour, ...]:
-    return tuple(
-        _neighbour(index, target, count) for target, count in Counter(targets).most_common()
-    )
+def _by_count(index: CodeIndex, targets: Iterable[CallTarget]) -> tuple[Neighbour, ...]:
+    counted = Counter(targets).most_common()
+    return tuple(_neighbour(index, target, count) for target, count in counted)
 
 
 def _neighbour(index: CodeIndex, target: CallTarget, calls: int = 0) -> Neighbour:
-    definition = index.definition(target)
+    found = index.definition(target)
     return Neighbour(
-        target.path,
-        definition.qualified,
-        definition.kind,
-        definition.first_line,
-        definition.signature,
-        calls,
+        target.path, found.qualified, found.kind, found.first_line, found.signature, calls
     )

@@ -24,6 +24,7 @@ from treering.views.code.graph.code_graph import CALL_EDGE
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import CodeIndex
+from treering.views.code.rounds import recorded
 from treering.views.code.rounds.mentions import last_part, means, mentioned
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import SessionBlock
@@ -65,7 +66,7 @@ class DefinitionGraph:
     calls: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def build(cls, indexes: Iterable[CodeIndex], recorded: Iterable[str]) -> DefinitionGraph:
+    def build(cls, indexes: Iterable[CodeIndex], with_rounds: Iterable[str]) -> DefinitionGraph:
         """Those of indexed repositories, with their calls, and those with recorded rounds."""
         number: dict[str, int] = {}
         pairs: set[tuple[int, int]] = set()
@@ -76,7 +77,7 @@ class DefinitionGraph:
                 (number[_key(index, caller)], number[_key(index, called)])
                 for caller, called, _ in index.call_edges()
             }
-        for key in recorded:
+        for key in with_rounds:
             number.setdefault(key, len(number))
         return cls(tuple(number), tuple(sorted(pairs)))
 
@@ -216,8 +217,9 @@ class FragmentNames:
         """The relation as of ``state``, which is what tells that indexes or rounds have changed."""
         with self._lock:
             if self._relation is None or self._state != state:
-                recorded = (sequence[-1].block.key for sequence in self._rounds.known().values())
-                definitions = DefinitionGraph.build(self._indexes(), recorded)
+                sequences = recorded.sequences(self._rounds.every()).values()
+                keys = (sequence[-1].block.key for sequence in sequences)
+                definitions = DefinitionGraph.build(self._indexes(), keys)
                 self._relation, self._state = CodeNames(self._names_of, definitions), state
             return self._relation
 

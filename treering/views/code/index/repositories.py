@@ -13,13 +13,7 @@ import numpy as np
 from treering.arrays import Floats
 from treering.embed.checked import checked
 from treering.embed.contract import Embedder
-from treering.errors import (
-    JournalBusy,
-    MissingExtra,
-    TreeringError,
-    UnknownName,
-    UnknownRepository,
-)
+from treering.errors import JournalBusy, TreeringError, UnknownRepository
 from treering.hints import Hint
 from treering.journal.space import Space
 from treering.records import Progress
@@ -37,9 +31,8 @@ from treering.views.code.index.indexing import (
     pause_collector,
 )
 from treering.views.code.parse.language import language_of
-from treering.views.code.parse.source_files import SourceFile
+from treering.views.code.parse.source_files import SourceFile, tree_state
 from treering.views.code.rounds import marks
-from treering.views.code.rounds.git import Git
 from treering.views.erase import Eraser
 from treering.views.settings import settings_of
 
@@ -78,7 +71,7 @@ class Repositories:
         self, top: Path, unit: Unit | None, embed: bool | None, progress: Progress | None
     ) -> CodeReceipt:
         with pause_collector():
-            repository = self._known(str(top))
+            repository = self._find(str(top))
             if unit is None and repository is None:
                 unit = settings_of(self._space).unit
             want = IndexSettings.choose(repository, unit, embed, self.embedder.name)
@@ -115,8 +108,8 @@ class Repositories:
         if not self._indexing.acquire(blocking=False):
             return  # another thread is at it
         try:
-            state = _state(folder)
-            if state is None or self._seen.get(repository.id) != (repository.revision, state):
+            state = tree_state(folder)
+            if self._seen.get(repository.id) != (repository.revision, state):
                 self._index_now(folder, None, None, None)
                 self._seen[repository.id] = (self._repository(top).revision, state)
         except TreeringError as error:
@@ -152,7 +145,7 @@ class Repositories:
         with self._indexing, self._lock:
             self.embedder = embedder
 
-    def _known(self, root: str) -> store.Repository | None:
+    def _find(self, root: str) -> store.Repository | None:
         with self._space.read() as reader:
             indexed = store.repositories(reader, reader.id)
         return next((repository for repository in indexed if repository.root == root), None)
@@ -186,7 +179,7 @@ class Repositories:
         with self._space.read() as reader:
             return store.digests(reader, repository)
 
-    def _made(
+    def _index_files(
         self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
     ) -> dict[str, IndexedFile]:
         files: dict[str, IndexedFile] = {}
@@ -220,7 +213,7 @@ class Repositories:
 
         Return the change without the files that nest too deeply or begin too many paths.
         """
-        files = self._made(change.files, want, progress)
+        files = self._index_files(change.files, want, progress)
         change = change.without(change.files.keys() - files.keys(), TOO_DEEP)
         before, former_files = dict(index.calls), index.files
         while True:
@@ -255,14 +248,6 @@ class Repositories:
                 self._loaded.pop(former.id, None)
             self._loaded[repository.id] = (repository.revision + 1, index)
         return change
-
-
-def _state(folder: Path) -> object:
-    """What changes whenever the files of a folder do; None where git cannot tell."""
-    try:
-        return Git.at(folder).state()
-    except (MissingExtra, UnknownName):
-        return None
 
 
 def _not_the_one(root: str | Path | None, indexed: Sequence[str]) -> UnknownRepository:

@@ -73,17 +73,36 @@ class UnreadablePath(Skipped):
 
 
 def scan(root: Path) -> Iterator[SourceFile | Skipped]:
-    """The source files below ``root`` in a stable order, and those left out with the reason.
+    """The source files below ``root`` in a stable order, and skipped ones with the reason.
 
-    What ``.gitignore`` files leave out, hidden folders and dependencies are passed over in silence;
+    Files that ``.gitignore`` names, hidden folders and dependencies are passed over in silence;
     symbolic links are not followed. Raises UnknownName when ``root`` is not a folder, and
     InputError when it cannot be read.
     """
-    with files.looking_at(root):
-        if not root.is_dir():
-            raise UnknownName(f"{root} is not a folder; give the root of a repository")
-        next(root.iterdir(), None)
-    yield from _scan(root)
+    for path in _walk(root):
+        if isinstance(path, UnreadablePath):
+            yield path
+            continue
+        try:
+            yield _read(root / path, str(path))
+        except OSError as error:
+            yield UnreadablePath(str(path), f"it cannot be read: {error.strerror}")
+
+
+def tree_state(root: Path) -> object:
+    """A value that changes whenever a file that ``scan`` reads does. Raises as ``scan``."""
+    return tuple(
+        path if isinstance(path, UnreadablePath) else (path, _stamp(root / path))
+        for path in _walk(root)
+    )
+
+
+def _stamp(file: Path) -> tuple[int, ...] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def is_passed_over(path: str) -> bool:
@@ -94,7 +113,11 @@ def is_passed_over(path: str) -> bool:
     return any(part.startswith(".") or part in _SKIPPED_FOLDERS for part in parts)
 
 
-def _scan(root: Path) -> Iterator[SourceFile | Skipped]:
+def _walk(root: Path) -> Iterator[PurePosixPath | UnreadablePath]:
+    with files.looking_at(root):
+        if not root.is_dir():
+            raise UnknownName(f"{root} is not a folder; give the root of a repository")
+        next(root.iterdir(), None)
     # A stack, not a recursion: folders may be nested deeper than functions.
     ahead: list[tuple[PurePosixPath, IgnoreSpecs]] = [(PurePosixPath("."), ())]
     while ahead:
@@ -103,7 +126,7 @@ def _scan(root: Path) -> Iterator[SourceFile | Skipped]:
             if (root / path).is_dir():
                 ahead += reversed(_children(root, path, ignored))
             elif (root / path).is_file():
-                yield _read(root / path, str(path))
+                yield path
         except OSError as error:
             yield UnreadablePath(str(path), f"it cannot be read: {error.strerror}")
 

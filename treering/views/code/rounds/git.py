@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import chain
+from datetime import UTC, datetime, timedelta
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Self
 
 from treering import files
-from treering.errors import InputError, UnknownName
-from treering.temporary import private_folder
+from treering.errors import UnknownName
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.source_files import decode_source, is_passed_over
 from treering.views.code.rounds.git_command import run_git
-from treering.views.code.rounds.recorded import is_inside
 from treering.views.code.rounds.session import RepositoryNames
 
 WORKING_TREE = ""
@@ -34,6 +31,8 @@ _RENAMES = ("-M", "-z", "--name-status", "--no-ext-diff", "--ignore-submodules=a
 """A submodule is passed over: to compare it, git would run what its own settings name."""
 _COMMIT = "--format=%H%x00%P%x00%ct%x00%B%x00"  # NUL: no message and no path can hold it
 _STATUS = re.compile(r"\n?([A-Z])\d*")
+_MOVED = re.compile(r"checkout: moving from (\S+) to (\S+)")
+_MOVES = 1_000  # moves of HEAD that are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +118,34 @@ class Git:
         name = self._ask("symbolic-ref", "--short", "--quiet", "HEAD")
         return name.decode().strip() if name else self.head()
 
-    def state(self) -> object:
-        """What changes whenever the files do that git does not ignore, or another commit is checked
-        out."""
-        reply = self._must("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames",
-                           "--ignore-submodules=all")  # fmt: skip
-        changed = (self.top / word[3:] for word in _zero_terminated(reply))
-        return self.head(), reply, tuple(map(_stat, changed))
+    def branch_of_range(self, commits: str) -> str:
+        """The branch that a range ends at; the commit if its end is not the name of a branch."""
+        last = commits.partition("..")[2].lstrip(".")
+        if not last or last == "HEAD":
+            return self.branch()
+        name = self._ask("rev-parse", "--verify", "--quiet", "--symbolic-full-name", last)
+        full = (name or b"").decode(errors="replace").strip()
+        return full.removeprefix("refs/heads/") if full.startswith("refs/heads/") else last
+
+    def carried_over(self, branch: str) -> dict[str, datetime]:
+        """When each branch was left for ``branch`` at the same commit, the last time.
+
+        Its uncommitted files then became files of ``branch``. Read from the reflog of HEAD.
+        """
+        reply = self._ask("log", "--walk-reflogs", "--date=unix", "--format=%H%x00%gd%x00%gs%x00",
+                          f"--max-count={_MOVES}", "HEAD", "--")  # fmt: skip
+        words = [word.strip() for word in (reply or b"").decode(errors="replace").split("\0")]
+        moves = list(zip(words[::3], words[1::3], words[2::3], strict=False))
+        left: dict[str, datetime] = {}
+        for (commit, when, move), (before, _, _) in reversed(list(pairwise(moves))):
+            if (names := _MOVED.fullmatch(move)) and names[2] == branch and commit == before:
+                second = int(when.rpartition("{")[2].rstrip("}"))
+                left[names[1]] = datetime.fromtimestamp(second, UTC) + timedelta(seconds=1)
+        return left
 
     def identities(self) -> RepositoryNames:
-        """What tells this repository from others: its first commit, those of other histories that
-        it has taken in, and its folder.
+        """The names of this repository: its first commit, those of other histories that it has
+        taken in, and its folder.
 
         The first commit stays when a repository is moved, cloned or checked out twice. A shallow
         clone does not have it.
@@ -145,15 +161,10 @@ class Git:
         """Whether the history has been cut off, so that the first commit is not known."""
         return self._ask("rev-parse", "--is-shallow-repository") == b"true\n"
 
-    def takes(self, path: Path) -> bool:
+    def would_commit(self, path: Path) -> bool:
         """Whether a file that is not tracked would get into a commit of everything."""
         listed = self._ask("ls-files", "--others", "--exclude-standard", "--", str(path))
         return bool(listed)
-
-    def parent(self, revision: str) -> str:
-        """The first parent of a commit; empty for the first commit."""
-        commit = self._ask("rev-parse", "--verify", "--quiet", f"{self.resolve(revision)}^")
-        return commit.decode().strip() if commit else ""
 
     def changed(self, old: str, new: str) -> list[tuple[str, str]]:
         """Source files that differ: path before and after, empty where there is no file.
@@ -206,7 +217,7 @@ class Git:
         reply = self._must("log", _COMMIT, *_RENAMES, *limits, revision, "--", path)
         return [*_commits(reply)][::-1]
 
-    def touched(self, revision: str, path: str) -> datetime | None:
+    def last_commit_time(self, revision: str, path: str) -> datetime | None:
         """When a file was last committed; None if it never was."""
         stamp = self._must("log", "--max-count=1", "--format=%ct", revision, "--", path)
         return datetime.fromtimestamp(int(stamp), UTC) if stamp.strip() else None
@@ -214,17 +225,6 @@ class Git:
     def message(self, old: str, new: str) -> str:
         """The messages of the commits after ``old`` up to ``new``, newest first."""
         return self._must("log", "--format=%B", f"{old}..{new}", "--").decode(errors="replace")
-
-    def commits(self, revisions: str) -> list[str]:
-        """The commits of a range such as ``A..B``, oldest first, without merges."""
-        if revisions.startswith("-"):
-            raise InputError(
-                f"{revisions!r} is not a range of commits; give one such as main..HEAD"
-            )
-        reply = self._ask("rev-list", "--reverse", "--no-merges", revisions, "--")
-        if reply is None:
-            raise UnknownName(f"git knows no range of commits {revisions!r}")
-        return reply.decode().split()
 
     def ends(self, commits: str) -> tuple[str, str]:
         """The commits that a range goes from and to: ``A..B``, ``A...B`` or ``A`` to HEAD.
@@ -240,7 +240,7 @@ class Git:
             old = base.decode().strip()
         return old, new
 
-    def files(self) -> list[str]:
+    def source_paths(self) -> list[str]:
         """The source files of the working tree that git does not ignore."""
         return [path for path in self._listed(WORKING_TREE) if language_of(path)]
 
@@ -266,47 +266,6 @@ class Git:
         return reply
 
 
-def taken_off(diff: str, root: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The files below ``root`` that a diff has changed, without it and with it, by path.
-
-    Raises InputError when the diff is none, or is not what the files have been changed by.
-    """
-    numbers = run_git(root, "apply", "--numstat", "-z", stdin=diff)
-    if not diff.strip() or numbers is None:
-        raise InputError("the diff cannot be read; give a unified diff with paths from the root")
-    fields = (line.split("\t", 2) for line in _zero_terminated(numbers))
-    paths = [name for *_, name in fields if language_of(name)]
-    outside = next((path for path in paths if not is_inside(path)), None)
-    if outside is not None:
-        raise InputError(f"the diff has the path {outside!r}; give paths from the root")
-    there = {path: root / path for path in paths if _is_within(root, root / path)}
-    after = {path: decode_source(path, files.read_bytes(file)) for path, file in there.items()}
-    return _without(diff, there, paths, root), after
-
-
-def _without(
-    diff: str, there: Mapping[str, Path], paths: Iterable[str], root: Path
-) -> dict[str, str]:
-    """The files as they were before a diff that they have been changed by."""
-    with private_folder(Path(tempfile.gettempdir()), "treering-diff-") as folder:
-        copy = folder.resolve()
-        for path, file in there.items():
-            (copy / path).parent.mkdir(parents=True, exist_ok=True)
-            # As it is: git compares line ends too.
-            (copy / path).write_bytes(files.read_bytes(file))
-        # Patterns, in which the characters of a name must not act.
-        included = ["--include=" + re.sub(r"([*?[\\])", r"\\\1", path) for path in paths]
-        if (
-            run_git(copy, "apply", "--reverse", "--whitespace=nowarn", *included, stdin=diff)
-            is None
-        ):
-            raise InputError(f"the diff is not what the files below {root} were changed by")
-        # A diff may make links, and what they point to is not of the repository.
-        texts = {file.relative_to(copy).as_posix(): file
-                 for file in copy.rglob("*") if _is_within(copy, file)}  # fmt: skip
-        return {path: decode_source(path, files.read_bytes(file)) for path, file in texts.items()}
-
-
 def _is_of_its_folder(root: Path, folder: Path) -> bool:
     """Whether a repository's files lie where it lies itself, and ``folder`` is among them.
 
@@ -325,14 +284,6 @@ def _is_within(root: Path, file: Path) -> bool:
     """
     inside = file.is_file() and file.resolve().is_relative_to(root.resolve())
     return inside and not files.is_memory(file)
-
-
-def _stat(file: Path) -> tuple[int, int] | None:
-    try:
-        told = file.lstat()
-    except OSError:
-        return None
-    return told.st_mtime_ns, told.st_size
 
 
 def _zero_terminated(reply: bytes) -> Iterator[str]:

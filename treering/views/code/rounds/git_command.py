@@ -32,8 +32,8 @@ _OFFLINE = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 
-_FILTERING = frozenset({"diff", "apply", "status"})
-"""The commands asked here that pass files through the filters that attributes name."""
+_FILTERING = "diff"
+"""The command that passes files through the filters that attributes name."""
 
 _OWN_SCOPES = frozenset({"local", "worktree"})
 _UNFILTERED = {"clean": "", "smudge": "", "process": "", "required": "false"}
@@ -42,7 +42,7 @@ _UNFILTERED = {"clean": "", "smudge": "", "process": "", "required": "false"}
 def run_git(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
     """What git prints; None if it fails. Raises InputError for texts that no process can get."""
     environment = {**os.environ, **_OFFLINE}
-    if arguments[0] in _FILTERING:
+    if arguments[0] == _FILTERING:
         drivers = _filters_of_repository(folder, environment)
         if drivers is None:
             return None

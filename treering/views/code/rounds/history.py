@@ -1,26 +1,30 @@
-"""What earlier rounds and commits did to a definition: its code before and after each of them."""
+"""The past of a definition: what commits and rounds did to it, and which rounds a branch has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Literal
+from pathlib import Path
+from typing import Literal, Self
 
+from treering.errors import MissingExtra, UnknownName
 from treering.views.code.parse.parts import read_definition
-from treering.views.code.parse.pieces import CodePiece, pieces
-from treering.views.code.rounds.git import Commit, Git
-from treering.views.code.rounds.session import SessionBlock
+from treering.views.code.parse.pieces import CodePiece, dense, pieces
+from treering.views.code.rounds import recorded
+from treering.views.code.rounds.git import WORKING_TREE, Commit, Git
+from treering.views.code.rounds.recorded import RecordedBlock
+from treering.views.code.rounds.session import RepositoryNames, SessionBlock
 
 DEPTH = 50
-"""Commits looked at for each changed file: older fixes are seldom undone by accident, and reading
-them is what a check takes its time for."""
+"""Commits read for each file: older fixes are seldom undone by accident, and reading commits takes
+most of the time of a check."""
 
 REJECTED = "rejected"
 """The outcome of a round that may be undone."""
 
-_VERSIONS = 512  # parsed versions of files kept while one check runs
+_VERSIONS = 512  # parsed versions of files kept by one history
 
 Origin = Literal["round", "commit"]
 
@@ -29,7 +33,7 @@ Origin = Literal["round", "commit"]
 class EarlierChange:
     """What an earlier round or commit did to one definition: its code before (if any) and after.
 
-    ``name`` is how it is cited: a commit, or the id of a recorded block.
+    ``name`` is the citation: a commit, or the id of a recorded block.
     """
 
     instruction: str
@@ -41,7 +45,7 @@ class EarlierChange:
 
 
 def changes_of(blocks: Iterable[SessionBlock]) -> list[EarlierChange]:
-    """What the rounds of one sequence did, oldest first; those that were rejected do not count."""
+    """What the rounds of one sequence did, oldest first; rejected rounds do not count."""
     history = []
     earlier: SessionBlock | None = None
     for block in blocks:
@@ -54,19 +58,19 @@ def changes_of(blocks: Iterable[SessionBlock]) -> list[EarlierChange]:
 
 
 def piece_of(block: SessionBlock) -> CodePiece:
-    """The definition that a block left; on which lines of its file is not known."""
+    """The definition that a block left; its lines in the file are unknown."""
     name = block.definition
     runs = bool(name) and read_definition(block.code, name, block.language) is not None
     return CodePiece(block.path, name, block.language, block.code, is_function=runs)
 
 
 class CommitHistory:
-    """What the last commits did to the definitions of each file; every version is read once."""
+    """The commits of a repository, by definition. Each version of a file is parsed once."""
 
-    def __init__(self, git: Git, depth: int) -> None:
-        self._git = git
-        self._depth = depth
+    def __init__(self, git: Git) -> None:
+        self.git = git
         self._pieces = lru_cache(_VERSIONS)(pieces)
+        self._commits = lru_cache(_VERSIONS)(git.history)
 
     def all_pieces(self, files: Mapping[str, str]) -> dict[str, CodePiece]:
         """The pieces of several files, given as texts by path, by their keys."""
@@ -75,11 +79,14 @@ class CommitHistory:
             by_key |= self._pieces(path, text)
         return by_key
 
-    def of_file(self, revision: str, path: str, keys: set[str]) -> dict[str, list[EarlierChange]]:
-        """What commits up to ``revision`` did to some definitions of a file, by their keys now."""
-        commits = self._git.history(revision, path, self._depth)
-        texts = self._git.blobs([name for commit in commits for name in _blob_names(commit)])
+    def changes(
+        self, revision: str, keys: Collection[str], depth: int = DEPTH
+    ) -> dict[str, list[EarlierChange]]:
+        """What commits up to ``revision`` did to definitions of one file, by present key."""
         histories: dict[str, list[EarlierChange]] = {key: [] for key in keys}
+        path = next(iter(keys)).partition("::")[0]
+        commits = self._commits(revision, path, depth)
+        texts = self.git.blobs([name for commit in commits for name in _blob_names(commit)])
         for commit in commits:
             earlier, later = _blob_names(commit)
             if later not in texts:
@@ -91,19 +98,87 @@ class CommitHistory:
                 was = before.get(f"{commit.before}::{qualified}")
                 now = after.get(f"{commit.path}::{qualified}")
                 if now is not None and (was is None or was.dense() != now.dense()):
-                    change = EarlierChange(
-                        commit.message, commit.sha, commit.at, "commit", was, now
+                    histories[key].append(
+                        EarlierChange(commit.message, commit.sha, commit.at, "commit", was, now)
                     )
-                    histories[key].append(change)
         return histories
 
-    def of(self, revision: str, key: str) -> list[EarlierChange]:
-        """What the commits up to ``revision`` did to one definition, oldest first."""
-        path, _, _ = key.partition("::")
-        return self.of_file(revision, path, {key}).get(key, [])
+    def codes(self, revision: str, key: str) -> set[str]:
+        """The code of a definition at a revision and after each commit before it."""
+        path = key.partition("::")[0]
+        now = self._pieces(path, self.git.texts(revision, [path]).get(path, "")).get(key)
+        commit = self.git.head() if revision == WORKING_TREE else revision
+        then = (change.after for change in self.changes(commit, [key])[key])
+        return {piece.dense() for piece in (now, *then) if piece}
 
 
 def _blob_names(commit: Commit) -> tuple[str, str]:
-    """What git calls a file before and after a commit; empty where it was not there."""
+    """The names that git gives a file before and after a commit; empty where there is no file."""
     before = f"{commit.parent}:{commit.before}" if commit.parent and commit.before else ""
     return before, f"{commit.sha}:{commit.path}" if commit.path else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The names of a repository, and a branch of it at a revision.
+
+    All are empty for files without a folder. ``history`` is None for a folder outside git: the
+    branch is then empty, and all rounds count.
+    """
+
+    names: RepositoryNames = ()
+    branch: str = ""
+    history: CommitHistory | None = None
+    revision: str = WORKING_TREE
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """The working tree around a folder, or the folder itself outside git."""
+        try:
+            return cls.from_git(Git.at(folder))
+        except (UnknownName, MissingExtra):
+            return cls((str(folder.resolve()),))
+
+    @classmethod
+    def from_git(cls, git: Git) -> Self:
+        """The working tree of a git repository."""
+        return cls(git.identities(), git.branch(), CommitHistory(git))
+
+    def sequences(
+        self, every: Iterable[RecordedBlock], paths: Collection[str]
+    ) -> dict[str, list[RecordedBlock]]:
+        """The repository's sequences by key: in ``paths`` with the rounds of this branch alone,
+        elsewhere with those of all branches.
+        """
+        sequences = recorded.sequences(every, self.names or None)
+        here = {
+            key: self.rounds_here(key, sequence) if key.partition("::")[0] in paths else sequence
+            for key, sequence in sequences.items()
+        }
+        return {key: sequence for key, sequence in here.items() if sequence}
+
+    def rounds_here(self, key: str, sequence: Sequence[RecordedBlock]) -> list[RecordedBlock]:
+        """The rounds on a definition that this branch has.
+
+        These are its own rounds. Of another branch they are the rounds up to the last one whose
+        code this branch has or had (it was merged, or this branch began after it), or whose files
+        were carried over when this branch was checked out.
+        """
+        others = {record.block.branch for record in sequence} - {"", self.branch}
+        if self.history is None or not others:
+            return list(sequence)
+        # An earlier round may know the definition by another name.
+        keys = {key, *(record.block.key for record in sequence)}
+        codes = set[str]().union(*(self.history.codes(self.revision, each) for each in keys))
+        carried = self.history.git.carried_over(self.branch)
+        last: dict[str, int] = {}
+        for place, record in enumerate(sequence):
+            block, is_recorded = record.block, record.context is None  # else only generated
+            left = carried.get(block.branch) if is_recorded else None
+            if dense(block.code) in codes or (left and block.at and block.at < left):
+                last[block.branch] = place
+        return [
+            record
+            for place, record in enumerate(sequence)
+            if record.block.branch not in others or place <= last.get(record.block.branch, -1)
+        ]

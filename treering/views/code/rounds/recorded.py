@@ -153,33 +153,33 @@ def _names(written: JSON) -> tuple[str, ...]:
 
 def extent(reader: Reader, space: int) -> tuple[int, int]:
     """How many rounds there are and which entry is the last."""
-    seqs = list(_seqs(reader, space, 0))
+    seqs = list(_seqs(reader, space))
     return len(seqs), max(seqs, default=0)
 
 
-def load(reader: Reader, space: int, after: int = 0) -> list[RecordedBlock]:
-    """The blocks of a space after an entry, in the order they were recorded."""
-    entries = by_seq(reader, list(_seqs(reader, space, after)))
+def load(reader: Reader, space: int) -> list[RecordedBlock]:
+    """The blocks of a space, in the order they were recorded."""
+    entries = by_seq(reader, list(_seqs(reader, space)))
     blocks = (read(entry, seq) for seq, entry in sorted(entries.items()))
     return [block for block in blocks if block is not None]
 
 
-def _seqs(reader: Reader, space: int, after: int) -> Iterator[int]:
+def _seqs(reader: Reader, space: int) -> Iterator[int]:
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
-        " WHERE s.space = ? AND s.family = ? AND +e.seq > ? ORDER BY +e.seq",
-        (space, labels.family_of(SOURCE), after),
+        " WHERE s.space = ? AND s.family = ? ORDER BY +e.seq",
+        (space, labels.family_of(SOURCE)),
     )
     return (int(row[0]) for row in rows)
 
 
 def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[tuple[int, Draft]]:
     """Blocks whose notes were written from rounds that are to be forgotten, without these notes."""
-    if set(forgotten).isdisjoint(_seqs(reader, space, 0)):
+    if set(forgotten).isdisjoint(_seqs(reader, space)):
         return []
     ids = set(identities(reader, forgotten))
     # What is to be forgotten is not read: it may be damaged.
-    left = by_seq(reader, [seq for seq in _seqs(reader, space, 0) if seq not in set(forgotten)])
+    left = by_seq(reader, [seq for seq in _seqs(reader, space) if seq not in set(forgotten)])
     known = (read(entry, seq) for seq, entry in sorted(left.items()))
     return [
         (one.seq, draft(replace(one, noted="", block=replace(one.block, note=""))))
@@ -201,14 +201,14 @@ def sequences(
     every = list(recorded)
     if among is not None:
         groups = repositories([*(record.block.repository for record in every), among])
-        return _chained(_of(every, next((group for group in groups if among in group), ())))
+        return _chains(_blocks_of(every, next((group for group in groups if among in group), ())))
     by_place: dict[tuple[str, str], list[RecordedBlock]] = {}
     for group in repositories(record.block.repository for record in every):
-        for key, sequence in _chained(_of(every, group)).items():
+        for key, sequence in _chains(_blocks_of(every, group)).items():
             if any(record.block.repository for record in sequence):
                 by_place[group[0][0], key] = sequence
     taken = {record.seq for sequence in by_place.values() for record in sequence}
-    alone = _chained(record for record in every if record.seq not in taken)
+    alone = _chains(record for record in every if record.seq not in taken)
     # A key stays as it is where it is the only one, and says its repository where it is not.
     count = Counter(key for _, key in by_place)
     return alone | {
@@ -217,7 +217,7 @@ def sequences(
     }
 
 
-def _of(
+def _blocks_of(
     every: Iterable[RecordedBlock], repository: Collection[RepositoryNames]
 ) -> Iterator[RecordedBlock]:
     """The blocks of one repository, and those whose repository is not known."""
@@ -228,7 +228,7 @@ def _of(
     )
 
 
-def _chained(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
+def _chains(blocks: Iterable[RecordedBlock]) -> dict[str, list[RecordedBlock]]:
     """Sequences by the present key of their definition; renames are followed."""
     chains: dict[str, list[RecordedBlock]] = {}
     for record in blocks:
@@ -277,22 +277,22 @@ def states(recorded: Iterable[RecordedBlock]) -> Iterator[SessionBlock]:
         yield record.block
 
 
-def named(definition: str, keys_known: Iterable[str]) -> str:
+def find_key(definition: str, keys_known: Iterable[str]) -> str:
     """The key meant by ``PATH::NAME``, a qualified name, or its last part.
 
     Raises UnknownName when there is none, or more than one.
     """
     keys = sorted(set(keys_known))
-    meant = list(_meant(definition, keys))
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        raise UnknownName(f"{definition!r} can be any of {', '.join(meant)}; give one of these")
+    matches = list(_matches(definition, keys))
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UnknownName(f"{definition!r} can be any of {', '.join(matches)}; give one of these")
     shown = ", ".join(keys) or "none"
     raise UnknownName(f"nothing is recorded of {definition!r}; there are records of: {shown}")
 
 
-def _meant(definition: str, keys: Sequence[str]) -> Iterator[str]:
+def _matches(definition: str, keys: Sequence[str]) -> Iterator[str]:
     if definition in keys:
         yield definition
         return

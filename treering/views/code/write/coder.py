@@ -8,34 +8,24 @@ from datetime import UTC, datetime
 from functools import partial
 
 from treering.errors import InputError, UnknownName
-from treering.llm.contract import LLM, Reply
-from treering.views.choices import ContextName, JudgeName
+from treering.llm.contract import LLM, Message, Reply
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.language import language_of
 from treering.views.code.parse.outline import CodeDefinition
 from treering.views.code.parse.pieces import pieces
 from treering.views.code.rounds import recorded
-from treering.views.code.rounds.checkout import Checkout
-from treering.views.code.rounds.recorded import RecordedBlock
+from treering.views.code.rounds.history import Checkout
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import SessionBlock, Similarity
-from treering.views.code.write.choices import WritingChoices
-from treering.views.code.write.context_memory import (
-    NOTHING_HELD,
-    ContextMemory,
-    ContextState,
-    Judge,
-    LLMJudge,
-    NameJudge,
-)
+from treering.views.code.write.context_memory import LLMJudge, name_judge, open_context
 from treering.views.code.write.generate import (
     GeneratedCode,
     RoundParts,
     WritingTarget,
-    asking,
     repository_context,
-    round_of,
+    write_round,
 )
+from treering.views.settings import SpaceSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,67 +36,61 @@ class BilledModel:
     pay: Callable[[str, Reply], None]
 
 
-Contexts = Callable[[Judge, ContextName, ContextState], ContextMemory]
-"""Makes the context memory of a round from what the rounds before it left."""
-
-
 class Coder:
-    """Writes code in rounds and records them, with what the context memory held."""
+    """Writes code in rounds and records them, with the keys of the context memory."""
 
     def __init__(self, rounds: Rounds, model: BilledModel, similarity: Similarity) -> None:
         self._rounds = rounds
         self._model = model
         self._similarity = similarity
 
-    def round(
+    def write(
         self,
         instruction: str,
         definition: str,
-        choices: WritingChoices,
+        settings: SpaceSettings,
         index: CodeIndex | None,
-        contexts: Contexts,
-        budget: int,
         checkout: Checkout,
+        budget: int,
     ) -> GeneratedCode:
         """One round on a definition, recorded; ``checkout`` is where its code is worked on.
 
         Raises InputError, UnknownName, LLMError.
         """
-        every = self._rounds.every()
-        known = recorded.sequences(every, checkout.names or None)
-        key = _key(definition, known, index)
-        earlier = checkout.rounds_here(key, known.get(key, []))
+        sequences = recorded.sequences(self._rounds.every(), checkout.names or None)
+        key = _key(definition, sequences, index)
+        earlier = checkout.rounds_here(key, sequences.get(key, []))
         blocks = recorded.sequence(earlier)
         target, there = _target(key, blocks, index)
         if not blocks and there:
             blocks = (SessionBlock(target.qualified, "", there, target.language, path=target.path),)
-        held = _context_state(earlier)
-        context = contexts(self._judge(choices.judge, index), choices.context, held)
         llm = self._model.llm()
+        judge = LLMJudge(llm) if settings.judge == "llm" else name_judge(index)
+        with_context = [record for record in earlier if record.context is not None]
+        context = open_context(
+            index,
+            settings,
+            judge,
+            settings.context,
+            keys=with_context[-1].context or () if with_context else (),
+            instructions=[record.block.instruction for record in with_context],
+        )
         self._rounds.begin()
-        ask = asking(llm, self._model.pay)
+
+        def ask(operation: str, prompt: str, max_tokens: int) -> Reply:
+            reply = llm.complete([Message("user", prompt)], max_tokens=max_tokens, temperature=0.0)
+            self._model.pay(operation, reply)
+            return reply
+
         shown = partial(repository_context, count_tokens=llm.count_tokens, budget=budget)
-        parts = RoundParts(context, ask, self._similarity, shown, choices.detector, choices.alike)
-        result = round_of(instruction, target, blocks, parts)
-        written, code_found = replace(result.block, at=datetime.now(UTC)), "" if earlier else there
-        block = self._rounds.add(written, code_found, checkout, context.keys, earlier, result.note)
+        parts = RoundParts(context, ask, self._similarity, shown, settings.detector, settings.alike)
+        result = write_round(instruction, target, blocks, parts)
+        written = replace(
+            result.block, at=datetime.now(UTC), repository=checkout.names, branch=checkout.branch
+        )
+        found = "" if earlier else there
+        block = self._rounds.add(written, found, context.keys, earlier, result.note)
         return replace(result, block=block)
-
-    def _judge(self, judge: JudgeName, index: CodeIndex | None) -> Judge:
-        if judge == "llm":
-            return LLMJudge(self._model.llm())
-        names = {definition.name for _, definition in index.definitions()} if index else set[str]()
-        return NameJudge(names.__contains__)
-
-
-def _context_state(earlier: Sequence[RecordedBlock]) -> ContextState:
-    """What the context memory held after the last round that had one."""
-    rounds = [record for record in earlier if record.context is not None]
-    if not rounds:
-        return NOTHING_HELD
-    return ContextState(
-        tuple(record.block.instruction for record in rounds), rounds[-1].context or ()
-    )
 
 
 def _key(definition: str, recorded_keys: Iterable[str], index: CodeIndex | None) -> str:
@@ -117,7 +101,7 @@ def _key(definition: str, recorded_keys: Iterable[str], index: CodeIndex | None)
         else set()
     )
     try:
-        return recorded.named(definition, {*recorded_keys, *there})
+        return recorded.find_key(definition, {*recorded_keys, *there})
     except UnknownName:
         path, mark, name = definition.partition("::")
         if not mark or not name:

@@ -12,8 +12,10 @@ from treering.llm.contract import LLM, Message, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured
 from treering.views.choices import ContextName
-from treering.views.code.index.blocks import CodeBlock
+from treering.views.code.index.blocks import CodeBlock, best_blocks, blocks_named
+from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.parse.parser import parse
+from treering.views.settings import SpaceSettings
 
 _JUDGE_TOKENS = 400
 """A mode, one sentence and a few names; more is rambling."""
@@ -83,17 +85,6 @@ Retrieve = Callable[[str], Sequence[CodeBlock]]
 """Blocks of the repository for a query, best first: those that ADD merges in."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextState:
-    """The instructions so far, and the blocks at hand as ``PATH::NAME``: what rounds store."""
-
-    instructions: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-
-
-NOTHING_HELD = ContextState()
-
-
 class ContextMemory:
     """The blocks at hand during a conversation about code.
 
@@ -157,3 +148,29 @@ class ContextMemory:
         self._blocks = {
             key: block for key, block in self._blocks.items() if not called.isdisjoint(block.apis)
         }
+
+
+def name_judge(index: CodeIndex | None) -> NameJudge:
+    """A ``NameJudge`` that knows the definitions of an index."""
+    names = {definition.name for _, definition in index.definitions()} if index else set[str]()
+    return NameJudge(names.__contains__)
+
+
+def open_context(
+    index: CodeIndex | None,
+    settings: SpaceSettings,
+    judge: Judge,
+    kind: ContextName = "selected",
+    keys: Iterable[str] = (),
+    instructions: Sequence[str] = (),
+) -> ContextMemory:
+    """A context memory over an index. It holds the blocks ``keys``, each ``PATH::NAME``."""
+
+    def retrieve(query: str) -> Sequence[CodeBlock]:
+        if index is None:
+            return ()
+        count, alpha = settings.documents, settings.block_alpha
+        return best_blocks(index, query, count, alpha, aside=settings.aside)
+
+    held = [block for key in keys for block in (blocks_named(index, key) if index else ())]
+    return ContextMemory(retrieve, judge, held, kind, instructions)

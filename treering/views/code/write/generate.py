@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from treering.errors import LLMReplyError
-from treering.llm.contract import LLM, Message, Reply, Usage
+from treering.llm.contract import Reply, Usage
 from treering.llm.prompts import load
 from treering.views.choices import DetectorName
 from treering.views.code.guard.printed import printed_reversals
@@ -83,23 +82,8 @@ class RepositoryContext:
     whole: tuple[CodeBlock, ...]
 
 
-class Asking(Protocol):
-    """A model that is asked, with what it costs booked under an operation."""
-
-    def __call__(self, operation: str, prompt: str, max_tokens: int) -> Reply:
-        """The reply to one prompt. Raises LLMError."""
-        ...
-
-
-def asking(llm: LLM, pay: Callable[[str, Reply], None]) -> Asking:
-    """Ask ``llm`` greedily and book the cost."""
-
-    def ask(operation: str, prompt: str, max_tokens: int) -> Reply:
-        reply = llm.complete([Message("user", prompt)], max_tokens=max_tokens, temperature=0.0)
-        pay(operation, reply)
-        return reply
-
-    return ask
+Ask = Callable[[str, str, int], Reply]
+"""Asks a model: the operation that pays, the prompt, and the most tokens. Raises LLMError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +91,14 @@ class RoundParts:
     """What a round works with. ``shown`` makes what a prompt has of the context memory's blocks."""
 
     context: ContextMemory
-    ask: Asking
+    ask: Ask
     similarity: Similarity
     shown: Callable[[Sequence[CodeBlock]], RepositoryContext]
     detector: DetectorName = "rules"
     alike: float = SAME_INTENT
 
 
-def round_of(
+def write_round(
     instruction: str, target: WritingTarget, blocks: Sequence[SessionBlock], parts: RoundParts
 ) -> GeneratedCode:
     """One round: ``blocks`` is the definition's sequence so far, oldest first, perhaps empty.
