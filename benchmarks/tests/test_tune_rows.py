@@ -12,7 +12,7 @@ import pytest
 
 from treering.errors import InputError
 from treering.tune.rows import read_rows
-from treering.views.memos.choose import NONE_OF_THE_OTHERS, read
+from treering.views.memos.choose import NONE_OF_THE_OTHERS, read_numbers
 from treering_bench.dialogues import (
     Dialogue,
     DialogueTopic,
@@ -165,7 +165,7 @@ def test_a_choice_names_the_options_that_the_query_is_about_and_else_none_of_the
         query = re.findall(r"Query Sentence:\n(.*)\nTopic", row.text)[0]
         listed = re.findall(r"^\(\d+\) (.*)$", row.text, re.MULTILINE)
         about = {subject for subject in SUBJECTS if subject in query}
-        chosen = {listed[number - 1].split(".")[0] for number in read(row.answer, 9) or ()}
+        chosen = {listed[number - 1].split(".")[0] for number in read_numbers(row.answer, 9) or ()}
         none += chosen == {"NOTO"}
         assert listed.count(NONE_OF_THE_OTHERS) == 1
         assert chosen in (about, {"NOTO"})

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Usage
-from treering.llm.judge import HIGHEST, judge_messages, read_rating
 from treering_bench.metrics.answers import exact_match, rouge_l_recall, token_f1
 from treering_bench.prompts import AnswerPrompt, load
 from treering_bench.task import TaskQuestion
 
 LETTERS = string.ascii_uppercase
 _CHOICE = re.compile(r"\(?\b([A-Z])\b")
+_RATING = re.compile(r"\[\[\s*(\d{1,3})\s*\]\]")
+HIGHEST = 100
 _MATCH = re.compile(r"^\W*([01])\b")
 _JUDGE_TOKENS = 256
 """Room for the short explanation that the rating prompt asks for."""
@@ -121,7 +122,7 @@ def _judged(
         )
         messages = [Message("user", prompt)]
     else:  # MemoChat, table 9
-        name, read = "rating", _read_rating
+        name, read = "rating", read_rating
         messages = judge_messages(history, f"user: {question.text}", f"bot: {text}")
     reply = judge.complete(messages, max_tokens=_JUDGE_TOKENS, temperature=0.0, seed=seed)
     try:
@@ -137,5 +138,20 @@ def _read_match(verdict: str) -> float:
     return float(digit[1])
 
 
-def _read_rating(verdict: str) -> float:
-    return read_rating(verdict) / HIGHEST
+def judge_messages(history: str, question: str, response: str) -> list[Message]:
+    """The prompt that asks whether ``response`` is faithful to ``history`` (FragRel, prompt 4)."""
+    prompt = load("fragrel_judge").fill(history=history, question=question, response=response)
+    return [Message("user", prompt)]
+
+
+def read_rating(verdict: str) -> float:
+    """The rating at the end of a judge's reply, as a share of the highest.
+
+    The last one counts: the explanation before it may quote another. Raises ``LLMReplyError``.
+    """
+    ratings = [int(rating) for rating in _RATING.findall(verdict)]
+    if not ratings or not 1 <= ratings[-1] <= HIGHEST:
+        raise LLMReplyError(
+            f"the judge gave no rating from [[1]] to [[{HIGHEST}]]: {verdict[-200:]!r}"
+        )
+    return ratings[-1] / HIGHEST

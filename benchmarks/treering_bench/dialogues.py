@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from treering.errors import InputError
-from treering.views.memos.record import shown
+from treering.views.memos.record import one_line
 from treering_bench.read import json_items, json_lines
 
 LONG_LINE: Final = 40
@@ -93,7 +93,7 @@ def apart_from(
     """
     lines_of_others = [line for dialogue in others for topic in dialogue for line in topic.lines]
     texts = "\n".join(
-        shown(_plain(text)).casefold() for text in (*texts_of_others, *lines_of_others)
+        one_line(_plain(text)).casefold() for text in (*texts_of_others, *lines_of_others)
     )
     wholes = {_said(dialogue) for dialogue in [*others, *separated(others)]}
     return [
@@ -141,7 +141,7 @@ def _cut(lines: Sequence[str], topics: Sequence[Mapping[str, Any]]) -> Dialogue:
 def _topic(name: str, summary: str | None, lines: Sequence[str]) -> DialogueTopic:
     if not name.strip() or not lines:
         raise ValueError(f"topic {name!r} needs a name and lines")
-    return DialogueTopic(shown(name), shown(summary or ""), tuple(map(shown, lines)))
+    return DialogueTopic(one_line(name), one_line(summary or ""), tuple(map(one_line, lines)))
 
 
 def _line(message: Mapping[str, Any]) -> str:
@@ -160,7 +160,7 @@ def _plain(text: str) -> str:
 def _said(dialogue: Dialogue) -> tuple[str, ...]:
     """The lines without their speakers, whose names differ by file."""
     lines = (_plain(line) for topic in dialogue for line in topic.lines)
-    return tuple(shown(line.partition(": ")[2] or line).casefold() for line in lines)
+    return tuple(one_line(line.partition(": ")[2] or line).casefold() for line in lines)
 
 
 def check_ranges(ranges: Sequence[tuple[int, int]], lines: int) -> None:

@@ -30,8 +30,7 @@ from treering.embed.contract import Embedder
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
 from treering.llm.contract import LLM, Message, memo_model
-from treering.llm.gguf import existing_gguf
-from treering.llm.settings import CONTEXT_WINDOW, MEMO_ADAPTER, NONE, open_llm
+from treering.llm.settings import CONTEXT_WINDOW, MEMO_ADAPTER, NONE, existing_gguf, open_llm
 from treering.llm.structured import read_json
 from treering.memory import Memory
 from treering.views.choices import Wording
@@ -40,10 +39,10 @@ from treering.views.memos.choose import (
     LEAST_COSINE,
     NONE_OF_THE_OTHERS,
     choose_prompt,
-    read,
+    read_numbers,
 )
 from treering.views.memos.choose import REPLY_TOKENS as CHOICE_TOKENS
-from treering.views.memos.record import shown
+from treering.views.memos.record import one_line
 from treering.views.memos.write import partition
 from treering_bench.metrics.memos import (
     MatchCounts,
@@ -93,7 +92,7 @@ class Instruction:
     @property
     def lines(self) -> list[str]:
         """The lines of a conversation that is to be cut."""
-        return [shown(line) for line in _LINE.findall(self.text)]
+        return [one_line(line) for line in _LINE.findall(self.text)]
 
     @property
     def options(self) -> list[str]:
@@ -217,7 +216,7 @@ def scored(row: Instruction, answer: MemoAnswer | None, similarity: Similarity) 
     if row.stage == "chatting":
         return Measured({"chat BERTScore": similarity(answer.reply, row.answer)})
     if row.stage == "retrieval":
-        right = frozenset(read(row.answer, MAX_OPTIONS) or ())
+        right = frozenset(read_numbers(row.answer, MAX_OPTIONS) or ())
         counts = {"choice": choices(frozenset(answer.options or ()), right)}
         return Measured({**_figures(counts), "unread": float(answer.options is None)})
     entries, reference = answer.entries or [], read_entries(row.answer) or []
@@ -257,18 +256,18 @@ def _by_row(llm: LLM, temperature: float, row: Instruction) -> MemoAnswer:
         temperature=temperature,
         seed=0,
     )
-    return MemoAnswer(read_entries(reply.text), read(reply.text, MAX_OPTIONS), reply.text)
+    return MemoAnswer(read_entries(reply.text), read_numbers(reply.text, MAX_OPTIONS), reply.text)
 
 
 def _by_treering(llm: LLM, wording: Wording, row: Instruction) -> MemoAnswer | None:
     if row.stage == "writing":
         written = partition(llm, row.lines, wording)
         entries = [MemoEntry(p.topic, p.summary, p.start, p.end) for p in written.parts]
-        return MemoAnswer(entries, fallback=written.fallback)
+        return MemoAnswer(entries, fallback=written.is_fallback)
     if row.stage == "retrieval":
         asked = [Message("user", choose_prompt(row.query, row.options))]
         reply = llm.complete(asked, max_tokens=CHOICE_TOKENS, temperature=0.0)
-        return MemoAnswer(options=read(reply.text, len(row.options)))
+        return MemoAnswer(options=read_numbers(reply.text, len(row.options)))
     return None
 
 

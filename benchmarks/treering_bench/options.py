@@ -38,9 +38,7 @@ MinutesLimit = Annotated[
         min=0.0, help="Stop asking models after so many minutes. Run the command again to go on."
     ),
 ]
-PromptWording = Annotated[
-    Wording, typer.Option(help="Of the prompt: treering's, the paper's, the paper's mended.")
-]
+PromptWording = Annotated[Wording, typer.Option(help="Of the prompt: treering's or the paper's.")]
 
 
 @option_group

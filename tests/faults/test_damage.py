@@ -353,7 +353,7 @@ def test_what_is_derived_and_damaged_is_an_error_that_says_what_to_do(
     with open_memory() as memory:
         with memory._space.write() as writer:
             said = NewVersion("Ana", (Claim("Ana moved.", True),), "written", 0, (1,))
-            memos.add_version(writer, memos.create(writer, writer.id, "ana"), said)
+            memos.add_version(writer, "ana", said)
         memory.code.index(tmp_path / "code")
         use(memory)
     with closing(sqlite3.connect(path)) as connection:

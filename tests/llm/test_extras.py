@@ -29,11 +29,11 @@ def run(blocked: list[str], code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-EXTRAS = ["openai", "httpx2", "pydantic", "tenacity", "json_repair", "xllamacpp"]
+EXTRAS = ["openai", "httpx2", "pydantic", "json_repair", "xllamacpp"]
 
 
 def test_everything_but_the_backends_imports_without_any_extra() -> None:
-    modules = "ask, contract, judge, prompts, scripted, settings, structured, tokens, wire"
+    modules = "ask, contract, prompts, scripted, settings, structured, tokens"
     done = run(EXTRAS, f"from treering.llm import {modules}")
     assert done.returncode == 0, done.stderr
 

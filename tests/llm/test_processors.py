@@ -25,7 +25,7 @@ def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def usable(groups: Path) -> int:
-    return processors.usable(groups / "cgroup", groups / "membership")
+    return processors.usable_processors(groups / "cgroup", groups / "membership")
 
 
 def test_without_a_quota_all_processors_that_may_be_used_are(groups: Path) -> None:
@@ -49,15 +49,6 @@ def test_the_least_quota_of_the_groups_above_counts(groups: Path) -> None:
     write(groups / "cgroup/machine/cpu.max", "300000 100000")
     write(groups / "cgroup/machine/job/cpu.max", "800000 100000")
     assert usable(groups) == 3
-
-
-def test_quotas_of_the_first_version_are_read(groups: Path) -> None:
-    write(groups / "membership", "5:cpuset:/\n4:cpu,cpuacct:/docker/x\n1:memory:/m\n")
-    write(groups / "cgroup/cpu/docker/x/cpu.cfs_quota_us", "200000\n")
-    write(groups / "cgroup/cpu/docker/x/cpu.cfs_period_us", "100000\n")
-    assert usable(groups) == 2
-    write(groups / "cgroup/cpu/docker/x/cpu.cfs_quota_us", "-1\n")
-    assert usable(groups) == 16
 
 
 def test_what_cannot_be_read_bounds_nothing(groups: Path) -> None:

@@ -62,8 +62,8 @@ def place(
             writer="scripted",
         )
         name = f"memo-{topic.split()[0].lower()}"
-        store.add_version(writer, store.create(writer, space, name), new)
-        return store.find(writer, space, name).memo
+        store.add_version(writer, name, new)
+        return store.find(writer, name).memo
 
 
 def _id(reader: Any, seq: int) -> str:

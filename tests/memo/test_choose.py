@@ -141,12 +141,12 @@ def test_a_query_cannot_add_options(open_memory: Open) -> None:
     ],
 )
 def test_option_numbers_are_read(reply: str, numbers: tuple[int, ...] | None) -> None:
-    assert choose.read(reply, 4) == numbers
+    assert choose.read_numbers(reply, 4) == numbers
 
 
 @given(st.text(), st.integers(1, 20))
 def test_numbers_that_are_read_are_options(reply: str, count: int) -> None:
-    found = choose.read(reply, count)
+    found = choose.read_numbers(reply, count)
     assert found is None or (found and all(1 <= one <= count for one in found))
 
 

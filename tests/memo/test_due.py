@@ -8,16 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.records import Entry
-from treering.views.memos.due import Dialogue, Line, Window, batches
+from treering.views.memos.due import Dialogue
+from treering.views.settings import SpaceSettings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def line(number: int, text: str = "word", role: str | None = None) -> Line:
-    return Line(number, Entry(str(number), text, "chat", number, "chat", NOW, role=role))
+def line(number: int, text: str = "word", role: str | None = None) -> Entry:
+    return Entry(str(number), text, "chat", number, "chat", NOW, role=role)
 
 
-def chat(count: int, text: str = "word") -> tuple[Line, ...]:
+def chat(count: int, text: str = "word") -> tuple[Entry, ...]:
     return tuple(line(n, text, ("user", "assistant")[n % 2]) for n in range(count))
 
 
@@ -25,12 +26,21 @@ def words(text: str) -> int:
     return len(text.split())
 
 
-PAPER = Window(10, 1_024, words)
+PAPER = SpaceSettings()
 
 
-def sizes(lines: tuple[Line, ...], window: Window = PAPER) -> tuple[list[int], int]:
-    """The sizes of the batches, and of what stays."""
-    due = [len(one) for one in batches(Dialogue("chat", (), lines), window)]
+def batches(
+    recent: tuple[Entry, ...], *gaps: tuple[Entry, ...], settings: SpaceSettings = PAPER
+) -> list[list[int]]:
+    """The lines of each batch."""
+    by_seq = [{line.position: line for line in lines} for lines in (*gaps, recent)]
+    dialogue = Dialogue("chat", by_seq[:-1], by_seq[-1])
+    return [list(batch) for batch in dialogue.batches(settings, words)]
+
+
+def sizes(lines: tuple[Entry, ...], settings: SpaceSettings = PAPER) -> tuple[list[int], int]:
+    """The sizes of the batches, and of the rest."""
+    due = [len(batch) for batch in batches(lines, settings=settings)]
     return due, len(lines) - sum(due)
 
 
@@ -52,17 +62,13 @@ def test_lines_without_roles_keep_two() -> None:
 
 
 def test_the_most_lines_and_tokens_can_be_set() -> None:
-    assert sizes(chat(12), Window(4, 1_024, words)) == ([4, 4], 4)
-    assert sizes(chat(6, "word " * 30), Window(10, 64, words)) == ([2, 2], 2)
+    assert sizes(chat(12), SpaceSettings(memo_lines=4)) == ([4, 4], 4)
+    assert sizes(chat(6, "word " * 30), SpaceSettings(memo_tokens=64)) == ([2, 2], 2)
 
 
 def test_a_gap_is_due_however_short() -> None:
-    dialogue = Dialogue("chat", ((line(3),), tuple(line(n) for n in range(5, 17))), chat(4))
-    assert [[one.seq for one in batch] for batch in batches(dialogue, PAPER)] == [
-        [3],
-        [5, 6, 7, 8, 9, 10, 11, 12, 13],
-        [14, 15, 16],
-    ]
+    gaps = ((line(3),), tuple(line(n) for n in range(5, 17)))
+    assert batches(chat(4), *gaps) == [[3], [*range(5, 14)], [14, 15, 16]]
 
 
 @given(
@@ -73,11 +79,10 @@ def test_lines_that_come_one_by_one_make_the_same_batches_as_all_at_once(
     shapes: list[tuple[int, str | None]], cut: int
 ) -> None:
     lines = tuple(line(n, "word " * size, role) for n, (size, role) in enumerate(shapes))
-    whole = list(batches(Dialogue("chat", (), lines), PAPER))
-    early = list(batches(Dialogue("chat", (), lines[:cut]), PAPER))
+    whole = batches(lines)
+    early = batches(lines[:cut])
     written = sum(map(len, early))
-    late = list(batches(Dialogue("chat", (), lines[written:]), PAPER))
-    assert early + late == whole
-    flat = [one for batch in whole for one in batch]
-    assert flat == list(lines[: len(flat)])
+    assert early + batches(lines[written:]) == whole
+    flat = [place for batch in whole for place in batch]
+    assert flat == list(range(len(flat)))
     assert len(lines) - len(flat) == sizes(lines)[1]

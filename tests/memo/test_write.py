@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import Line, ScriptedLLM
-from treering.views.memos.record import NOTO, numbered, shown
+from treering.views.memos.record import NOTO, number_lines, one_line
 from treering.views.memos.write import Part, fallback, partition
 
 LINES = tuple(f"user: line {n} about gardens" for n in range(1, 11))
@@ -23,14 +23,14 @@ GOOD = json.dumps([WORRY, TAXI])
 
 def parts(*replies: Line) -> tuple[tuple[tuple[str, int, int], ...], bool]:
     made = partition(ScriptedLLM(replies), LINES)
-    return tuple((one.topic, one.start, one.end) for one in made.parts), made.fallback
+    return tuple((one.topic, one.start, one.end) for one in made.parts), made.is_fallback
 
 
 def test_a_reply_of_the_papers_form_is_taken_as_it_is() -> None:
     llm = ScriptedLLM([GOOD])
     made = partition(llm, LINES)
     assert made.parts == (Part(**WORRY), Part(**TAXI))  # type: ignore[arg-type]
-    assert (made.fallback, made.writer, made.usage.calls) == (False, "scripted", 1)
+    assert (made.is_fallback, made.writer, made.usage.calls) == (False, "scripted", 1)
 
 
 def test_the_prompt_shows_the_numbered_lines_and_then_says_what_to_do() -> None:
@@ -41,16 +41,14 @@ def test_the_prompt_shows_the_numbered_lines_and_then_says_what_to_do() -> None:
     assert "(line 10) user: line 10 about gardens\n\nDivide these 10 lines" in asked.content
 
 
-def test_the_paper_s_prompt_has_its_slip_mended_or_as_printed() -> None:
-    llm = ScriptedLLM([GOOD, GOOD])
-    partition(llm, LINES, "mended")
+def test_the_paper_s_prompt_is_as_printed() -> None:
+    llm = ScriptedLLM([GOOD])
     partition(llm, LINES, "printed")
-    mended, printed = (request.text for request in llm.requests)
-    assert "a 10-line Task Conversation" in mended
-    assert "(line 10) user: line 10 about gardens\n```" in mended
-    assert "the value of 'end' should not be smaller than the value of 'start'" in mended
+    [printed] = [request.text for request in llm.requests]
+    assert "a 10-line Task Conversation" in printed
+    assert "(line 10) user: line 10 about gardens\n```" in printed
     assert "the value of 'end' should be smaller than the value of 'start'" in printed
-    assert mended.endswith("Task Result:")
+    assert printed.endswith("Task Result:")
 
 
 def test_slips_in_the_json_are_mended() -> None:
@@ -64,7 +62,7 @@ def test_what_does_not_fit_is_said_and_asked_for_again() -> None:
         llm = ScriptedLLM([reply, GOOD])
         made = partition(llm, LINES)
         assert problem in llm.requests[1].text
-        assert not made.fallback
+        assert not made.is_fallback
         assert made.usage.calls == 2
 
 
@@ -91,16 +89,15 @@ def test_ranges_that_are_not_in_order_are_not_guessed(starts: tuple[int, int]) -
 def test_after_two_replies_that_do_not_fit_one_entry_keeps_all_lines() -> None:
     wrong = json.dumps([{"topic": "gardens", "summary": "Of gardens."}])
     made = partition(ScriptedLLM([wrong, "I cannot."]), LINES)
-    assert made.fallback
-    assert made.parts == (Part(NOTO, "Partial dialogs about: gardens or line.", 1, 10),)
+    assert made.is_fallback
+    assert made.parts == (Part(NOTO, "Partial dialogs about: line or gardens.", 1, 10),)
     assert made.usage.calls == 2
 
 
-def test_the_fallback_names_no_topic_that_nobody_spoke_of() -> None:
-    reply = Reply(json.dumps([{"topic": "banana"}, {"topic": "boats and nets"}]), Usage(), "m", "")
+def test_the_fallback_names_the_words_of_the_most_lines() -> None:
     lines = ("user: The boats are out.", "bot: With nets?", "user: Yes, with nets.")
-    assert fallback(lines, [reply]).summary == "Partial dialogs about: boats and nets or nets."
-    assert fallback(("user: Yes.", "bot: So it is."), [reply]).summary != ""
+    assert fallback(lines).summary == "Partial dialogs about: nets or boats."
+    assert fallback(("user: Yes.", "bot: So it is.")).summary != ""
 
 
 def test_a_reply_that_was_cut_off_is_asked_for_again() -> None:
@@ -189,10 +186,10 @@ def test_a_topic_copied_from_the_prompt_is_refused() -> None:
         {"topic": "gardens", "summary": "user talks about gardens.", "start": 6, "end": 10},
     ]
     llm = ScriptedLLM([json.dumps(copied), GOOD])
-    assert [one.topic for one in partition(llm, LINES, "mended").parts] == ["worry", "taxi"]
+    assert [one.topic for one in partition(llm, LINES, "printed").parts] == ["worry", "taxi"]
     assert "'banana' is from the example" in llm.requests[1].text
     fruit = tuple(f"user: a banana, line {n}" for n in range(1, 11))
-    assert not partition(ScriptedLLM([json.dumps(copied)]), fruit).fallback
+    assert not partition(ScriptedLLM([json.dumps(copied)]), fruit).is_fallback
 
 
 @pytest.mark.parametrize(
@@ -225,7 +222,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_what_a_speaker_says_cannot_leave_its_line(text: str) -> None:
-    prompt = numbered([f"user: {shown(text)}", "bot: fine"], 1000)
+    prompt = number_lines([f"user: {one_line(text)}", "bot: fine"], 1000)
     assert prompt.count("\n") == 1
     assert [line[:8] for line in prompt.split("\n")] == ["(line 1)", "(line 2)"]
     assert prompt.lower().count("(line") == 2
@@ -236,14 +233,14 @@ def test_what_a_speaker_says_cannot_leave_its_line(text: str) -> None:
 
 @given(st.text())
 def test_a_shown_text_is_one_line_and_shown_again_the_same(text: str) -> None:
-    once = shown(text)
+    once = one_line(text)
     assert len(once.splitlines()) <= 1
-    assert shown(once) == once
+    assert one_line(once) == once
 
 
 def test_long_lines_are_cut_to_fit_the_window_and_none_is_left_out() -> None:
     llm = ScriptedLLM([GOOD, GOOD], context_window=2048)
-    for wording in ("plain", "mended"):
+    for wording in ("plain", "printed"):
         partition(llm, tuple(f"user: {'word ' * 2000}" for _ in LINES), wording)
         prompt = llm.requests[-1].text
         assert "(line 10) user: word" in prompt

@@ -25,7 +25,7 @@ from treering.errors import InputError, MissingExtra
 from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake
 from treering.ingest.transcripts.importing import is_export
-from treering.llm.processors import usable
+from treering.llm.processors import usable_processors
 from treering.memory import Memory, intake_of, space_of, views_of
 from treering.records import JSON, Kind, Receipt, Skipped
 from treering.views.registry import Views
@@ -312,7 +312,7 @@ def _pool(
 ) -> AbstractContextManager[WorkerPool]:
     """The workers. Raises MissingExtra, InputError."""
     if ray is None:
-        return Processes(model, workers or usable())
+        return Processes(model, workers or usable_processors())
     from treering.bulk.ray_actors import RayActors
 
     return RayActors(model, workers, ray)

@@ -11,7 +11,7 @@ from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.records import Entry
 from treering.search.context import CountTokens
-from treering.views.memos.record import spoken
+from treering.views.memos.record import speaker_line
 from treering.views.settings import SpaceSettings
 
 MESSAGE_TOKENS = 5  # what a chat template puts around a message
@@ -106,7 +106,7 @@ def render(message: str, materials: Materials) -> list[Message]:
         for number, evidence in enumerate(materials.evidences, 1)
     )
     if materials.layout == "printed":
-        recent = (spoken(entry, "printed") for entry in materials.recent)
+        recent = (speaker_line(entry, "printed") for entry in materials.recent)
         table_8 = load("memochat_chat").fill(
             evidences=evidences, recent=JOIN.join(recent), turn=f"user: {message}"
         )

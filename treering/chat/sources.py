@@ -14,7 +14,7 @@ from treering.records import Altitude, Context, Filter, Hit, Mode, Passage
 from treering.search.context import Candidate, CountTokens, outdated, shown
 from treering.search.marks import Quote
 from treering.search.searcher import by_words_if_down
-from treering.views.memos.choose import related
+from treering.views.memos.choose import related_memos
 from treering.views.memos.record import Memo, MemoEvidence
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings
@@ -91,7 +91,7 @@ class MemorySources:
         """See ``Sources``."""
         view = self._views.memos
         hits = by_words_if_down(lambda mode: view.search(query, k=MEMOS, mode=mode))
-        memos = dict.fromkeys((*view.pinned(), *related(hits)))
+        memos = dict.fromkeys((*view.pinned(), *related_memos(hits)))
         return [self._memo_evidence(memo) for memo in memos if memo.stated]
 
     def chosen(self, query: str) -> Sequence[MemoEvidence]:

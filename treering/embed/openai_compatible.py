@@ -1,32 +1,40 @@
-"""Embeddings from any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, llama.cpp's server."""
+"""Embeddings and rerankers behind HTTP, by the protocols that most servers speak."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from treering.arrays import Floats
 from treering.errors import EmbeddingError, InputError, MissingExtra
+from treering.openai_client import open_client
 
 try:
     import openai
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("openai", "llm") from missing
 
-OPENAI_URL = "https://api.openai.com/v1"
-API_KEY = "TREERING_EMBED_API_KEY"
-BATCH = 128  # texts a request; OpenAI takes 2048, small servers run out of memory before that
-TIMEOUT_S = 60.0
-RETRIES = 3  # by the client, with exponential waits, on rate limits, time-outs and server errors
-MAX_CHARS = 24_000  # about 6,000 tokens; current models read 8,192 and refuse longer texts
+OPENAI_URL: Final = "https://api.openai.com/v1"
+API_KEY: Final = "TREERING_EMBED_API_KEY"
+RERANK_KEY: Final = "TREERING_RERANK_API_KEY"
+BATCH: Final = 128  # texts a request; OpenAI takes 2048, small servers run out of memory before
+TIMEOUT_S: Final = 60.0
+RETRIES: Final = 3
+MAX_CHARS: Final = 24_000  # about 6,000 tokens; current models read 8,192 and refuse longer texts
+
+_FAILURES: Final = (openai.OpenAIError, AttributeError, KeyError, TypeError, ValueError)
+"""Errors of the client, and of answers in another form."""
 
 
 class OpenAIEmbedder:
-    """``MODEL`` or ``MODEL@BASE_URL``. The key is TREERING_EMBED_API_KEY, or, for OpenAI itself,
-    OPENAI_API_KEY; it is sent nowhere else. ``dimension`` asks the endpoint once.
+    """``MODEL`` or ``MODEL@BASE_URL``: OpenAI, Ollama, vLLM, llama.cpp's server.
+
+    The key is TREERING_EMBED_API_KEY, or, for OpenAI itself, OPENAI_API_KEY; it is sent nowhere
+    else. ``dimension`` asks the endpoint once.
     """
 
     def __init__(self, argument: str) -> None:
@@ -39,16 +47,7 @@ class OpenAIEmbedder:
             key = os.environ.get("OPENAI_API_KEY")
             if not key:
                 raise EmbeddingError(f"{self._url} needs a key: set {API_KEY} or OPENAI_API_KEY")
-        self._client = openai.OpenAI(
-            base_url=self._url,
-            api_key=key or "no-key",
-            max_retries=RETRIES,
-            # A redirect could send texts to another host than the one that was configured.
-            http_client=openai.DefaultHttpx2Client(timeout=TIMEOUT_S, follow_redirects=False),
-        )
-        if self._url != OPENAI_URL:
-            # Taken from OPENAI_ORG_ID and OPENAI_PROJECT_ID; nobody else's business.
-            self._client.organization = self._client.project = None
+        self._client = open_client(self._url, key, timeout_s=TIMEOUT_S, retries=RETRIES)
         self._probing = threading.Lock()
         self._dimension: int | None = None
         self.name = f"openai:{argument}"
@@ -75,13 +74,50 @@ class OpenAIEmbedder:
             answer = self._client.embeddings.create(model=self._model, input=texts)
             ordered = sorted(answer.data, key=lambda item: item.index)
             vectors = np.array([item.embedding for item in ordered], dtype=np.float32)
-        except (openai.OpenAIError, AttributeError, TypeError, ValueError) as error:
+        except _FAILURES as error:
             raise EmbeddingError(
-                f"{self._model} at {self._url} gave no embeddings ({type(error).__name__}: "
-                f"{str(error)[:300]}); is it running, and does it have that model?"
+                f"{self._model} at {self._url} gave no embeddings ({_short(error)}); is it "
+                "running, and does it have that model?"
             ) from error
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise EmbeddingError(
                 f"{self._model} at {self._url} gave {vectors.shape} for {len(texts)} texts"
             )
         return vectors
+
+
+class ServerReranker:
+    """The reranker at ``http://HOST/rerank#MODEL``; the model may be left out.
+
+    Cohere, Jina, vLLM, llama.cpp's server, LocalAI and Text Embeddings Inference speak this
+    protocol. The key is TREERING_RERANK_API_KEY.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url, _, self._model = url.partition("#")
+        key = os.environ.get(RERANK_KEY)
+        self._client = open_client(self._url, key, timeout_s=TIMEOUT_S, retries=RETRIES)
+
+    def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """The score of each text. Raises EmbeddingError."""
+        # Text Embeddings Inference calls the documents texts; others pass over that.
+        body: dict[str, Any] = {"query": query, "documents": [*texts], "texts": [*texts]}
+        if self._model:
+            body["model"] = self._model
+        try:
+            answer: Any = self._client.post(self._url, cast_to=object, body=body)
+            rows = answer["results"] if isinstance(answer, dict) else answer
+            scores = {
+                int(row["index"]): float(row.get("relevance_score", row.get("score")))
+                for row in rows
+            }
+            return [scores[place] for place in range(len(texts))]
+        except _FAILURES as error:
+            raise EmbeddingError(
+                f"the reranker at {self._url} gave no score for each text ({_short(error)}); does "
+                "it speak /rerank?"
+            ) from error
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error)[:300]}"

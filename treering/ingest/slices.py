@@ -73,7 +73,7 @@ class Plan:
         """Do what comes after the last entry, in its transaction. Raises InputError."""
         if self.settings is None:
             return
-        changes.apply(writer, writer.id)
+        changes.apply(writer)
         if not self.settings:
             return
         before = ledger.settings(writer)

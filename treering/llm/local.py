@@ -1,8 +1,7 @@
 """A GGUF file on this machine, through llama.cpp (the ``xllamacpp`` package).
 
-xllamacpp runs llama.cpp's server on a loopback port, so the client for OpenAI-compatible endpoints
-talks to it: one implementation of requests, streaming and errors. The port asks for a random key,
-because other users of the machine can reach it too.
+xllamacpp runs llama.cpp's server on a loopback port, and the client for OpenAI-compatible endpoints
+talks to it. The port asks for a random key, because other users of the machine can reach it too.
 """
 
 from __future__ import annotations
@@ -15,15 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treering.errors import LLMNotConfigured, LLMUnavailable, MissingExtra
+from treering.errors import LLMNotConfigured, MissingExtra
 from treering.llm import processors
-from treering.llm.contract import LLM, Message, Reply, ReplyStream, TokenSurprisal
-from treering.llm.gguf import existing_gguf
+from treering.llm.contract import LLM, Message, Reply, TokenSurprisal
+from treering.llm.settings import existing_gguf
 from treering.llm.surprisal import surprisals
-from treering.llm.wire import defuse
+from treering.llm.tokens import defuse
 
 try:  # before the client, which asks for less than a model in a file does
-    import httpx2
     import xllamacpp
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("xllamacpp", "local") from missing
@@ -39,7 +37,32 @@ _TIMEOUT_S = 1800.0
 _QUIET = -1
 
 
-class LocalLLM:
+class _ServerClient(OpenAICompatible):
+    """A client of llama.cpp's server, which also counts tokens."""
+
+    def __init__(self, url: str, name: str, key: str, window: int, **body: object) -> None:
+        super().__init__(
+            f"{url}/v1",
+            name,
+            api_key=key,
+            context_window=window,
+            timeout_s=_TIMEOUT_S,
+            attempts=1,  # within one process, asking again changes nothing
+            extra_body={"cache_prompt": False, **body},
+            trust_proxies=False,
+        )
+        self._address = url
+
+    def count_tokens(self, text: str) -> int:
+        """Exactly what the model's tokenizer makes of ``text``."""
+        return len(self._post("/tokenize", {"content": defuse(text)})["tokens"])
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        with self._translate_errors():
+            return self._client.post(f"{self._address}{path}", cast_to=object, body=dict(body))
+
+
+class LocalLLM(_ServerClient):
     """The model in the GGUF file ``path``, its own chat template applied.
 
     Requests are answered one at a time, those of other threads queue. Nothing of an earlier request
@@ -61,129 +84,51 @@ class LocalLLM:
         ``memo_adapter`` is a LoRA adapter of this model in a GGUF file (``treering tune memos``).
         It serves prompts about memos only: see ``for_memos``.
         """
-        self._path = existing_gguf(Path(path))
-        self._adapter = None if memo_adapter is None else existing_gguf(Path(memo_adapter))
-        self._window = context_window
+        path = existing_gguf(Path(path))
+        adapter = None if memo_adapter is None else existing_gguf(Path(memo_adapter))
         key = secrets.token_urlsafe()
-        self._server = _serve(
-            self._path, self._adapter, context_window, key, threads or processors.usable()
-        )
-        self._address = self._server.listening_address
-        self._tokenizer = httpx2.Client(
-            base_url=self._address, headers={"Authorization": f"Bearer {key}"}, trust_env=False
-        )
-        self._chat = self._client(key, self._path.stem)
+        threads = threads or processors.usable_processors()
+        self._path = path
+        self._server = _serve(path, adapter, context_window, key, threads)
+        url = self._server.listening_address
+        super().__init__(url, path.stem, key, context_window)
         # The server has the adapter's scale at 0 and applies it where a request asks for it. A
         # tuned model has forgotten how to do anything else.
-        self._memos = self._chat
-        if self._adapter is not None:
-            name = f"{self._path.stem}+{self._adapter.stem}"
-            self._memos = self._client(key, name, lora=[{"id": 0, "scale": 1.0}])
-
-    def _client(self, key: str, name: str, **body: object) -> OpenAICompatible:
-        return OpenAICompatible(
-            f"{self._address}/v1",
-            name,
-            api_key=key,
-            context_window=self._window,
-            timeout_s=_TIMEOUT_S,
-            attempts=1,  # within one process, asking again changes nothing
-            extra_body={"cache_prompt": False, **body},
-            trust_proxies=False,
-        )
+        self._memos: _MemoWriter | None = None
+        if adapter is not None:
+            name = f"{path.stem}+{adapter.stem}"
+            lora = [{"id": 0, "scale": 1.0}]
+            self._memos = _MemoWriter(url, name, key, context_window, lora=lora)
 
     def __repr__(self) -> str:
         return f"LocalLLM({str(self._path)!r})"
 
     @property
-    def model(self) -> str:
-        """The file's name without its suffix."""
-        return self._path.stem
-
-    @property
-    def context_window(self) -> int:
-        """Tokens that prompt and reply share."""
-        return self._window
-
-    @property
     def for_memos(self) -> LLM:
         """The model with its adapter for memos; the model itself if it has none."""
-        return self if self._adapter is None else _MemoWriter(self, self._memos)
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> Reply:
-        """The reply to ``messages``; see ``LLM.complete``."""
-        return self._chat.complete(
-            messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
-        )
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> ReplyStream:
-        """The reply as it is written; closing the stream stops the model."""
-        return self._chat.stream(
-            messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
-        )
-
-    def count_tokens(self, text: str) -> int:
-        """Exactly what the model's tokenizer makes of ``text``."""
-        return len(self._post("/tokenize", {"content": defuse(text)})["tokens"])
+        return self._memos or self
 
     def surprisals(self, text: str) -> list[TokenSurprisal]:
         """How hard each token of ``text`` is to guess; see ``ReadingLLM``."""
-        return surprisals(self._post, self._window, text)
-
-    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        if self._tokenizer.is_closed:
-            raise LLMUnavailable(f"{self!r} has been closed; open it again")
-        try:
-            answer = self._tokenizer.post(path, json=dict(body), timeout=_TIMEOUT_S)
-            answer.raise_for_status()
-            return answer.json()
-        except httpx2.HTTPError as error:
-            raise LLMUnavailable(f"{self!r} cannot read a text: {error}") from None
+        return surprisals(self._post, self.context_window, text)
 
     def close(self) -> None:
         """Stop the server and free the model's memory."""
-        self._chat.close()
-        self._memos.close()
-        self._tokenizer.close()
+        super().close()
+        if self._memos is not None:
+            self._memos._client.close()
         self._server = None
 
 
-class _MemoWriter:
-    """A model with its adapter applied: asked by another client, else the model itself."""
-
-    def __init__(self, llm: LocalLLM, chat: OpenAICompatible) -> None:
-        self._llm = llm
-        self._chat = chat
-        self.model = chat.model
-        self.context_window = llm.context_window
-        self.stream = chat.stream
-        self.count_tokens = llm.count_tokens
-
-    def __repr__(self) -> str:
-        return f"{self._llm!r}.for_memos"
+class _MemoWriter(_ServerClient):
+    """The model with its adapter."""
 
     def complete(self, messages: Sequence[Message], **sampling: Any) -> Reply:
         """The reply with the adapter; the server names only the model itself."""
-        return replace(self._chat.complete(messages, **sampling), model=self.model)
+        return replace(super().complete(messages, **sampling), model=self.model)
 
     def close(self) -> None:
-        """The model closes itself; whoever asks it about memos has only borrowed it."""
+        """Close nothing: the model, which lent this, closes it."""
 
 
 def _serve(path: Path, adapter: Path | None, context_window: int, key: str, threads: int) -> Any:

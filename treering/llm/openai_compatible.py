@@ -1,55 +1,48 @@
 """Any OpenAI-compatible endpoint: OpenAI, Ollama, vLLM, llama.cpp's server.
 
-The one place where the client's and the transport's errors become errors of treering.
+Errors of the client and of the transport become errors of treering here.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit, urlunsplit
 
 from treering.errors import (
+    LLMError,
     LLMNotConfigured,
     LLMReplyError,
     LLMUnavailable,
     MissingExtra,
     TextEncodingError,
 )
-from treering.http import retry_after_s
 from treering.llm.contract import Message, Reply, ReplyStream, Usage
-from treering.llm.tokens import estimate_tokens
-from treering.llm.wire import to_wire
+from treering.llm.tokens import defuse, estimate_tokens
+from treering.openai_client import open_client
 from treering.text import check_text
 
 try:
     import httpx2
     import openai
-    import tenacity
 except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "openai", "llm") from missing
-
-OPENAI_HOST = "api.openai.com"
 
 DEFAULT_TIMEOUT_S = 120.0
 """Between two bytes from the server: a small model on a CPU reads a 4,000-token prompt in less."""
 
 DEFAULT_ATTEMPTS = 4
-"""Waits of at most 0.5, 1 and 2 s lie between them; what fails then is tried later, as pending."""
+"""Waits of at most 0.5, 1 and 2 s lie between them; a failure after that stays pending."""
 
 DEFAULT_CONTEXT_WINDOW = 4096
-"""Ollama's default, the smallest of the servers; it cuts longer prompts without saying so."""
+"""Ollama's default, the smallest of the servers; it cuts longer prompts without an error."""
 
-_MAX_WAIT_S = 20.0
 _SHOWN_DETAIL = 300
 _MOST_TOKENS = 10**9  # no window has as many; the ledger adds them up
-_MOST_CHARS = 1_000_000  # of a reply: a hundred times what is ever asked for
-_NO_KEY = "no-key"
-"""Sent where none is configured: with no key at all the client would take OPENAI_API_KEY."""
+_MOST_CHARS = 1_000_000  # of a reply: a hundred times the most that a prompt asks for
 
 _REPLACED_PARAMETERS = {"max_tokens": "max_completion_tokens"}
 _PREFERENCES = ("temperature", "seed", "stop")
@@ -61,10 +54,9 @@ _log = logging.getLogger(__name__)
 class OpenAICompatible:
     """The model ``model`` behind ``base_url`` (such as ``http://localhost:11434/v1``).
 
-    Rate limits, server errors, time-outs and lost connections are retried ``attempts`` times in
-    all, waiting as long as the server asks or else exponentially. ``timeout_s`` bounds connecting
-    and every silence of the server. ``extra_body`` is merged into each request. The environment is
-    not read: see ``treering.llm.settings``.
+    Rate limits, server errors, time-outs and lost connections are retried, ``attempts`` times in
+    all. ``timeout_s`` bounds connecting and every silence of the server. ``extra_body`` is merged
+    into each request. The environment is not read: see ``treering.llm.settings``.
     """
 
     def __init__(
@@ -78,33 +70,25 @@ class OpenAICompatible:
         attempts: int = DEFAULT_ATTEMPTS,
         extra_body: Mapping[str, object] | None = None,
         trust_proxies: bool = True,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._url = without_credentials(base_url)
         self._model = model
         self._window = context_window
         self._timeout_s = timeout_s
-        self._attempts = attempts
         self._extra_body = dict(extra_body or {})
-        self._sleep = sleep
         self._secrets = tuple(filter(None, (api_key, urlsplit(base_url).password)))
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise LLMNotConfigured(
                 "the API key holds characters that no HTTP header can carry; copy it again"
             )
         self._refused: frozenset[str] = frozenset()
-        self._client = openai.OpenAI(
-            base_url=base_url,
-            api_key=api_key or _NO_KEY,
-            max_retries=0,
-            # A redirect could send prompts to another host than the one that was configured.
-            http_client=openai.DefaultHttpx2Client(
-                timeout=timeout_s, trust_env=trust_proxies, follow_redirects=False
-            ),
+        self._client = open_client(
+            base_url,
+            api_key,
+            timeout_s=timeout_s,
+            retries=attempts - 1,
+            trust_proxies=trust_proxies,
         )
-        if urlsplit(base_url).hostname != OPENAI_HOST:
-            # Taken from OPENAI_ORG_ID and OPENAI_PROJECT_ID; nobody else's business.
-            self._client.organization = self._client.project = None
 
     def __repr__(self) -> str:
         return f"OpenAICompatible({self._url!r}, {self._model!r})"
@@ -134,7 +118,7 @@ class OpenAICompatible:
     ) -> Reply:
         """The reply to ``messages``; see ``LLM.complete``."""
         request = self._request(messages, max_tokens, temperature, stop, seed)
-        with self._translated():
+        with self._translate_errors():
             return self._reply_of(self._send(request), messages)
 
     def stream(
@@ -166,7 +150,7 @@ class OpenAICompatible:
         optional = {"stop": list(stop) if stop else None, "seed": seed}
         return {
             "model": self._model,
-            "messages": to_wire(messages),
+            "messages": _to_wire(messages),
             "max_tokens": max_tokens,
             "temperature": temperature,
             "extra_body": self._extra_body,
@@ -174,23 +158,13 @@ class OpenAICompatible:
         }
 
     def _send(self, request: Mapping[str, Any]) -> Any:
-        """The client's answer, after retries: a completion, or a stream of chunks."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(_worth_retrying),
-            stop=tenacity.stop_after_attempt(self._attempts),
-            wait=_wait,
-            sleep=self._sleep,
-            reraise=True,
-        )
-        return retrying(self._send_once, request)
-
-    def _send_once(self, request: Mapping[str, Any]) -> Any:
+        """The client's answer: a completion, or a stream of chunks."""
         try:
             return self._client.chat.completions.create(**_without(request, self._refused))
         except openai.BadRequestError as error:
             if not self._learns_from(error, request):
                 raise
-        return self._send_once(request)
+        return self._send(request)
 
     def _learns_from(self, refusal: openai.BadRequestError, request: Mapping[str, Any]) -> bool:
         """Whether the model refused a parameter that it can be asked without, from now on."""
@@ -253,7 +227,7 @@ class OpenAICompatible:
         self, request: Mapping[str, Any], messages: Sequence[Message]
     ) -> Generator[str, None, Reply]:
         text, finish, last = "", None, None
-        with self._translated(), self._send(request) as chunks:
+        with self._translate_errors(), self._send(request) as chunks:
             for last in chunks:
                 piece, ending = self._piece_of(last)
                 text, finish = text + piece, ending or finish
@@ -269,51 +243,51 @@ class OpenAICompatible:
         return self._reply(text, finish, last, messages)
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except _FOREIGN_ERRORS as error:
             # The original may quote the key (servers echo it), so it is not chained.
-            raise self._ours(error) from None
+            raise self._translate(error) from None
         except RuntimeError:
             if not self._client.is_closed():
                 raise
             raise LLMUnavailable(f"{self!r} has been closed; open it again") from None
 
-    def _ours(self, error: Exception) -> LLMNotConfigured | LLMReplyError | LLMUnavailable:
-        where, detail = self._url, self._shown(getattr(error, "body", None) or error)
-        match error:
-            case openai.APITimeoutError() | httpx2.TimeoutException():
-                return LLMUnavailable(
-                    f"{where} sent nothing for {self._timeout_s:g} s; "
-                    "try again later, or allow more time"
-                )
-            case openai.AuthenticationError():
+    def _translate(self, error: Exception) -> LLMError:
+        """The error of treering for one of the client or the transport."""
+        where, model = self._url, self._model
+        detail = self._shown(getattr(error, "body", None) or error)
+        if isinstance(error, (openai.APITimeoutError, httpx2.TimeoutException)):
+            return LLMUnavailable(
+                f"{where} sent nothing for {self._timeout_s:g} s; try again later, or allow more "
+                "time"
+            )
+        if isinstance(error, (openai.APIConnectionError, httpx2.TransportError)):
+            return LLMUnavailable(
+                f"no connection to {where} ({detail}); is the server running there?"
+            )
+        if not isinstance(error, openai.APIStatusError):
+            return LLMReplyError(f"{where} answered something unreadable: {detail}")
+        if error.response.is_redirect:
+            return LLMNotConfigured(
+                f"{where} redirects to {error.response.headers['location']!r}; prompts go only to "
+                "the address that is configured: give that one, if you trust it"
+            )
+        match error.status_code:
+            case 401:
                 return LLMNotConfigured(f"{where} refused the API key; set TREERING_LLM_API_KEY")
-            case openai.PermissionDeniedError():
+            case 403:
+                return LLMNotConfigured(f"{where} does not let this key use {model}: {detail}")
+            case 404:
                 return LLMNotConfigured(
-                    f"{where} does not let this key use {self._model}: {detail}"
-                )
-            case openai.NotFoundError():
-                return LLMNotConfigured(
-                    f"{where} has no model {self._model!r}, or is not the address of an "
+                    f"{where} has no model {model!r}, or is not the address of an "
                     f"OpenAI-compatible API (most end in /v1): {detail}"
                 )
-            case openai.RateLimitError() | openai.InternalServerError():
-                return LLMUnavailable(f"{where} answered {error.status_code}: {detail}")
-            case openai.APIConnectionError() | httpx2.TransportError():
-                return LLMUnavailable(
-                    f"no connection to {where} ({detail}); is the server running there?"
-                )
-            case openai.APIStatusError() if error.response.is_redirect:
-                return LLMNotConfigured(
-                    f"{where} redirects to {error.response.headers['location']!r}; prompts go only "
-                    "to the address that is configured: give that one, if you trust it"
-                )
-            case openai.APIStatusError():
-                return LLMReplyError(f"{where} refused the request: {detail}")
+            case status if status == 429 or status >= 500:
+                return LLMUnavailable(f"{where} answered {status}: {detail}")
             case _:
-                return LLMReplyError(f"{where} answered something unreadable: {detail}")
+                return LLMReplyError(f"{where} refused the request: {detail}")
 
     def _shown(self, detail: object) -> str:
         """What the server said, short, printable, and without the key."""
@@ -355,29 +329,25 @@ def without_credentials(url: str) -> str:
     )
 
 
+def _to_wire(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """The messages as JSON. Raises TextEncodingError for lone surrogates."""
+    for message in messages:
+        try:
+            message.content.encode()
+        except UnicodeEncodeError as error:
+            raise TextEncodingError(
+                f"the prompt holds {message.content[error.start]!r} at position {error.start}, "
+                "which is not a character; decode its source with errors='replace'"
+            ) from error
+    return [{"role": message.role, "content": defuse(message.content)} for message in messages]
+
+
 def _without(request: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
     return {
         _REPLACED_PARAMETERS.get(name, name) if name in refused else name: value
         for name, value in request.items()
         if name not in refused or name in _REPLACED_PARAMETERS
     }
-
-
-def _worth_retrying(error: BaseException) -> bool:
-    if isinstance(error, openai.RateLimitError):
-        return error.code != "insufficient_quota"  # no waiting refills an account
-    return isinstance(error, (openai.APIConnectionError, openai.InternalServerError))
-
-
-_backoff = tenacity.wait_random_exponential(multiplier=0.5, max=_MAX_WAIT_S)
-
-
-def _wait(state: tenacity.RetryCallState) -> float:
-    """Seconds until the next attempt: as the server asks (Retry-After), else longer each time."""
-    error = state.outcome.exception() if state.outcome else None
-    headers = error.response.headers if isinstance(error, openai.APIStatusError) else {}
-    asked = retry_after_s(headers.get("retry-after"))
-    return _backoff(state) if asked is None else min(asked, _MAX_WAIT_S)
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -17,53 +17,34 @@ CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = Path("/proc/self/cgroup")
 
 
-def usable(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
+def usable_processors(cgroups: Path = CGROUPS, membership: Path = MEMBERSHIP) -> int:
     """The number of processors that this process may keep busy, at least 1.
 
-    The least of its affinity and the quotas of its control groups (versions 1 and 2); part of a
-    processor is none.
+    The least of its affinity and the quotas of its control groups (version 2), rounded down.
     """
-    quotas = [int(quota) for quota in _quotas(cgroups, membership)]
-    return max(min([_affinity(), *quotas]), 1)
-
-
-def _affinity() -> int:
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        affinity = len(os.sched_getaffinity(0))
+    else:
+        affinity = os.cpu_count() or 1
+    return max(min([affinity, *map(int, _quotas(cgroups, membership))]), 1)
 
 
 def _quotas(cgroups: Path, membership: Path) -> Iterator[float]:
     """How many processors the quota of each group that this process is in allows."""
     for line in _text(membership).splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if not controllers:
-            root = cgroups
-        elif "cpu" in controllers.split(","):
-            root = cgroups / "cpu"
-        else:
+        if not line.startswith("0::"):
             continue
-        group = root / path.lstrip("/")
+        group = cgroups / line.removeprefix("0::").lstrip("/")
         for folder in (group, *group.parents):
-            if not folder.is_relative_to(root):
+            if not folder.is_relative_to(cgroups):
                 break
-            yield from _quota(folder)
-
-
-def _quota(folder: Path) -> Iterator[float]:
-    words = _text(folder / "cpu.max").split()
-    if len(words) != 2:
-        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
-        words = [_text(folder / name).strip() for name in names]
-    with suppress(ValueError):  # "max": there is none
-        quota, period = map(int, words)
-        if quota > 0 and period > 0:
-            yield quota / period
+            with suppress(ValueError):  # "max": there is none
+                quota, period = map(int, _text(folder / "cpu.max").split())
+                yield quota / period
 
 
 def _text(path: Path) -> str:
-    """The text of a small file; empty where there is none, or it may not be read."""
+    """The text of a small file; empty if it is missing or may not be read."""
     try:
         return files.read_bytes(path).decode("utf-8", errors="replace")
     except OSError:

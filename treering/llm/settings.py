@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urldefrag
 
+from treering import files
 from treering.errors import LLMNotConfigured, UnknownName
 from treering.hints import Hint
 from treering.llm.contract import LLM, LLMFactory
-from treering.llm.gguf import existing_gguf
 from treering.plugins import plugins
 
 ENTRY_POINTS = "treering.llms"
@@ -28,6 +28,8 @@ THREADS = "TREERING_LLM_THREADS"
 MEMO_ADAPTER = "TREERING_MEMO_ADAPTER"
 OPENAI_BASE_URL = "OPENAI_BASE_URL"
 OPENAI_API_KEY = "OPENAI_API_KEY"
+
+_MAGIC = b"GGUF"
 
 NONE = "none"
 """The specification of no model at all, such as where a run must be the same everywhere."""
@@ -138,6 +140,20 @@ def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:
         api_key=_key_for(base_url, environ),
         context_window=_context_window(environ) or DEFAULT_CONTEXT_WINDOW,
     )
+
+
+def existing_gguf(path: Path) -> Path:
+    """``path``, which is a GGUF file. Raises LLMNotConfigured if it is not."""
+    try:
+        with files.open_file(path) as file:
+            magic = file.read(len(_MAGIC))
+    except OSError as error:
+        raise LLMNotConfigured(
+            f"cannot read the model {str(path)!r} ({error.strerror}); give the path of a GGUF file"
+        ) from error
+    if magic != _MAGIC:
+        raise LLMNotConfigured(f"{str(path)!r} is not a GGUF file; give the path of one")
+    return path
 
 
 def _named(base_url: str, model: str, environ: Mapping[str, str]) -> str:

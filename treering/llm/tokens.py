@@ -1,4 +1,4 @@
-"""A token count without a tokenizer, for budgets over models that cannot be asked.
+"""Tokens without a tokenizer: a count for budgets, and control tokens made harmless.
 
 Byte-pair tokenizers agree on little but the shape: a common word, a run of marks or a line break is
 about one token, a digit is one, a letter of another script about half of one. The weights start
@@ -41,3 +41,20 @@ def tokens_upto(text: str) -> Sequence[float]:
 def estimate_tokens(text: str) -> int:
     """About how many tokens a current byte-pair tokenizer cuts ``text`` into; 0 for no text."""
     return math.ceil(sum(weight * len(shape.findall(text)) for shape, weight in _WEIGHTS))
+
+
+_CONTROL_TOKEN = re.compile(
+    r"""<(?=[|｜][^<>\s]{1,64}[|｜]>      # <|im_end|>, <|eot_id|>, <｜User｜>
+          |/?s>|/?(?:bos|eos|pad|unk)>   # <s>, </s>, <eos>
+          |/?(?:start|end)_of_turn>)     # <start_of_turn>
+      |\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])
+      |<(?=</?SYS>>)""",
+    re.VERBOSE,
+)
+"""Servers paste message contents into the model's chat template and tokenize the whole with control
+tokens enabled, so ``<|im_end|>`` in a remembered text would end the message and begin another."""
+
+
+def defuse(text: str) -> str:
+    """Return ``text`` with a space inside every control token of a known chat template."""
+    return _CONTROL_TOKEN.sub(lambda opening: opening.group() + " ", text)

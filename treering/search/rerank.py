@@ -48,7 +48,7 @@ def open_reranker(chosen: str | Reranker, account: ModelAccount) -> Reranker:
 
         return LLMReranker(account.llm(), partial(account.pay, "rerank"))
     if chosen.startswith(("http://", "https://")):
-        from treering.embed.rerank_server import ServerReranker
+        from treering.embed.openai_compatible import ServerReranker
 
         return ServerReranker(chosen)
     if chosen.startswith("fastembed:"):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from treering import files
 from treering.errors import InputError, LLMNotConfigured, MissingExtra
-from treering.llm.gguf import existing_gguf
+from treering.llm.settings import existing_gguf
 
 try:
     import gguf

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from treering.errors import LLMNotConfigured, MissingExtra
-from treering.llm.wire import defuse
+from treering.llm.tokens import defuse
 from treering.tune.adapter import MODULES, LowRank
 from treering.tune.train import micro_batches
 

@@ -169,7 +169,7 @@ def tune(
 
     place = Checkpoint(checkpoint, _fingerprint(model, rows, options))
     place.load()  # before the model is loaded, which takes longer than to see a mistake
-    threads = options.threads or processors.usable()
+    threads = options.threads or processors.usable_processors()
     learner = Learner(model, options.rank, options.rate, options.seed, threads)
     examples = [learner.example(*row) for row in rows]
     fitting = [example for example in examples if len(example) <= options.max_tokens]

@@ -24,12 +24,11 @@ for citations."""
 
 TreeMethod = Literal["collapsed", "traversal"]
 
-Wording = Literal["plain", "mended", "printed"]
-"""``plain`` are our prompts. ``printed`` are MemoChat's: table 8 for a chat, in which a text can
-pass for an instruction, and table 6, which says that 'end' is to be smaller than 'start';
-``mended`` is that prompt with "not smaller". The paper's prompt was made for models tuned
-on it. An untuned model of 0.5 billion parameters copied the banana and mango of its example in five
-of five replies; with our prompt it gave valid ranges at once in three of three."""
+Wording = Literal["plain", "printed"]
+"""``plain`` are our prompts. ``printed`` are MemoChat's: table 6, made for models tuned on it, and
+table 8 for a chat, in which a text can pass for an instruction. An untuned model of 0.5 billion
+parameters copied the banana and mango of the example of table 6 in five of five replies; with our
+prompt it gave valid ranges at once in three of three."""
 
 NotoPlace = Literal["first", "random"]
 """Where "None of the others" is: as in the authors' repository, or as the paper says."""

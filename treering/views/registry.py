@@ -50,8 +50,7 @@ from treering.views.fragments.held import HeldTable
 from treering.views.handover import Handover
 from treering.views.marking import Marking
 from treering.views.material import material
-from treering.views.memos.derive import Memos
-from treering.views.memos.view import MemoView
+from treering.views.memos.view import MemoRows, MemoView
 from treering.views.planning import Alpha, Planner
 from treering.views.rebuild import outdated, warn_of_outdated
 from treering.views.settings import SpaceSettings
@@ -121,7 +120,7 @@ class Views:
         self._views += [
             self._fragments,
             Summaries(self._tree, resources.has_llm),
-            Memos(self.memos, resources.has_llm),
+            MemoRows(self.memos, resources.has_llm),
             Facts(FactExtractor(space, account.llm), resources.has_llm),
             CodeChanges(lambda: self.code),
             *views_of_other_packages(resources),

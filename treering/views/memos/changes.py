@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from treering.errors import InputError
 from treering.hints import Hint
 from treering.journal import entries, sources, work, writing
-from treering.journal.contract import Reader, Writer
+from treering.journal.contract import Writer
 from treering.journal.fields import metadata_json
 from treering.journal.writing import Draft
 from treering.text import check_text
@@ -40,12 +40,12 @@ def refuse(source: str | None) -> None:
         raise InputError(message, hint=Hint.EDIT_MEMO, param="source")
 
 
-def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
-    """Append the entry that holds a memo as it is from now on.
+def record(writer: Writer, memo: Memo, seen: Sequence[int]) -> None:
+    """Append the entry of a memo's new state, and apply it.
 
     ``seen`` are the entries that its text may be drawn from, beside the lines it stands for.
     """
-    stands_for: dict[str, Any] = {
+    state: dict[str, Any] = {
         "id": memo.id,
         "topic": memo.topic,
         "claims": [[claim.text, claim.supported] for claim in memo.claims],
@@ -59,12 +59,13 @@ def say(writer: Writer, space: int, memo: Memo, seen: Sequence[int]) -> None:
     draft = Draft(
         text=text,
         kind="text",
-        metadata=metadata_json({_KEY: stands_for}),
+        metadata=metadata_json({_KEY: state}),
         key=identity,  # pinned, unpinned and pinned again are three changes
         id=identity,
     )
-    place = sources.source_id(writer, space, SOURCE)
-    writing.append(writer, space, place, [draft], VIEW)
+    place = sources.source_id(writer, writer.space, SOURCE)
+    writing.append(writer, writer.space, place, [draft], VIEW)
+    apply(writer)
 
 
 def check(metadata: str) -> None:
@@ -72,15 +73,15 @@ def check(metadata: str) -> None:
     _read(json.loads(metadata).get(_KEY))
 
 
-def apply(writer: Writer, space: int) -> None:
+def apply(writer: Writer) -> None:
     """Apply every queued change to the memos. Raises InputError for an entry without a change.
 
     Lines that are missing (or were erased) are left out. A model's memo goes if a person's memos
     stand for all of its lines: it was written before the person's memos were imported.
     """
-    queued = work.queued(writer, space, VIEW, store.ALL)
+    queued = work.queued(writer, writer.space, VIEW, 1 << 62)
     # In the order of the journal: of two changes to one memo the later one must win.
-    for seq in sorted(work.claim(writer, space, VIEW, queued)):
+    for seq in sorted(work.claim(writer, writer.space, VIEW, queued)):
         entry = entries.there(writer, [seq])[seq]
         change = _read(entry.metadata.get(_KEY))
         new = NewVersion(
@@ -88,68 +89,49 @@ def apply(writer: Writer, space: int) -> None:
             claims=change["claims"],
             origin="edited",
             made=entries.micros(entry.added),
-            covered=_seqs(writer, space, change["lines"]),
-            seen=_seqs(writer, space, change["seen"]),
+            covered=store.seqs(writer, change["lines"]),
+            seen=store.seqs(writer, change["seen"]),
             pinned=change["pinned"],
             deleted=change["deleted"],
             change=seq,
         )
-        store.add_version(writer, store.create(writer, space, change["id"]), new)
+        store.add_version(writer, change["id"], new)
         store.drop_repeated(writer, new.covered)
 
 
-def _seqs(reader: Reader, space: int, identities: Sequence[str]) -> tuple[int, ...]:
-    rows = (
-        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
-        for identity in identities
-    )
-    return tuple(int(row[0]) for row in rows if row is not None)
-
-
-def _read(change: object) -> dict[str, Any]:
-    """The change that ``say`` wrote. It may come from an import, so every field is checked."""
-    if not isinstance(change, Mapping):
-        raise InputError(f"an entry of {SOURCE!r} has no {_KEY!r} in its metadata; it is no change")
-    claims = change.get("claims")
-    if not isinstance(claims, list) or not all(
-        isinstance(claim, list) and len(claim) == 2 for claim in claims
-    ):
-        raise InputError(f"a change of memo {change.get('id')!r} has claims {claims!r}; give pairs")
-    return {
-        "id": _text(change.get("id"), "id", MAX_TOPIC_CHARS),
-        "topic": checked_topic(change.get("topic")) if not change.get("deleted") else "",
-        "claims": tuple(
-            Claim(_text(text, "claim", MAX_SUMMARY_CHARS), bool(held)) for text, held in claims
-        ),
-        "lines": _names(change, "lines"),
-        "seen": _names(change, "seen"),
-        "pinned": bool(change.get("pinned")),
-        "deleted": bool(change.get("deleted")),
-    }
-
-
-def _names(change: Mapping[str, Any], key: str) -> list[str]:
-    identities = change.get(key)
-    if not isinstance(identities, list) or not all(
-        isinstance(identity, str) for identity in identities
-    ):
+def _read(change: Any) -> dict[str, Any]:
+    """Read what ``record`` wrote. It may come from an import, so every field is checked."""
+    try:
+        is_deleted = bool(change["deleted"])
+        return {
+            "id": clean_topic(change["id"], "id"),
+            "topic": "" if is_deleted else clean_topic(change["topic"]),
+            "claims": tuple(Claim(clean_summary(text), bool(ok)) for text, ok in change["claims"]),
+            "lines": [str(identity) for identity in change["lines"]],
+            "seen": [str(identity) for identity in change["seen"]],
+            "pinned": bool(change["pinned"]),
+            "deleted": is_deleted,
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(
-            f"a change of memo {change.get('id')!r} has {key} {identities!r}; give ids"
-        )
-    return identities
+            f"an entry of {SOURCE!r} has {change!r} as {_KEY!r} in its metadata, which is no "
+            "change of a memo; import an export as it was written"
+        ) from error
 
 
-def checked_topic(topic: object) -> str:
-    """A topic on one line. Raises InputError."""
-    return _text(topic, "topic", MAX_TOPIC_CHARS)
+def clean_topic(topic: object, what: str = "topic") -> str:
+    """Return a topic on one line. Raises InputError."""
+    return _clean(topic, what, MAX_TOPIC_CHARS)
 
 
-def checked_summary(summary: object) -> str:
-    """A summary on one line. Raises InputError."""
-    return _text(summary, "summary", MAX_SUMMARY_CHARS)
+def clean_summary(summary: object) -> str:
+    """Return a summary on one line. Raises InputError."""
+    return _clean(summary, "summary", MAX_SUMMARY_CHARS)
 
 
-def _text(value: object, what: str, limit: int) -> str:
+def _clean(value: object, what: str, limit: int) -> str:
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"the memo's {what} is {value!r}; give a text that is not empty")
     text = " ".join(check_text(value, f"the memo's {what}").split())

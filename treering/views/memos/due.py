@@ -5,96 +5,64 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, Self
+from typing import Final
 
-from treering.journal import entries, labels, ledger
+from treering.journal import entries, labels
 from treering.journal.contract import Reader
-from treering.journal.space import SpaceReader
 from treering.records import Entry
-from treering.views.choices import Wording
 from treering.views.memos import changes
-from treering.views.memos.record import spoken
-from treering.views.settings import SpaceSettings, choices_of
+from treering.views.memos.record import speaker_line
+from treering.views.settings import SpaceSettings
 
 EXCHANGE: Final = 2
 """Lines of an exchange. The last exchange stays in the recent dialogue."""
 
-Count = Callable[[str], int]
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The most lines and tokens that a recent dialogue has; ``count`` counts tokens."""
-
-    lines: int
-    tokens: int
-    count: Count
-    wording: Wording = "plain"
-
-    @classmethod
-    def from_settings(cls, settings: SpaceSettings, count: Count) -> Self:
-        """The window of a space."""
-        return cls(settings.memo_lines, settings.memo_tokens, count, settings.wording)
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a conversation with its sequence number."""
-
-    seq: int
-    entry: Entry
+Lines = dict[int, Entry]
+"""Lines of a conversation by sequence number, in the order they were said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
     """The lines of one conversation that no memo stands for.
 
-    ``gaps`` are runs of such lines with a memo's lines after them: an erased memo leaves them.
-    ``recent`` are the lines after the last memo's.
+    ``gaps`` are runs of such lines before a memo's lines: an erased memo leaves them. ``recent``
+    are the lines after the last memo's.
     """
 
     source: str
-    gaps: tuple[tuple[Line, ...], ...]
-    recent: tuple[Line, ...]
+    gaps: Sequence[Lines]
+    recent: Lines
+
+    def batches(self, settings: SpaceSettings, count: Callable[[str], int]) -> Iterator[Lines]:
+        """The lines to write, one call for each batch. The rest stays in the recent dialogue.
+
+        A batch is due where the lines exceed the space's ``memo_lines`` or ``memo_tokens``, which
+        ``count`` counts. It is the same whether lines are added one by one or all at once.
+        """
+        for gap in self.gaps:
+            yield from _cut(gap, settings, count)
+        *due, _ = _cut(self.recent, settings, count)
+        yield from due
 
 
-def batches(dialogue: Dialogue, window: Window) -> Iterator[tuple[Line, ...]]:
-    """The runs of lines to write, one call for each. The rest stays in the recent dialogue.
-
-    The batches are the same whether lines are added one by one or all at once.
-    """
-    for gap in dialogue.gaps:
-        runs, rest = _cut(gap, window)
-        yield from runs
-        yield rest
-    yield from _cut(dialogue.recent, window)[0]
-
-
-def waiting(reader: SpaceReader, count: Count) -> int:
-    """How many batches are due in a space."""
-    window = Window.from_settings(choices_of(ledger.settings(reader)), count)
-    return sum(len(list(batches(one, window))) for one in dialogues(reader, reader.id))
-
-
-def _cut(lines: Sequence[Line], window: Window) -> tuple[list[tuple[Line, ...]], tuple[Line, ...]]:
-    """Batches, and the lines after them, which are not empty if ``lines`` are not."""
-    runs: list[tuple[Line, ...]] = []
-    open_lines: list[Line] = []
+def _cut(lines: Lines, settings: SpaceSettings, count: Callable[[str], int]) -> Iterator[Lines]:
+    """The due batches; the lines after them come last, however few."""
+    batch: list[tuple[int, Entry]] = []
     tokens: list[int] = []
-    for line in lines:
-        open_lines.append(line)
-        tokens.append(window.count(spoken(line.entry, window.wording)))
+    for seq, line in lines.items():
+        batch.append((seq, line))
+        tokens.append(count(speaker_line(line, settings.wording)))
         # A user's new line stays alone; a reply stays with the line that it answers.
-        staying = 1 if line.entry.role == "user" else EXCHANGE
-        outgrown = len(open_lines) > window.lines or sum(tokens) > window.tokens
-        if outgrown and len(open_lines) > staying:
-            runs.append(tuple(open_lines[:-staying]))
-            del open_lines[:-staying], tokens[:-staying]
-    return runs, tuple(open_lines)
+        staying = 1 if line.role == "user" else EXCHANGE
+        is_due = len(batch) > settings.memo_lines or sum(tokens) > settings.memo_tokens
+        if is_due and len(batch) > staying:
+            yield dict(batch[:-staying])
+            del batch[:-staying], tokens[:-staying]
+    yield dict(batch)
 
 
-def dialogues(
-    reader: Reader, space: int, source: str | None = None, *, upgrade: bool = False
+def read_dialogues(
+    reader: Reader, source: str | None = None, *, upgrade: bool = False
 ) -> list[Dialogue]:
     """The conversations with lines that no memo stands for; of all sources, or of one.
 
@@ -113,28 +81,24 @@ def dialogues(
             " FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
             f" WHERE s.space = ? AND e.kind = 'chat' AND s.hash <> ?{condition}"
             " ORDER BY e.source, e.position",
-            (int(upgrade), space, labels.hash_of(changes.SOURCE), *params),
+            (int(upgrade), reader.space, labels.hash_of(changes.SOURCE), *params),
         )
     )
-    open_dialogues = []
-    for _, group in groupby(rows, key=lambda row: row[0]):
-        lines = [(int(row[1]), bool(row[2])) for row in group]
-        if not all(covered for _, covered in lines):
-            open_dialogues.append(_dialogue(reader, lines))
-    return open_dialogues
+    by_source = (list(group) for _, group in groupby(rows, key=lambda row: row[0]))
+    return [
+        _dialogue(reader, [(int(seq), bool(covered)) for _, seq, covered in group])
+        for group in by_source
+        if not all(covered for _, _, covered in group)
+    ]
 
 
 def _dialogue(reader: Reader, lines: Sequence[tuple[int, bool]]) -> Dialogue:
-    open_lines = entries.there(reader, [seq for seq, covered in lines if not covered])
-    # If a memo stands for the last line, every run is a gap and the recent dialogue is empty.
-    *gaps, last = [*_runs(lines), []] if lines[-1][1] else _runs(lines)
-    shown = [tuple(Line(seq, open_lines[seq]) for seq in run) for run in (*gaps, last)]
-    return Dialogue(next(iter(open_lines.values())).source, tuple(shown[:-1]), shown[-1])
-
-
-def _runs(lines: Sequence[tuple[int, bool]]) -> list[list[int]]:
-    """The runs of lines that are not covered."""
-    return [
-        [seq for seq, _ in run] for covered, run in groupby(lines, key=lambda line: line[1])
+    there = entries.there(reader, [seq for seq, covered in lines if not covered])
+    runs = [
+        {seq: there[seq] for seq, _ in run}
+        for covered, run in groupby(lines, key=lambda line: line[1])
         if not covered
-    ]  # fmt: skip
+    ]
+    is_recent = not lines[-1][1]  # else a memo stands for the last line, and every run is a gap
+    recent = runs.pop() if is_recent else {}
+    return Dialogue(next(iter(there.values())).source, runs, recent)

@@ -1,7 +1,6 @@
-"""The records of memos, and their lines as a prompt shows them.
+"""The records of memos, and lines of a dialogue as prompts show them.
 
-A memo is a topic and a summary that stand for spans of the journal. A speaker's text cannot break
-out of its line.
+A memo is a topic and a summary that stand for spans of the journal.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ LINE_JOIN: Final = " ### "
 Origin = Literal["written", "fallback", "edited"]
 """By a language model, in place of a model's unreadable reply, or by a person."""
 
-Chooser = Literal["model", "search"]
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -43,7 +40,7 @@ class Claim:
 class Span:
     """Consecutive lines of one conversation: positions from ``first`` to ``last``.
 
-    ``at`` is the time of the first line that has a time, ``until`` that of the last.
+    ``at`` and ``until`` are the first and the last time of a line.
     """
 
     source: str
@@ -58,9 +55,9 @@ class Span:
 class Memo:
     """One topic of a conversation: a summary, and the lines it stands for.
 
-    The lines stay in the journal as they were said. A topic that comes up again has several spans.
-    ``made`` is when this version was made;
-    ``version`` counts from 1; ``writer`` is the language model that wrote it, or empty.
+    The lines stay in the journal. A topic that comes up again has several spans. ``made`` is the
+    time of this version, ``version`` counts from 1, and ``writer`` is the language model that
+    wrote it, or empty.
     """
 
     id: str
@@ -152,7 +149,7 @@ class Choice:
 
     query: str
     evidences: tuple[MemoEvidence, ...]
-    by: Chooser
+    by: Literal["model", "search"]
     usage: Usage = field(default_factory=Usage)
 
     @property
@@ -165,22 +162,27 @@ _MARK: Final = re.compile(r"`{3,}|#{2,}|\((?=\s*(?:line\s*)?\d+\s*\))", re.IGNOR
 """The marks of the prompts: fences, joints between lines, numbers of lines and options."""
 
 
-def spoken(entry: Entry, wording: Wording) -> str:
-    """A line as "speaker: text", on one line, as it goes into a prompt.
+def is_from(memo: Memo, source: str | None) -> bool:
+    """Whether any line of a memo is of that conversation. None stands for every conversation."""
+    return source is None or any(span.source == source for span in memo.spans)
+
+
+def speaker_line(entry: Entry, wording: Wording) -> str:
+    """Return a line as "speaker: text", on one line.
 
     MemoChat's prompts call the assistant "bot". A speaker with a name keeps it.
     """
     speaker = entry.speaker or entry.role or "user"
-    if speaker == "assistant" and wording != "plain":
+    if speaker == "assistant" and wording == "printed":
         speaker = "bot"
-    return f"{shown(speaker)}: {shown(entry.text)}"
+    return f"{one_line(speaker)}: {one_line(entry.text)}"
 
 
-def shown(text: str) -> str:
-    """A text on one line, with anything that looks like a prompt's own mark spaced out."""
+def one_line(text: str) -> str:
+    """Return a text on one line, with every mark of a prompt in it spaced out."""
     return _MARK.sub(lambda mark: " ".join(mark[0]) + " ", " ".join(text.split()))
 
 
-def numbered(lines: Sequence[str], room: int) -> str:
-    """Lines with their numbers from 1 (MemoChat, table 6), each cut to ``room`` characters."""
+def number_lines(lines: Sequence[str], room: int) -> str:
+    """Number lines from 1 (MemoChat, table 6), each cut to ``room`` characters."""
     return "\n".join(f"(line {n}) {line[:room]}" for n, line in enumerate(lines, 1))

@@ -17,26 +17,26 @@ from treering.journal.space import EmbeddingModel
 from treering.records import Entry
 from treering.views.memos.record import Claim, Memo, Origin, Span
 
-VIEW: Final = "memo"
-"""The kind of work whose targets are the first lines of batches that wait for a model."""
-
-ALL: Final = 1 << 62
-
 Mark = tuple[int, int, int, int]
 
-_COLUMNS = (
-    "v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned, v.deleted,"
-    " (SELECT count(*) FROM memo_version o"
-    " WHERE o.space = m.space AND o.memo = m.id AND o.id <= v.id)"
+_CURRENT: Final = "FROM memo m JOIN memo_version v ON v.space = m.space AND v.id = m.current"
+_LINES: Final = " JOIN memo_line l ON l.space = v.space AND l.version = v.id AND l.covered = 1"
+
+STANDS_FOR: Final = (
+    "FROM memo_line l JOIN memo m ON m.space = l.space AND m.current = l.version"
+    " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
+    " WHERE l.covered = 1 AND l.space = ? AND l.entry IN (SELECT value FROM json_each(?))"
 )
+"""Selects the current memos of some lines. It starts from the lines: a space may have thousands
+of memos."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
     """A state of a memo before it is stored; ``made`` in microseconds since the epoch.
 
-    ``covered`` are the entries it stands for. ``seen`` are those that its text may be drawn from.
-    Erasing any of them erases the version.
+    ``covered`` are the entries it stands for, and ``seen`` the others that its text may be drawn
+    from. Erasing any of them erases the version. ``change`` is the entry of a person's change.
     """
 
     topic: str
@@ -60,32 +60,24 @@ class StoredMemo:
     covered: tuple[int, ...]
 
 
-def create(writer: Writer, space: int, name: str) -> int:
-    """The number of the memo with that name, which is created if it does not exist."""
+# ---------------------------------------------------------------------- writing
+
+
+def add_version(writer: Writer, name: str, new: NewVersion) -> None:
+    """Store a version as the current one of the memo with that name, creating the memo."""
+    space = writer.space
     writer.execute(
         "INSERT INTO memo (space, name) VALUES (?, ?) ON CONFLICT DO NOTHING", (space, name)
     )
     row = writer.row("SELECT id FROM memo WHERE space = ? AND name = ?", (space, name))
     assert row is not None  # just inserted
-    return int(row[0])
-
-
-def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
-    """Store a version, which becomes the memo's current one."""
-    space = writer.space
+    claims = [[claim.text, claim.supported] for claim in new.claims]
     version = writer.insert(
         "INSERT INTO memo_version (space, memo, made, origin, writer, topic, claims, pinned,"
         " deleted, change) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            space,
-            memo,
-            new.made,
-            new.origin,
-            new.writer,
-            new.topic,
-            json.dumps([[claim.text, claim.supported] for claim in new.claims], ensure_ascii=False),
-            int(new.pinned),
-            int(new.deleted),
+            *(space, row[0], new.made, new.origin, new.writer, new.topic),
+            *(json.dumps(claims, ensure_ascii=False), int(new.pinned), int(new.deleted)),
             new.change,
         ),
     )
@@ -94,64 +86,114 @@ def add_version(writer: Writer, memo: int, new: NewVersion) -> int:
         "INSERT INTO memo_line (space, version, entry, covered) VALUES (?, ?, ?, ?)",
         ((space, version, entry, covered) for entry, covered in lines.items()),
     )
-    writer.execute("UPDATE memo SET current = ? WHERE space = ? AND id = ?", (version, space, memo))
-    return version
+    writer.execute(
+        "UPDATE memo SET current = ? WHERE space = ? AND id = ?", (version, space, row[0])
+    )
 
 
-def current(reader: Reader, space: int, as_of: int | None = None) -> list[StoredMemo]:
+def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
+    """Delete the fallback memos of any of these lines."""
+    _drop_memos(writer, "v.origin = 'fallback'", lines)
+
+
+def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
+    """Delete a model's memos of these lines if a person's memos stand for all of their lines."""
+    _drop_memos(
+        writer,
+        "NOT EXISTS (SELECT 1 FROM memo_version c"
+        "  WHERE c.space = m.space AND c.memo = m.id AND c.change IS NOT NULL)"
+        " AND NOT EXISTS (SELECT 1 FROM memo_line a"
+        "  WHERE a.space = m.space AND a.version = m.current AND a.covered = 1"
+        "  AND NOT EXISTS (SELECT 1 FROM memo_line b"
+        "   JOIN memo o ON o.space = b.space AND o.current = b.version"
+        "   JOIN memo_version c ON c.space = b.space AND c.id = b.version"
+        "   WHERE b.space = a.space AND b.entry = a.entry AND b.covered = 1"
+        "   AND c.change IS NOT NULL))",
+        lines,
+    )
+
+
+def _drop_memos(writer: Writer, condition: str, lines: Sequence[int]) -> None:
+    """Delete memos of some lines with their history."""
+    space = writer.space
+    sql = f"SELECT DISTINCT m.id {STANDS_FOR} AND {condition}"
+    for (memo,) in list(writer.rows(sql, (space, json.dumps(lines)))):
+        _drop_versions(writer, _versions(writer, memo))
+        writer.execute("DELETE FROM memo WHERE space = ? AND id = ?", (space, memo))
+
+
+_WRITTEN: Final = (
+    "space = ? AND origin = 'written' AND id IN (SELECT current FROM memo WHERE space = ?)"
+)
+
+
+def has_written(reader: Reader) -> bool:
+    """Whether the current version of some memo is a language model's."""
+    space = reader.space
+    row = reader.row(f"SELECT 1 FROM memo_version WHERE {_WRITTEN} LIMIT 1", (space, space))
+    return row is not None
+
+
+def let_rewrite(writer: Writer) -> None:
+    """Turn a model's memos into fallback memos, which go once a model has written them again."""
+    space = writer.space
+    writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space, space))
+
+
+# ---------------------------------------------------------------------- memos
+
+
+def current(
+    reader: Reader, as_of: int | None = None, condition: str = "", *params: Value
+) -> list[StoredMemo]:
     """The memos as they are, or were at a time, in the order they were first made."""
-    latest, params = "v.id = m.current", [space]
+    latest, times = "v.id = m.current", []
     if as_of is not None:
-        latest = (
+        latest, times = (
             "v.id = (SELECT max(o.id) FROM memo_version o"
-            " WHERE o.space = m.space AND o.memo = m.id AND o.made <= ?)"
+            " WHERE o.space = m.space AND o.memo = m.id AND o.made <= ?)",
+            [as_of],
         )
-        params.append(as_of)
-    return _load(
-        reader,
-        f"m.space = ? AND v.deleted = 0 AND {latest}",
-        params,
-    )
+    return _load(reader, f"v.deleted = 0 AND {latest}{condition}", *times, *params)
 
 
-def pinned(reader: Reader, space: int) -> list[StoredMemo]:
+def pinned_memos(reader: Reader) -> list[StoredMemo]:
     """The pinned memos, in the order they were first made."""
-    return _load(
-        reader, "m.space = ? AND v.deleted = 0 AND v.pinned = 1 AND v.id = m.current", [space]
-    )
+    return current(reader, None, " AND v.pinned = 1")
 
 
-def find(reader: Reader, space: int, name: str, as_of: int | None = None) -> StoredMemo:
-    """One memo as it is, or was at a time. Raises UnknownName if it is missing or deleted."""
+def find(reader: Reader, name: str, as_of: int | None = None) -> StoredMemo:
+    """One memo as it is, or was at a time. Raises UnknownMemo if it is missing or deleted."""
     versions = [
         version
-        for version in history(reader, space, name)
-        if as_of is None or _made_at(version) <= as_of
+        for version in history(reader, name)
+        if as_of is None or entries.micros(version.memo.made) <= as_of
     ]
     if not versions or versions[-1].memo.deleted:
         raise UnknownMemo(f"no memo {name!r} in this space")
     return versions[-1]
 
 
-def history(reader: Reader, space: int, name: str) -> list[StoredMemo]:
-    """Every version of a memo, oldest first; empty if there is no such memo."""
-    return _load(reader, "m.space = ? AND m.name = ?", [space, name])
+def history(reader: Reader, name: str) -> list[StoredMemo]:
+    """Every version of a memo, oldest first. Raises UnknownMemo."""
+    versions = _load(reader, "m.name = ?", name)
+    if not versions:
+        raise UnknownMemo(f"no memo {name!r} in this space")
+    return versions
 
 
-def _made_at(stored: StoredMemo) -> int:
-    return entries.micros(stored.memo.made)
-
-
-def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[StoredMemo]:
+def _load(reader: Reader, condition: str, *params: Value) -> list[StoredMemo]:
     rows = list(
         reader.rows(
-            f"SELECT {_COLUMNS} FROM memo_version v"
-            " JOIN memo m ON m.space = v.space AND m.id = v.memo"
-            f" WHERE {condition} ORDER BY v.memo, v.id",
-            params,
+            "SELECT v.id, m.name, v.topic, v.claims, v.origin, v.writer, v.made, v.pinned,"
+            " v.deleted, (SELECT count(*) FROM memo_version o"
+            " WHERE o.space = m.space AND o.memo = m.id AND o.id <= v.id)"
+            " FROM memo_version v JOIN memo m ON m.space = v.space AND m.id = v.memo"
+            f" WHERE m.space = ? AND {condition} ORDER BY v.memo, v.id",
+            (reader.space, *params),
         )
     )
-    lines = _lines(reader, [int(row[0]) for row in rows])
+    lines = _lines_by_version(reader, [int(row[0]) for row in rows])
     memos = []
     for row in rows:
         # A damaged row raises an error that names its memo.
@@ -160,7 +202,7 @@ def _load(reader: Reader, condition: str, params: Sequence[Value]) -> list[Store
     return memos
 
 
-def _stored(row: Row, lines: list[Row]) -> StoredMemo:
+def _stored(row: Row, lines: Sequence[Row]) -> StoredMemo:
     memo = Memo(
         id=str(row[1]),
         topic=str(row[2]),
@@ -176,33 +218,30 @@ def _stored(row: Row, lines: list[Row]) -> StoredMemo:
     return StoredMemo(int(row[0]), memo, tuple(int(line[1]) for line in lines))
 
 
-def _lines(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
-    """Read covered lines by version: version, seq, id, source, position, at, zone; as read."""
+def _lines_by_version(reader: Reader, versions: Sequence[int]) -> dict[int, list[Row]]:
+    """The covered lines of versions as rows: version, seq, id, source, position, at, zone."""
     lines_of: dict[int, list[Row]] = {}
     for start in range(0, len(versions), PAGE):
-        chunk = versions[start : start + PAGE]
-        marks = ", ".join("?" * len(chunk))
         rows = reader.rows(
             "SELECT l.version, e.seq, e.id, n.text, e.position, e.at, e.zone FROM memo_line l"
             " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
             " JOIN source s ON s.space = e.space AND s.id = e.source"
             " JOIN label n ON n.id = s.name"
-            f" WHERE l.space = ? AND l.covered = 1 AND l.version IN ({marks})"
+            " WHERE l.space = ? AND l.covered = 1"
+            " AND l.version IN (SELECT value FROM json_each(?))"
             " ORDER BY l.version, s.id, e.position",
-            (reader.space, *chunk),
+            (reader.space, json.dumps(versions[start : start + PAGE])),
         )
         for row in rows:
             lines_of.setdefault(int(row[0]), []).append(row)
     return lines_of
 
 
-def _spans(lines: Iterable[Row]) -> Iterator[Span]:
+def _spans(lines: Sequence[Row]) -> Iterator[Span]:
     """One span for each run of neighbouring positions."""
     # Within a run, position minus place in the list is constant; a gap changes it.
     placed = enumerate(lines)
-    for _, run in groupby(
-        placed, key=lambda placed_row: (placed_row[1][3], placed_row[1][4] - placed_row[0])
-    ):
+    for _, run in groupby(placed, key=lambda pair: (pair[1][3], pair[1][4] - pair[0])):
         rows = [row for _, row in run]
         times = [moment(int(row[5]), int(row[6])) for row in rows if row[5] is not None]
         yield Span(
@@ -215,42 +254,23 @@ def _spans(lines: Iterable[Row]) -> Iterator[Span]:
         )
 
 
-def written_of(reader: Reader, space: int, source: str) -> frozenset[str]:
-    """The ids of the lines of a conversation that memos stand for."""
-    rows = reader.rows(
-        "SELECT e.id FROM source s JOIN entry e ON e.space = s.space AND e.source = s.id"
-        " JOIN memo_line l ON l.space = e.space AND l.entry = e.seq AND l.covered = 1"
-        " JOIN memo m ON m.space = l.space AND m.current = l.version"
-        " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
-        " WHERE s.space = ? AND s.hash = ? AND v.deleted = 0",
-        (space, labels.hash_of(source)),
-    )
-    return frozenset(str(row[0]) for row in rows)
+# ---------------------------------------------------------------------- lines
 
 
-def beside(reader: Reader, space: int, entry: int) -> list[tuple[str, str]]:
-    """Name and topic of the memos of an entry's conversation, in the order they were made."""
-    rows = reader.rows(
-        "SELECT DISTINCT m.id, m.name, v.topic FROM memo m"
-        " JOIN memo_version v ON v.space = m.space AND v.id = m.current"
-        " JOIN memo_line l ON l.space = v.space AND l.version = v.id AND l.covered = 1"
-        " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
-        " WHERE m.space = ? AND v.deleted = 0 AND e.source ="
-        " (SELECT source FROM entry WHERE space = ? AND seq = ?) ORDER BY m.id",
-        (space, space, entry),
-    )
-    return [(str(row[1]), str(row[2])) for row in rows]
-
-
-def lines(reader: Reader, space: int, memo: Memo) -> dict[int, Entry]:
+def lines(reader: Reader, memo: Memo) -> dict[int, Entry]:
     """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
+    ordered = seqs(reader, memo.entry_ids)
+    entry_of = entries.there(reader, ordered)
+    return {seq: entry_of[seq] for seq in ordered}
+
+
+def seqs(reader: Reader, identities: Sequence[str]) -> tuple[int, ...]:
+    """The sequence numbers of the entries with these ids that exist, in that order."""
     rows = (
-        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (space, identity))
-        for identity in memo.entry_ids
+        reader.row("SELECT seq FROM entry WHERE space = ? AND id = ?", (reader.space, identity))
+        for identity in identities
     )
-    seqs = [int(row[0]) for row in rows if row is not None]
-    entry_of = entries.there(reader, seqs)
-    return {seq: entry_of[seq] for seq in seqs}
+    return tuple(int(row[0]) for row in rows if row is not None)
 
 
 def seen(reader: Reader, version: int) -> tuple[int, ...]:
@@ -264,39 +284,77 @@ def seen(reader: Reader, version: int) -> tuple[int, ...]:
     return tuple(int(row[0]) for row in rows)
 
 
-def mark(reader: Reader, space: int) -> Mark:
-    """Numbers that differ whenever a memo was changed, added, erased or embedded in the meantime.
+def covered_ids(reader: Reader, source: str) -> frozenset[str]:
+    """The ids of the lines of a conversation that memos stand for."""
+    rows = reader.rows(
+        "SELECT e.id FROM source s JOIN entry e ON e.space = s.space AND e.source = s.id"
+        " JOIN memo_line l ON l.space = e.space AND l.entry = e.seq AND l.covered = 1"
+        " JOIN memo m ON m.space = l.space AND m.current = l.version"
+        " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
+        " WHERE s.space = ? AND s.hash = ? AND v.deleted = 0",
+        (reader.space, labels.hash_of(source)),
+    )
+    return frozenset(str(row[0]) for row in rows)
 
-    They also differ when an older version was erased.
-    """
+
+def topics_beside(reader: Reader, entry: int) -> list[tuple[str, str]]:
+    """Name and topic of the memos of an entry's conversation, in the order they were made."""
+    rows = reader.rows(
+        f"SELECT DISTINCT m.id, m.name, v.topic {_CURRENT}{_LINES}"
+        " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
+        " WHERE m.space = ? AND v.deleted = 0 AND e.source ="
+        " (SELECT source FROM entry WHERE space = ? AND seq = ?) ORDER BY m.id",
+        (reader.space, reader.space, entry),
+    )
+    return [(str(row[1]), str(row[2])) for row in rows]
+
+
+def memo_of_fragments(reader: Reader) -> dict[int, int]:
+    """The number of the memo of each fragment; the first memo's if there are several."""
+    rows = reader.rows(
+        f"SELECT f.id, m.id {_CURRENT}{_LINES}"
+        " JOIN fragment f ON f.space = l.space AND f.entry = l.entry"
+        " WHERE m.space = ? AND v.deleted = 0 ORDER BY m.id DESC",
+        (reader.space,),
+    )
+    return {int(row[0]): int(row[1]) for row in rows}
+
+
+def is_written(reader: Reader, lines: Sequence[int]) -> bool:
+    """Whether a memo stands for any of these lines. Deleted memos count, fallback memos do not."""
+    row = reader.row(
+        f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1",
+        (reader.space, json.dumps(lines)),
+    )
+    return row is not None
+
+
+# ---------------------------------------------------------------------- vectors
+
+
+def mark(reader: Reader) -> Mark:
+    """Numbers that differ after any change to a memo: added, erased, embedded, or a version."""
     row = reader.row(
         "SELECT coalesce(max(m.current), 0), count(*),"
         " count(CASE WHEN v.model = s.model THEN 1 END),"
         " (SELECT count(*) FROM memo_version WHERE space = ?)"
-        " FROM memo m JOIN memo_version v ON v.space = m.space AND v.id = m.current"
-        " JOIN space s ON s.id = m.space WHERE m.space = ?",
-        (space, space),
+        f" {_CURRENT} JOIN space s ON s.id = m.space WHERE m.space = ?",
+        (reader.space, reader.space),
     )
     assert row is not None  # an aggregate always has a row
     return int(row[0]), int(row[1]), int(row[2]), int(row[3])
 
 
-def unembedded(reader: Reader, space: int, model: EmbeddingModel) -> list[StoredMemo]:
+def without_vector(reader: Reader, model: EmbeddingModel) -> list[StoredMemo]:
     """The memos without a vector by that model."""
-    return _load(
-        reader,
-        "m.space = ? AND v.id = m.current AND v.deleted = 0 AND (v.model IS NULL OR v.model <> ?)",
-        [space, model.id],
-    )
+    return current(reader, None, " AND (v.model IS NULL OR v.model <> ?)", model.id)
 
 
-def vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, bytes]:
+def vectors(reader: Reader, model: EmbeddingModel) -> dict[int, bytes]:
     """The vectors by that model of current versions, by version number."""
     rows = reader.rows(
-        "SELECT v.id, v.vector FROM memo m"
-        " JOIN memo_version v ON v.space = m.space AND v.id = m.current"
-        " WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
-        (space, model.id),
+        f"SELECT v.id, v.vector {_CURRENT} WHERE m.space = ? AND v.deleted = 0 AND v.model = ?",
+        (reader.space, model.id),
     )
     return {int(row[0]): bytes(row[1]) for row in rows}
 
@@ -315,102 +373,16 @@ def save_vectors(
     )
 
 
-def memo_of_entries(reader: Reader, space: int) -> dict[int, int]:
-    """The number of the memo that stands for each entry; the first memo's if there are several."""
-    rows = reader.rows(
-        "SELECT l.entry, m.id FROM memo m"
-        " JOIN memo_version v ON v.space = m.space AND v.id = m.current"
-        " JOIN memo_line l ON l.space = v.space AND l.version = v.id AND l.covered = 1"
-        " WHERE m.space = ? AND v.deleted = 0 ORDER BY m.id DESC",
-        (space,),
-    )
-    return {int(row[0]): int(row[1]) for row in rows}
-
-
-STANDS_FOR: Final = (
-    "FROM memo_line l JOIN memo m ON m.space = l.space AND m.current = l.version"
-    " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
-    " WHERE l.covered = 1 AND l.space = ? AND l.entry IN (SELECT value FROM json_each(?))"
-)
-"""Selects the current memos of some lines. It starts from the lines: a space may have thousands
-of memos."""
-
-
-def written(reader: Reader, lines: Sequence[int]) -> bool:
-    """Whether a memo stands for any of these lines. Deleted memos count, fallback memos do not."""
-    row = reader.row(
-        f"SELECT 1 {STANDS_FOR} AND v.origin <> 'fallback' LIMIT 1",
-        (reader.space, json.dumps(lines)),
-    )
-    return row is not None
-
-
-def drop_fallbacks(writer: Writer, lines: Sequence[int]) -> None:
-    """Delete the fallback memos of any of these lines."""
-    rows = writer.rows(
-        f"SELECT DISTINCT m.id {STANDS_FOR} AND v.origin = 'fallback'",
-        (writer.space, json.dumps(lines)),
-    )
-    _drop_memos(writer, [int(row[0]) for row in rows])
-
-
-def drop_repeated(writer: Writer, lines: Sequence[int]) -> None:
-    """Delete a model's memos of these lines if a person's memos stand for all of their lines."""
-    rows = writer.rows(
-        f"SELECT DISTINCT m.id {STANDS_FOR}"
-        " AND NOT EXISTS (SELECT 1 FROM memo_version c"
-        "  WHERE c.space = m.space AND c.memo = m.id AND c.change IS NOT NULL)"
-        " AND NOT EXISTS (SELECT 1 FROM memo_line a"
-        "  WHERE a.space = m.space AND a.version = m.current AND a.covered = 1"
-        "  AND NOT EXISTS (SELECT 1 FROM memo_line b"
-        "   JOIN memo o ON o.space = b.space AND o.current = b.version"
-        "   JOIN memo_version c ON c.space = b.space AND c.id = b.version"
-        "   WHERE b.space = a.space AND b.entry = a.entry AND b.covered = 1"
-        "   AND c.change IS NOT NULL))",
-        (writer.space, json.dumps(lines)),
-    )
-    _drop_memos(writer, [int(row[0]) for row in rows])
-
-
-_WRITTEN: Final = (
-    "space = ? AND origin = 'written' AND id IN (SELECT current FROM memo WHERE space = ?)"
-)
-
-
-def any_written(reader: Reader, space: int) -> bool:
-    """Whether the current version of some memo is a language model's."""
-    row = reader.row(f"SELECT 1 FROM memo_version WHERE {_WRITTEN} LIMIT 1", (space, space))
-    return row is not None
-
-
-def let_rewrite(writer: Writer, space: int) -> None:
-    """Turn a model's memos into fallback memos, which go once a model has written them again."""
-    writer.execute(f"UPDATE memo_version SET origin = 'fallback' WHERE {_WRITTEN}", (space, space))
-
-
-def _drop_memos(writer: Writer, memos: Sequence[int]) -> None:
-    """Delete memos with their history."""
-    space = writer.space
-    for memo in memos:
-        _drop(writer, _versions(writer, memo))
-        writer.execute("DELETE FROM memo WHERE space = ? AND id = ?", (space, memo))
-
-
-def _versions(reader: Reader, memo: int) -> list[int]:
-    """All versions of a memo."""
-    rows = reader.rows(
-        "SELECT id FROM memo_version WHERE space = ? AND memo = ?", (reader.space, memo)
-    )
-    return [int(row[0]) for row in rows]
+# ---------------------------------------------------------------------- erasing
 
 
 def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
-    """Erase what was written from entries. Call it before they go, in the same transaction.
+    """Erase the versions drawn from entries, in the transaction that erases the entries.
 
     A version goes if its text may be drawn from an erased entry, or if that entry holds the change
     that made it. If the current version goes, the memo goes with all its history, and its other
-    lines are due again. Returns how many memos went, and the entries that hold a person's changes
-    of what went: the caller has to erase them, too.
+    lines are due again. Return the number of erased memos, and the entries that hold a person's
+    changes of erased versions: the caller has to erase them, too.
     """
     gone, dropped, space = [], set(), writer.space
     for memo, versions in _touched(writer, erased).items():
@@ -419,14 +391,14 @@ def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
         if row is not None and row[0] in versions:
             gone.append(memo)
             dropped.update(_versions(writer, memo))
-    change_entries = _drop(writer, dropped)
+    changes = _drop_versions(writer, dropped)
     writer.many("DELETE FROM memo WHERE space = ? AND id = ?", ((space, memo) for memo in gone))
-    # What is left of the lines belongs to deleted memos, which have no text.
+    # The remaining lines belong to deleted memos, which have no text.
     writer.many(
         "DELETE FROM memo_line WHERE space = ? AND entry = ?",
-        ((space, entry) for entry in (*erased, *change_entries)),
+        ((space, entry) for entry in (*erased, *changes)),
     )
-    return len(gone), change_entries
+    return len(gone), changes
 
 
 TOUCHED: Final = (
@@ -444,20 +416,24 @@ def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
     versions: dict[int, set[int]] = {}
     space = reader.space
     for entry in erased:
-        rows = reader.rows(TOUCHED, (space, space, entry, space, entry))
-        for memo, version in rows:
+        for memo, version in reader.rows(TOUCHED, (space, space, entry, space, entry)):
             versions.setdefault(int(memo), set()).add(int(version))
     return versions
 
 
-def _drop(writer: Writer, versions: Iterable[int]) -> list[int]:
+def _versions(reader: Reader, memo: int) -> list[int]:
+    sql = "SELECT id FROM memo_version WHERE space = ? AND memo = ?"
+    return [int(row[0]) for row in reader.rows(sql, (reader.space, memo))]
+
+
+def _drop_versions(writer: Writer, versions: Iterable[int]) -> list[int]:
     """Delete versions; return the entries that hold the changes which made them."""
-    change_entries, space = [], writer.space
+    changes = []
     for version in versions:
-        key = space, version
+        key = writer.space, version
         row = writer.row("SELECT change FROM memo_version WHERE space = ? AND id = ?", key)
         if row is not None and row[0] is not None:
-            change_entries.append(int(row[0]))
+            changes.append(int(row[0]))
         writer.execute("DELETE FROM memo_line WHERE space = ? AND version = ?", key)
         writer.execute("DELETE FROM memo_version WHERE space = ? AND id = ?", key)
-    return change_entries
+    return changes

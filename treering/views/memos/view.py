@@ -4,43 +4,45 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import ClassVar, Final, Literal
 
 from treering.arrays import Codes
 from treering.embed.checked import checked
-from treering.errors import InputError, LLMError, LLMNotConfigured, UnknownMemo
-from treering.journal import entries, ledger
-from treering.journal.contract import Writer
+from treering.errors import InputError, LLMError, LLMNotConfigured
+from treering.journal import entries, ledger, work
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
+from treering.journal.traces import Trace
 from treering.llm.contract import memo_model
+from treering.llm.tokens import estimate_tokens
 from treering.records import Entry, Mode, Progress, When
 from treering.search.context import against, outdated
 from treering.search.marks import Mark, Quote
+from treering.search.relations.contract import Items
 from treering.search.searcher import by_words_if_down, check_count, check_queries
 from treering.views.choices import Wording
-from treering.views.contract import Resources
-from treering.views.memos import changes, choose, due, search, store
+from treering.views.contract import Erased, Resources, View
+from treering.views.memos import changes, choose, due, store
 from treering.views.memos.choose import ModelChoice
 from treering.views.memos.record import (
     Choice,
-    Chooser,
     Claim,
     Memo,
     MemoEvidence,
     MemoHit,
     Span,
-    shown,
-    spoken,
+    is_from,
+    one_line,
+    speaker_line,
 )
-from treering.views.memos.search import MemoSearch, Topic
-from treering.views.memos.settle import MemoSettler
+from treering.views.memos.search import MemoSearch, Topic, topics_of_fragments
+from treering.views.memos.settle import VIEW, MemoSettler
 from treering.views.memos.store import StoredMemo
-from treering.views.settings import settings_of
+from treering.views.settings import choices_of, settings_of
 from treering.views.support import claims_of
 
 log = logging.getLogger("treering")
@@ -65,7 +67,7 @@ class MemoView:
         self._erase_expired = resources.erase_expired
         self._search = MemoSearch()
 
-    # ------------------------------------------------------------------ looking at them
+    # ------------------------------------------------------------------ reading
 
     def list(
         self,
@@ -78,42 +80,54 @@ class MemoView:
     ) -> Memos:
         """The memos in the order they were first made, pinned ones first.
 
-        ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` ask
-        for memos with lines said from then on and before then. ``as_of`` gives the memos as they
-        were at that time.
+        ``topic`` is a part of the topic, ``source`` a conversation. ``since`` and ``until`` select
+        memos with lines said from then on and before then. ``as_of`` gives the memos as they were
+        at that time.
         """
         begin, end = _time(since, "since"), _time(until, "until")
-        with self._reading() as (reader, space):
-            stored_memos = store.current(reader, space, _micros(as_of)) if space else []
+        with self._read() as reader:
+            stored = store.current(reader, _micros(as_of)) if reader.is_there else []
         memos = [
-            stored.memo
-            for stored in stored_memos
-            if (topic is None or topic.casefold() in stored.memo.topic.casefold())
-            and (source is None or any(span.source == source for span in stored.memo.spans))
-            and (begin is None or (stored.memo.until is not None and stored.memo.until >= begin))
-            and (end is None or (stored.memo.at is not None and stored.memo.at < end))
+            memo
+            for memo in _memos_from(stored, source)
+            if (topic is None or topic.casefold() in memo.topic.casefold())
+            and (begin is None or (memo.until is not None and memo.until >= begin))
+            and (end is None or (memo.at is not None and memo.at < end))
         ]
         return sorted(memos, key=lambda memo: not memo.pinned)
 
     def get(self, memo_id: str, *, as_of: When = None) -> Memo:
         """One memo as it is, or was at a time. Raises UnknownName."""
-        with self._reading() as (reader, space):
-            return store.find(reader, space, memo_id, _micros(as_of)).memo
+        with self._read() as reader:
+            return store.find(reader, memo_id, _micros(as_of)).memo
 
     def history(self, memo_id: str) -> Memos:
         """Every version of a memo, oldest first, including its deletion. Raises UnknownName."""
-        with self._reading() as (reader, space):
-            versions = store.history(reader, space, memo_id)
-        if not versions:
-            raise UnknownMemo(f"no memo {memo_id!r} in this space")
-        return [version.memo for version in versions]
+        with self._read() as reader:
+            return [version.memo for version in store.history(reader, memo_id)]
 
     def lines(self, memo: Memo) -> Entries:
         """The lines that a memo stands for, as they were said."""
-        with self._reading() as (reader, space):
-            return [*store.lines(reader, space, memo).values()]
+        with self._read() as reader:
+            return [*store.lines(reader, memo).values()]
 
-    # ------------------------------------------------------------------ finding the right ones
+    def pinned(self) -> Memos:
+        """The pinned memos, in the order they were first made."""
+        with self._read() as reader:
+            return _memos_from(store.pinned_memos(reader))
+
+    def written(self, source: str) -> frozenset[str]:
+        """The ids of the lines of a conversation that memos stand for."""
+        with self._read() as reader:
+            return store.covered_ids(reader, source)
+
+    def recent(self, source: str) -> Entries:
+        """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
+        with self._read() as reader:
+            dialogues = due.read_dialogues(reader, source)
+        return [line for dialogue in dialogues for line in dialogue.recent.values()]
+
+    # ------------------------------------------------------------------ searching
 
     def search(
         self, query: str, *, k: int = 10, mode: Mode = "hybrid", source: str | None = None
@@ -124,7 +138,7 @@ class MemoView:
         """
         check_queries([query])
         check_count("k", k)
-        self._erase_expired()  # before memos are embedded, and what is said is counted
+        self._erase_expired()  # before memos are embedded and their words are counted
         vectors = self._searcher.embedded([query], mode)
         if vectors is not None:
             self._embed()
@@ -133,60 +147,70 @@ class MemoView:
             return []
         self._searcher.ensure_same(base, vectors)
         with self._space.read() as reader:
-            memo_space = self._search.space(reader, reader.id, base)
-        return self._search.search(
-            memo_space, query, vectors, self._defaults(), k, source=source, mode=mode
-        )
+            space = self._search.space(reader, base)
+        plan = self._defaults()
+        return self._search.search(space, query, vectors, plan, k, source=source, mode=mode)
 
     def choose(self, query: str, *, source: str | None = None) -> Choice:
         """The memos that a query is about, with their lines as evidence (MemoChat, table 7).
 
-        The language model chooses among numbered options, which search narrows down if there are
+        The language model chooses among numbered options; search narrows them down if there are
         too many. Search chooses if there is no model, if the model is down, or if its reply is not
-        a choice (it names every option, say). Pinned memos are always chosen and come first; the
-        others follow in the order of search. While the embedder fails, words alone count.
-        Summaries and lines that do not hold any more are marked.
+        a choice, such as one that names every option. Pinned memos are always chosen and come
+        first; the others follow in the order of search. While the embedder fails, words alone
+        count. Summaries and lines that do not hold any more are marked.
         """
         hits = by_words_if_down(
             lambda mode: self.search(query, k=choose.MOST_RANKED, mode=mode, source=source)
         )
         wording = settings_of(self._space).wording
-        picked = self._ask_model(query, [hit.memo for hit in hits])
-        chosen = choose.related(hits)
-        if picked.memos is not None:  # the best first, for a prompt may have room for some only
-            chosen = [hit.memo for hit in hits if hit.memo in picked.memos]
-        with self._reading() as (reader, space):
-            pinned = _of_source(store.pinned(reader, space), source)
+        choice = self._ask_model(query, [hit.memo for hit in hits])
+        memos = choose.related_memos(hits)
+        if choice.memos is not None:  # the best first: a prompt may have room for some only
+            memos = [hit.memo for hit in hits if hit.memo in choice.memos]
+        with self._read() as reader:
+            pinned = _memos_from(store.pinned_memos(reader), source)
             evidences = tuple(
                 _evidence(memo, lines, self._marks_of(reader, lines), wording)
-                for memo in dict.fromkeys((*pinned, *chosen))
-                if (lines := store.lines(reader, space, memo))
+                for memo in dict.fromkeys((*pinned, *memos))
+                if (lines := store.lines(reader, memo))
             )
-        by: Chooser = "search" if picked.memos is None else "model"
-        return Choice(query, evidences, by, picked.usage)
+        by: Literal["model", "search"] = "search" if choice.memos is None else "model"
+        return Choice(query, evidences, by, choice.usage)
 
-    def pinned(self) -> Memos:
-        """The pinned memos, in the order they were first made."""
-        with self._reading() as (reader, space):
-            return _of_source(store.pinned(reader, space), None)
+    def _ask_model(self, query: str, ranked: Sequence[Memo]) -> ModelChoice:
+        """The model's choice; without memos if there is no model or it does not answer."""
+        if not ranked:
+            return ModelChoice()
+        try:
+            llm = memo_model(self._llm())
+            options = choose.fitting_options(llm, sorted(ranked, key=lambda memo: not memo.pinned))
+            options.sort(key=_first_said)
+            settings = settings_of(self._space)
+            heat = settings.temperature or 0.0
+            choice = choose.ask(llm, query, options, settings.noto, heat)
+        except LLMNotConfigured:
+            return ModelChoice()
+        except LLMError as error:
+            log.warning("search chooses the memos, the language model does not answer: %s", error)
+            return ModelChoice()
+        with self._space.write() as writer:
+            ledger.spend(writer, choice.usage.spent("choose", choice.writer))
+        return choice
 
-    def written(self, source: str) -> frozenset[str]:
-        """The ids of the lines of a conversation that memos stand for."""
-        with self._reading() as (reader, space):
-            return store.written_of(reader, space, source)
-
-    def recent(self, source: str) -> Entries:
-        """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
-        with self._reading() as (reader, space):
-            dialogues = due.dialogues(reader, space, source)
-        return [line.entry for dialogue in dialogues for line in dialogue.recent]
+    def _marks_of(self, reader: SpaceReader, lines: Mapping[int, Entry]) -> Sequence[Mark]:
+        return self._marker(reader, [Quote.whole(seq, entry) for seq, entry in lines.items()])
 
     def _relation(self) -> Topic:
         """The relation between fragments of the same memo, for ``memory.search``."""
-        with self._reading() as (reader, space):
-            return Topic(self._topics, store.mark(reader, space))
+        with self._read() as reader:
+            return Topic(self._topics, store.mark(reader))
 
-    # ------------------------------------------------------------------ looking after them
+    def _topics(self, items: Items) -> Codes:
+        with self._space.read() as reader:
+            return topics_of_fragments(reader, items)
+
+    # ------------------------------------------------------------------ correcting
 
     def edit(self, memo_id: str, *, topic: str | None = None, summary: str | None = None) -> Memo:
         """Give a memo another topic, summary or both. A summary given here counts as supported.
@@ -195,21 +219,15 @@ class MemoView:
         """
         if topic is None and summary is None:
             raise InputError("an edit needs a topic or a summary")
-        with self._writing() as (writer, space):
-            old = store.find(writer, space, memo_id)
-            new = replace(
-                old.memo,
-                topic=old.memo.topic if topic is None else changes.checked_topic(topic),
-                claims=old.memo.claims if summary is None else _claims(summary),
-            )
-            keeps_text = topic is None or summary is None
-            return self._record(writer, space, new, [old] if keeps_text else [])
+        with self._write() as writer:
+            old = store.find(writer, memo_id)
+            return self._record(writer, _reword(old.memo, topic, summary), old)
 
     def pin(self, memo_id: str, pinned: bool = True) -> Memo:
         """Pin a memo, or unpin it. Raises UnknownName."""
-        with self._writing() as (writer, space):
-            old = store.find(writer, space, memo_id)
-            return self._record(writer, space, replace(old.memo, pinned=pinned), [old])
+        with self._write() as writer:
+            old = store.find(writer, memo_id)
+            return self._record(writer, replace(old.memo, pinned=pinned), old)
 
     def merge(
         self, memo_ids: Sequence[str], *, topic: str | None = None, summary: str | None = None
@@ -219,28 +237,24 @@ class MemoView:
         By default the memo has the topic of the first and the sentences of all.
         Raises UnknownName, InputError.
         """
-        if len(set(memo_ids)) < 2:
+        names = list(dict.fromkeys(memo_ids))
+        if len(names) < 2:
             message = f"a merge needs the ids of at least two memos, not {list(memo_ids)}"
             raise InputError(message, param="memo_ids")
-        with self._writing() as (writer, space):
-            stored_memos = [
-                store.find(writer, space, memo_id) for memo_id in dict.fromkeys(memo_ids)
-            ]
-            memos = [stored.memo for stored in stored_memos]
-            new = replace(
+        with self._write() as writer:
+            old = [store.find(writer, name) for name in names]
+            memos = [stored.memo for stored in old]
+            together = replace(
                 memos[0],
-                topic=memos[0].topic if topic is None else changes.checked_topic(topic),
-                claims=tuple(dict.fromkeys(claim for memo in memos for claim in memo.claims))
-                if summary is None
-                else _claims(summary),
+                claims=tuple(dict.fromkeys(claim for memo in memos for claim in memo.claims)),
                 spans=tuple(span for memo in memos for span in memo.spans),
                 pinned=any(memo.pinned for memo in memos),
             )
-            keeps_text = topic is None or summary is None
+            merged = _reword(together, topic, summary)
             # The deletions come first, so that the merged memo does not repeat their lines.
             for memo in memos[1:]:
-                self._record(writer, space, replace(_DELETED, id=memo.id, spans=memo.spans))
-            return self._record(writer, space, new, stored_memos if keeps_text else [])
+                self._record(writer, replace(_DELETED, id=memo.id, spans=memo.spans))
+            return self._record(writer, merged, *old)
 
     def split(
         self,
@@ -254,67 +268,71 @@ class MemoView:
 
         By default both parts keep the topic and all sentences. Raises UnknownName, InputError.
         """
-        with self._writing() as (writer, space):
-            stored = store.find(writer, space, memo_id)
-            old = stored.memo
-            if entry_id not in old.entry_ids[1:]:
+        with self._write() as writer:
+            stored = store.find(writer, memo_id)
+            ids = stored.memo.entry_ids
+            if entry_id not in ids[1:]:
                 raise InputError(
                     f"entry {entry_id!r} is not a line of memo {memo_id!r} after its first; "
-                    f"those are {', '.join(old.entry_ids[1:]) or 'none'}"
+                    f"those are {', '.join(ids[1:]) or 'none'}"
                 )
-            at = old.entry_ids.index(entry_id)
-            titles = [changes.checked_topic(title) for title in topics or (old.topic, old.topic)]
-            texts = [_claims(text) for text in summaries] if summaries else [old.claims] * 2
-            halves = (old.entry_ids[:at], old.entry_ids[at:])
-            names = (old.id, secrets.token_hex(8))
-            drawn_from = [] if topics and summaries else [stored]
+            at = ids.index(entry_id)
             first, second = (
-                self._record(
-                    writer,
-                    space,
-                    replace(old, id=name, topic=title, claims=claims, spans=_only(old, lines)),
-                    drawn_from,
+                _reword(
+                    replace(stored.memo, id=name, spans=_only(stored.memo, lines)), topic, summary
                 )
-                for name, title, claims, lines in zip(names, titles, texts, halves, strict=True)
+                for name, lines, topic, summary in zip(
+                    (memo_id, secrets.token_hex(8)),
+                    (ids[:at], ids[at:]),
+                    topics or (None, None),
+                    summaries or (None, None),
+                    strict=True,
+                )
             )
-            return first, second
+            return self._record(writer, first, stored), self._record(writer, second, stored)
 
     def delete(self, memo_id: str) -> None:
         """Delete a memo. Its lines stay in the journal, and no model writes about them again.
 
         The history stays, too: ``memory.forget`` erases it with the lines. Raises UnknownName.
         """
-        with self._writing() as (writer, space):
-            old = store.find(writer, space, memo_id).memo
-            self._record(writer, space, replace(_DELETED, id=old.id, spans=old.spans))
+        with self._write() as writer:
+            old = store.find(writer, memo_id).memo
+            self._record(writer, replace(_DELETED, id=old.id, spans=old.spans))
 
-    # ------------------------------------------------------------------ keeping them up to date
+    def _record(self, writer: SpaceWriter, memo: Memo, *before: StoredMemo) -> Memo:
+        """Record a change of some memos, and apply it."""
+        seen = [
+            seq
+            for old in before
+            if memo.topic == old.memo.topic or not set(memo.claims).isdisjoint(old.memo.claims)
+            for seq in store.seen(writer, old.version)
+        ]
+        changes.record(writer, memo, seen)
+        return store.history(writer, memo.id)[-1].memo
+
+    # ------------------------------------------------------------------ writing
 
     def settle(
         self,
         progress: Progress | None = None,
         *,
         source: str | None = None,
-        wording: Wording | None = None,
         upgrade: bool = False,
     ) -> None:
         """Have the language model write the lines that are due, of all conversations or of one.
 
-        Lines are due once the recent dialogue has over 10 lines or 1,024 tokens, or what
-        ``Memory.configure`` set as ``memo_lines`` and ``memo_tokens``. Its last exchange stays.
-        Without a language model nothing is written. ``wording`` chooses the prompt: ours,
-        ``plain``, or the paper's, as ``printed`` or with its slip ``mended``; by default as
-        ``Memory.configure`` set it. ``upgrade`` also asks again about lines whose reply could not
-        be read. Raises LLMError and EmbeddingError; unwritten lines stay queued.
+        Lines are due once the recent dialogue has over 10 lines or 1,024 tokens, or the values
+        that ``Memory.configure`` set as ``memo_lines`` and ``memo_tokens``. Its last exchange
+        stays. Without a language model nothing is written. ``upgrade`` also asks again about lines
+        whose reply could not be read. Raises LLMError and EmbeddingError; unwritten lines stay due.
         """
         self._erase_expired()
         try:
             llm = memo_model(self._llm())
         except LLMNotConfigured:
             return self._embed()
-        settings = settings_of(self._space)
-        settings = replace(settings, wording=wording or settings.wording)
-        settler = MemoSettler(self._space, llm, self._embedder(), settings)
+        settler = MemoSettler(self._space, llm, self._embedder(), settings_of(self._space))
         settler.run(source, progress, upgrade=upgrade)
         return self._embed()
 
@@ -324,71 +342,96 @@ class MemoView:
             model = reader.model
             if model is None or model.name != self._embedder().name:
                 return
-            waiting = store.unembedded(reader, reader.id, model)
+            waiting = store.without_vector(reader, model)
         if waiting:
             # The embedder is called outside any transaction: it may take long.
-            texts = [search.text_of(stored) for stored in waiting]
+            texts = [stored.memo.option for stored in waiting]
             vectors = checked(self._embedder(), texts, dimension=model.dimension)
             with self._space.write() as writer:
                 store.save_vectors(writer, model, [stored.version for stored in waiting], vectors)
 
-    # ------------------------------------------------------------------ inside
-
     @contextmanager
-    def _reading(self) -> Iterator[tuple[SpaceReader, int]]:
-        """A read transaction and the space's number, after what has expired is gone."""
+    def _read(self) -> Iterator[SpaceReader]:
+        """A read transaction, after expired entries are erased."""
         self._erase_expired()
         with self._space.read() as reader:
             reader.ensure_there()
-            yield reader, reader.id
+            yield reader
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[SpaceWriter, int]]:
+    def _write(self) -> Iterator[SpaceWriter]:
         self._erase_expired()
         with self._space.write() as writer:
-            yield writer, writer.id
-
-    def _ask_model(self, query: str, ranked: Sequence[Memo]) -> ModelChoice:
-        """The model's choice; without memos if there is no model or it does not answer."""
-        if not ranked:
-            return ModelChoice(None)
-        try:
-            llm = memo_model(self._llm())
-            shown = choose.fitting(llm, sorted(ranked, key=lambda memo: not memo.pinned))
-            settings = settings_of(self._space)
-            options = sorted(shown, key=_first_said)
-            heat = settings.temperature or 0.0
-            choice = choose.ask(llm, query, options, settings.noto, heat)
-        except LLMNotConfigured:
-            return ModelChoice(None)
-        except LLMError as error:
-            log.warning("search chooses the memos, the language model does not answer: %s", error)
-            return ModelChoice(None)
-        with self._space.write() as writer:
-            ledger.spend(writer, choice.usage.spent("choose", choice.writer))
-        return choice
-
-    def _record(
-        self, writer: Writer, space: int, memo: Memo, drawn_from: Sequence[StoredMemo] = ()
-    ) -> Memo:
-        """Record a change and apply it. ``drawn_from`` are the versions whose text it keeps."""
-        seen = [seq for stored in drawn_from for seq in store.seen(writer, stored.version)]
-        changes.say(writer, space, memo, seen)
-        changes.apply(writer, space)
-        return store.history(writer, space, memo.id)[-1].memo
-
-    def _marks_of(self, reader: SpaceReader, lines: Mapping[int, Entry]) -> Sequence[Mark]:
-        return self._marker(reader, [Quote.whole(seq, entry) for seq, entry in lines.items()])
-
-    def _topics(self, fragment: Codes) -> Codes:
-        """The topics of fragments, for a search, which has seen to what has expired."""
-        with self._space.read() as reader:
-            return search.topics(reader, reader.id, fragment)
+            yield writer
 
 
-def _of_source(stored_memos: Sequence[StoredMemo], source: str | None) -> Memos:
-    memos = (stored.memo for stored in stored_memos)
-    return [m for m in memos if source is None or any(span.source == source for span in m.spans)]
+class MemoRows(View):
+    """The rows of memos. Single entries derive nothing; a language model writes due lines."""
+
+    name: ClassVar[str] = VIEW
+    tables: ClassVar[tuple[str, ...]] = ("memo",)
+    relation_name: ClassVar[str | None] = "topic"
+    kinds: ClassVar[tuple[str, ...]] = ("memos",)
+    traces: ClassVar[tuple[Trace, ...]] = (
+        Trace("memo_version", "change"),
+        Trace("memo_line", "entry"),
+    )
+
+    def __init__(self, memos: MemoView, has_llm: Callable[[], bool]) -> None:
+        self._memos = memos
+        self._has_llm = has_llm
+
+    def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
+        """See ``View``."""
+        self._memos.settle(progress, upgrade=upgrade)
+
+    def pending(self, reader: SpaceReader) -> Mapping[str, int]:
+        """The batches that a model would write now; none without a model.
+
+        Tokens are estimated: this count must not wait for a model, nor fail with it.
+        """
+        counts = work.counts(reader, reader.id, [changes.VIEW])
+        if self._has_llm():
+            settings = choices_of(ledger.settings(reader))
+            dialogues = due.read_dialogues(reader)
+            counts[VIEW] = sum(len([*one.batches(settings, estimate_tokens)]) for one in dialogues)
+        return counts
+
+    def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
+        """See ``View``. The entries of a person's changes to an erased memo are erased, too."""
+        memos, change_entries = store.erase(writer, seqs)
+        return Erased({"memos": memos}, change_entries)
+
+    def renew(
+        self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
+    ) -> None:
+        """See ``View``. Single entries derive nothing."""
+
+    def begin_rebuild(self, writer: SpaceWriter) -> None:
+        """Mark all memos that a model wrote for rewriting. Each stays until it is replaced.
+
+        Raises LLMNotConfigured if there are such memos and there is no model to rewrite them.
+        """
+        if not store.has_written(writer):
+            return
+        if not self._has_llm():
+            raise LLMNotConfigured(
+                "memos that a language model wrote can only be written again by one; configure "
+                "one, see `treering doctor`"
+            )
+        store.let_rewrite(writer)
+
+    def finish_rebuild(self, progress: Progress | None = None) -> None:
+        """See ``View``."""
+        self._memos.settle(progress, upgrade=True)
+
+    def relation(self) -> Topic:
+        """See ``View``."""
+        return self._memos._relation()
+
+
+def _memos_from(stored_memos: Sequence[StoredMemo], source: str | None = None) -> Memos:
+    return [stored.memo for stored in stored_memos if is_from(stored.memo, source)]
 
 
 def _evidence(
@@ -396,10 +439,10 @@ def _evidence(
 ) -> MemoEvidence:
     """A memo with its lines, each marked where it does not hold any more."""
     dialogues = (
-        f"{spoken(line, wording)} {shown(against(mark))}".rstrip()
+        f"{speaker_line(line, wording)} {one_line(against(mark))}".rstrip()
         for line, mark in zip(lines.values(), marks, strict=True)
     )
-    doubt = shown(outdated(marks))
+    doubt = one_line(outdated(marks))
     return MemoEvidence(memo, memo.topic, f"{memo.stated} {doubt}".strip(), tuple(dialogues))
 
 
@@ -408,17 +451,22 @@ def _first_said(memo: Memo) -> tuple[datetime, str, int]:
     return (memo.at or memo.made, span.source, span.first)
 
 
-def _claims(summary: str) -> tuple[Claim, ...]:
-    return tuple(Claim(text, True) for text in claims_of(changes.checked_summary(summary)))
+def _reword(memo: Memo, topic: str | None, summary: str | None) -> Memo:
+    """A memo with a person's topic and summary, where they are given. Raises InputError."""
+    if topic is not None:
+        memo = replace(memo, topic=changes.clean_topic(topic))
+    if summary is not None:
+        texts = claims_of(changes.clean_summary(summary))
+        memo = replace(memo, claims=tuple(Claim(text, True) for text in texts))
+    return memo
 
 
 def _only(memo: Memo, lines: Sequence[str]) -> tuple[Span, ...]:
     """A memo's spans with only some of its lines."""
-    ids_left = (
-        tuple(entry_id for entry_id in span.entry_ids if entry_id in lines) for span in memo.spans
+    ids = (tuple(line for line in span.entry_ids if line in lines) for span in memo.spans)
+    return tuple(
+        replace(span, entry_ids=left) for span, left in zip(memo.spans, ids, strict=True) if left
     )
-    both = zip(memo.spans, ids_left, strict=True)
-    return tuple(replace(span, entry_ids=ids) for span, ids in both if ids)
 
 
 def _time(value: When, what: str) -> datetime | None:
@@ -426,5 +474,4 @@ def _time(value: When, what: str) -> datetime | None:
 
 
 def _micros(as_of: When) -> int | None:
-    moment = _time(as_of, "as_of")
-    return None if moment is None else entries.micros(moment)
+    return None if as_of is None else entries.micros(parse_time(as_of, "as_of"))

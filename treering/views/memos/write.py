@@ -1,30 +1,27 @@
-"""Writing memos (MemoChat, table 6): a model partitions numbered lines into topics. No database.
+"""Writes memos (MemoChat, table 6): a model partitions numbered lines into topics. No database.
 
-Whatever the model replies, every line ends up in exactly one part.
+Every line ends up in exactly one part, whatever the model replies.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from treering.errors import LLMReplyError, TextEncodingError
+from treering.errors import LLMReplyError
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
 from treering.llm.structured import ask_structured, read_as, read_json
 from treering.text import check_text
 from treering.views.choices import Wording
 from treering.views.memos.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
-from treering.views.memos.record import NOTO, numbered, shown
+from treering.views.memos.record import NOTO, number_lines
 from treering.views.support import content_words, named
 
-_PROMPTS: Final[dict[Wording, tuple[str, int]]] = {
-    "plain": ("memo_write", 1),
-    "printed": ("memochat_write", 1),
-    "mended": ("memochat_write", 2),
-}
+_PROMPTS: Final[dict[Wording, str]] = {"plain": "memo_write", "printed": "memochat_write"}
 
 _COPIED: Final = content_words("banana mango apple pear").keys()
 """The topics of the paper's example."""
@@ -38,7 +35,7 @@ MARGIN_TOKENS: Final = 100
 MIN_LINE_CHARS: Final = 80
 """Lines are not cut shorter to fit the window: a shorter piece says nothing."""
 
-NAMED: Final = 2
+MOST_NAMED: Final = 2
 """The most topics that the fallback names: "A or B"."""
 
 
@@ -57,14 +54,14 @@ class Partition:
     """The parts of some lines, end to end, with the model that wrote them and the cost."""
 
     parts: tuple[Part, ...]
-    fallback: bool
+    is_fallback: bool
     writer: str
     usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
 class _Topic:
-    """A topic as it is read from a reply. It ends where the next one starts."""
+    """A topic of a reply. It ends where the next one starts."""
 
     topic: str
     summary: str
@@ -74,18 +71,18 @@ class _Topic:
 def partition(
     llm: LLM, lines: Sequence[str], wording: Wording = "plain", temperature: float = 0.0
 ) -> Partition:
-    """The topics of ``lines``, each as "speaker: text".
+    """Partition lines, each "speaker: text", into topics.
 
-    The starts must ascend; the ranges are laid end to end, since small models let neighbours share
+    The starts must ascend. The ranges are laid end to end, since small models let neighbours share
     a line, leave one out, or miscount the last. If a reply does not fit, the model sees it and is
-    asked again. If that fails, the topics that a reply has whole are kept, or one part holds all
-    lines (the paper's NOTO entry). Raises LLMUnavailable, LLMNotConfigured.
+    asked again. If that fails, the whole topics of a reply are used, or one part has all lines (the
+    paper's NOTO entry). Raises LLMUnavailable, LLMNotConfigured.
     """
     replies: list[Reply] = []
     try:
         answer = ask_structured(
             llm,
-            [Message("user", _fitting(llm, lines, wording))],
+            [Message("user", _fitting_prompt(llm, lines, wording))],
             list[_Topic],
             max_tokens=REPLY_TOKENS,
             temperature=temperature,
@@ -96,62 +93,31 @@ def partition(
     except LLMReplyError:
         usage = sum((reply.usage for reply in replies), Usage())
         parts = _whole_topics(replies, lines)
-        return Partition(parts or (fallback(lines, replies),), not parts, llm.model, usage)
-    return Partition(_laid(answer.value, lines), False, answer.model, answer.usage)
+        return Partition(parts or (fallback(lines),), not parts, llm.model, usage)
+    return Partition(_lay_end_to_end(answer.value, lines), False, answer.model, answer.usage)
 
 
 def write_prompt(
     lines: Sequence[str], wording: Wording, room: int | None = None, *, summaries: bool = True
 ) -> str:
-    """The prompt that asks for the topics of lines, each cut to ``room`` characters.
+    """Return the prompt for the topics of lines, each cut to ``room`` characters.
 
-    Without ``summaries`` it is the paper's for conversations that have none, whatever the wording.
+    Without ``summaries`` it is the paper's for conversations without them, whatever the wording.
     """
-    name, version = _PROMPTS[wording] if summaries else ("memochat_topics", 1)
+    name = _PROMPTS[wording] if summaries else "memochat_topics"
     longest = max(map(len, lines)) if room is None else room
-    return load(name, version).fill(lines=str(len(lines)), conversation=numbered(lines, longest))
+    return load(name).fill(lines=str(len(lines)), conversation=number_lines(lines, longest))
 
 
-def _laid(topics: Sequence[_Topic], lines: Sequence[str]) -> tuple[Part, ...]:
-    """Topics end to end: the first begins at line 1, and each ends before the next begins."""
-    begins = [1, *(topic.start for topic in topics[1:])]
-    ends = [*(begin - 1 for begin in begins[1:]), len(lines)]
-    return tuple(
-        Part(_named(one.topic, lines[begin - 1 : end]), " ".join(one.summary.split()), begin, end)
-        for one, begin, end in zip(topics, begins, ends, strict=True)
-    )
-
-
-def _named(topic: str, lines: Sequence[str]) -> str:
-    """A topic on one line that may be served.
-
-    If it has a name or number that its lines do not hold, their most frequent words replace it,
-    because every answer shows the topic. Its other words may be the model's own.
-    """
-    topic = " ".join(topic.split())
-    titled = all(word[:1].isupper() for word in topic.split())  # then capitals mark no names
-    if named(topic.lower() if titled else topic, " ".join(lines)):
-        return topic
-    return " or ".join(most_said(lines)[:NAMED]) or NOTO
-
-
-def _whole_topics(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
-    """The parts of the latest reply of which anything fits; empty if none does.
-
-    Small models repeat themselves in a summary until the reply is full. The topics before it stay.
-    """
-    for reply in reversed(replies):
-        try:
-            rows = read_json(reply.text)
-            listed = rows if isinstance(rows, list) else []
-            whole = [row for row in listed if isinstance(row, dict) and "start" in row]
-            text = json.dumps(whole)
-            topics = read_as(replace(reply, text=text, finish_reason="stop"), list[_Topic])
-            _check(topics, lines)
-        except ValueError:
-            continue
-        return _laid(topics, lines)
-    return ()
+def _fitting_prompt(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
+    """The prompt, with lines cut so short that two replies fit the window beside it."""
+    most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
+    room = max(len(line) for line in lines)
+    while True:
+        prompt = write_prompt(lines, wording, room)
+        if room <= MIN_LINE_CHARS or llm.count_tokens(prompt) <= most:
+            return prompt
+        room = max(room // 2, MIN_LINE_CHARS)
 
 
 def _check(topics: Sequence[_Topic], lines: Sequence[str]) -> None:
@@ -161,7 +127,7 @@ def _check(topics: Sequence[_Topic], lines: Sequence[str]) -> None:
     starts = [topic.start for topic in topics]
     if starts != sorted(set(starts)) or not all(1 <= start <= len(lines) for start in starts):
         raise ValueError(f"the topics start at lines {starts}; they must ascend to {len(lines)}")
-    said = content_words(" ".join(lines)).keys()
+    stems = content_words(" ".join(lines)).keys()
     for topic in topics:
         for what, text, limit in (
             ("topic", topic.topic, MAX_TOPIC_CHARS),
@@ -172,66 +138,68 @@ def _check(topics: Sequence[_Topic], lines: Sequence[str]) -> None:
             if len(text) > limit:
                 raise ValueError(f"a {what} has {len(text)} characters; at most {limit}")
         words = content_words(topic.topic).keys()
-        if words & _COPIED and not words & said:
+        if words & _COPIED and not words & stems:
             raise ValueError(f"{topic.topic!r} is from the example; name what these lines say")
 
 
-def fallback(lines: Sequence[str], replies: Sequence[Reply] = ()) -> Part:
-    """One part for all lines that says what they may be about (MemoChat's NOTO entry).
+def _lay_end_to_end(topics: Sequence[_Topic], lines: Sequence[str]) -> tuple[Part, ...]:
+    """The parts of topics: the first begins at line 1, and each ends before the next begins."""
+    begins = [1, *(topic.start for topic in topics[1:])]
+    ends = [*(begin - 1 for begin in begins[1:]), len(lines)]
+    return tuple(
+        Part(
+            _safe_topic(topic.topic, lines[begin - 1 : end]),
+            " ".join(topic.summary.split()),
+            begin,
+            end,
+        )
+        for topic, begin, end in zip(topics, begins, ends, strict=True)
+    )
 
-    It names the topics of the replies whose every word was said, then the most frequent words.
+
+def _safe_topic(topic: str, lines: Sequence[str]) -> str:
+    """A topic on one line that may be served.
+
+    If it has a name or number that its lines do not hold, their most frequent words replace it,
+    because every answer shows the topic. Its other words may be the model's own.
     """
-    dialogue = " ".join(lines)
-    words = set(content_words(dialogue))
-    named = [
-        topic
-        for reply in reversed(replies)
-        for topic in _topics(reply)
-        if (asked := content_words(topic)) and words.issuperset(asked)
-    ]
-    about = list(dict.fromkeys([*named, *most_said(lines)]))[:NAMED]
-    summary = f"Partial dialogs about: {' or '.join(about)}." if about else "Partial dialogs."
+    topic = " ".join(topic.split())
+    titled = all(word[:1].isupper() for word in topic.split())  # then capitals mark no names
+    if named(topic.lower() if titled else topic, " ".join(lines)):
+        return topic
+    return " or ".join(_frequent_words(lines)[:MOST_NAMED]) or NOTO
+
+
+def _whole_topics(replies: Sequence[Reply], lines: Sequence[str]) -> tuple[Part, ...]:
+    """The parts of the latest reply with a topic that fits; empty if no reply has one.
+
+    Small models repeat themselves in a summary until the reply is full. The topics before it stay.
+    """
+    for reply in reversed(replies):
+        with suppress(ValueError):
+            value = read_json(reply.text)
+            listed = value if isinstance(value, list) else []
+            rows = [row for row in listed if isinstance(row, dict) and "start" in row]
+            whole = replace(reply, text=json.dumps(rows), finish_reason="stop")
+            topics = read_as(whole, list[_Topic])
+            _check(topics, lines)
+            return _lay_end_to_end(topics, lines)
+    return ()
+
+
+def fallback(lines: Sequence[str]) -> Part:
+    """Return one part for all lines that names their most frequent words (MemoChat's NOTO)."""
+    about = " or ".join(_frequent_words(lines)[:MOST_NAMED])
+    summary = f"Partial dialogs about: {about}." if about else "Partial dialogs."
     return Part(NOTO, summary, 1, len(lines))
 
 
-def most_said(lines: Sequence[str]) -> list[str]:
+def _frequent_words(lines: Sequence[str]) -> list[str]:
     """The content words of lines, those in the most lines first."""
     counts: dict[int, int] = {}
     shape: dict[int, str] = {}
     for line in lines:
-        text = line.partition(": ")[2]
-        for word, as_said in content_words(text).items():
-            counts[word] = counts.get(word, 0) + 1
-            shape.setdefault(word, as_said)
-    return [shape[word] for word in sorted(counts, key=lambda word: -counts[word])]
-
-
-def _topics(reply: Reply) -> list[str]:
-    """The topics that a reply names; empty if it cannot be read."""
-    try:
-        reply_value = read_json(reply.text)
-    except ValueError:
-        return []
-    rows = reply_value if isinstance(reply_value, list) else [reply_value]
-    named = (row.get("topic") for row in rows if isinstance(row, dict))
-    topics = (shown(topic)[:MAX_TOPIC_CHARS] for topic in named if isinstance(topic, str))
-    return [topic for topic in topics if topic and _can_be_stored(topic)]
-
-
-def _can_be_stored(text: str) -> bool:
-    try:
-        check_text(text, "the topic")
-    except TextEncodingError:
-        return False
-    return True
-
-
-def _fitting(llm: LLM, lines: Sequence[str], wording: Wording) -> str:
-    """The prompt, with lines cut so short that two replies fit the window beside it."""
-    most = llm.context_window - 2 * REPLY_TOKENS - MARGIN_TOKENS
-    room = max(len(line) for line in lines)
-    while True:
-        prompt = write_prompt(lines, wording, room)
-        if room <= MIN_LINE_CHARS or llm.count_tokens(prompt) <= most:
-            return prompt
-        room = max(room // 2, MIN_LINE_CHARS)
+        for stem, word in content_words(line.partition(": ")[2]).items():
+            counts[stem] = counts.get(stem, 0) + 1
+            shape.setdefault(stem, word)
+    return [shape[stem] for stem in sorted(counts, key=lambda stem: -counts[stem])]
