@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says is so: its map, its walks, and what is SQLite's alone."""
+"""ARCHITECTURE.md and CONTRIBUTING.md match the code: map, files, walks, SQLite's own SQL."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from tests.test_structure import ROOT, SHELLS, first_level, imports
 
+MAP = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 PATH = re.compile(r"`((?:treering|tests|docs|tools)/[^`\s:]*|[A-Za-z]+\.(?:md|toml))`")
 TEST = re.compile(r"(tests/\S+\.py)::(\w+)")
@@ -24,7 +25,7 @@ SQLITE_ALONE = {
 
 def table(name: str) -> list[list[str]]:
     """The cells of the rows of a table of the page."""
-    text = PAGE.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
+    text = MAP.split(f"<!-- {name} -->")[1].split(f"<!-- /{name} -->")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.split("\n")]
     return [row for row in rows if row[0].startswith("`")]
 
@@ -63,8 +64,8 @@ def test_a_package_imports_only_packages_above_it_on_the_map() -> None:
     assert all(rank[shell] > rank["chat"] for shell in SHELLS if shell in rank)
 
 
-def test_every_file_that_the_page_names_is_there() -> None:
-    paths = {path for path in PATH.findall(PAGE) if "*" not in path}
+def test_every_file_that_the_pages_name_is_there() -> None:
+    paths = {path for path in PATH.findall(PAGE + MAP) if "*" not in path}
     assert len(paths) > 60
     assert sorted(path for path in paths if not (ROOT / path).exists()) == []
     for file, function in TEST.findall(PAGE):

@@ -1,4 +1,4 @@
-"""Pages of the documentation, and a reader who types their examples and compares what comes."""
+"""Pages of the documentation, and a reader that runs their examples and compares the output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 _BLOCK = re.compile(r"^(?P<fence>```+)(?P<language>\w*)\n(?P<text>.*?)^(?P=fence)$", re.M | re.S)
-_NOT_RUN = ("pip install", "make ", "git clone")
+_NOT_RUN = ("pip install", "make ", "git clone", "treering import ~")
 _OF_A_SHELL = re.compile(r"[|<>$`]|&&| &$")
 _OF_A_COMMAND = re.compile(r"export (?P<name>\w+)=\$\((?P<command>.*)\)")
 _WITH_A_VARIABLE = re.compile(r"(?P<name>[A-Z_]+)=\$(?P<other>[A-Z_]+) (?P<command>.*)")
@@ -40,7 +40,7 @@ TOLERANCE = 0.15
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, and whether it follows the one before at once."""
+    """A fenced block: its language, its text, and whether it directly follows another one."""
 
     language: str
     text: str
@@ -49,20 +49,20 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A line of a transcript and what it prints; ``…`` in that stands for anything."""
+    """A line of a transcript and its output, in which ``…`` matches anything."""
 
     line: str
     prints: str
 
 
 def examples(page: str, language: str) -> list[str]:
-    """The blocks of a page of the documentation that are in a language."""
+    """Return the blocks of a page in one language."""
     return [block.text for block in blocks(DOCS / page) if block.language == language]
 
 
-def entry_points(page: str) -> str:
-    """What a page has for pyproject.toml as the ``entry_points.txt`` that is made of it."""
-    groups = tomllib.loads(examples(page, "toml")[0])["project"]["entry-points"]
+def entry_points(page: str, number: int = 0) -> str:
+    """Return an example for pyproject.toml as the ``entry_points.txt`` of its package."""
+    groups = tomllib.loads(examples(page, "toml")[number])["project"]["entry-points"]
     sections = (
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in points.items())
         for group, points in groups.items()
@@ -71,7 +71,7 @@ def entry_points(page: str) -> str:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The fenced blocks of a page."""
+    """Return the fenced blocks of a page."""
     text, end, found = page.read_text("utf-8"), 0, []
     for match in _BLOCK.finditer(text):
         is_next = not text[end : match.start()].strip()
@@ -81,7 +81,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(transcript: str) -> Iterator[Command]:
-    """The commands of a transcript; a line that ends in a backslash goes on."""
+    """Yield the commands of a transcript; a backslash continues a line."""
     parts = re.split(r"^\$ ", transcript, flags=re.M)
     assert not parts[0], f"a transcript begins with a command, not {parts[0]!r}"
     for part in parts[1:]:
@@ -93,10 +93,10 @@ def commands(transcript: str) -> Iterator[Command]:
 
 
 def fits(printed: str, expected: str) -> bool:
-    """Whether lines are the expected ones.
+    """Compare lines with the expected ones.
 
-    ``…`` stands for some characters, and alone for lines. Ids are of any entry, and a number with
-    a point may be off by ``TOLERANCE``: models round otherwise on other processors.
+    ``…`` matches some characters, and lines if it is alone. Ids match any id. A number with a point
+    may differ by ``TOLERANCE``, because models round differently on other processors.
     """
     numbers: list[float] = []
     pattern = "".join(_line_pattern(line, numbers) for line in expected.strip().splitlines())
@@ -110,7 +110,7 @@ def fits(printed: str, expected: str) -> bool:
 
 
 def _line_pattern(line: str, numbers: list[float]) -> str:
-    """The pattern of a line, with a group for each number, which is put into ``numbers``."""
+    """Return the pattern of a line, with a group for each number; append these to ``numbers``."""
     if line.strip() == "…":
         return r"(?:.*\n)*?"
     pattern, end = "", 0
@@ -133,19 +133,19 @@ def _looser(text: str, numbers: list[float]) -> str:
 
 @dataclass(frozen=True)
 class Printed:
-    """What a command printed; which of the two streams came first is not recorded."""
+    """The output of a command; the order of the two streams is not recorded."""
 
     stdout: str = ""
     stderr: str = ""
 
     def in_some_order(self) -> tuple[str, ...]:
-        """What a terminal may have shown; notes need not be on a page."""
+        """Return the texts that a terminal may have shown; a page may leave notes out."""
         return self.stdout, self.stderr + self.stdout, self.stdout + self.stderr
 
 
 @dataclass
 class Reader:
-    """Types the examples of one page, in one folder, one after another."""
+    """Runs the examples of one page in one folder, in order."""
 
     folder: Path
     environment: pytest.MonkeyPatch
@@ -154,10 +154,10 @@ class Reader:
     names: dict[str, Any] = field(default_factory=dict)
     only: set[str] = field(default_factory=lambda: {"console", "python"})
     printed: list[str] = field(default_factory=list)
-    """What each Python block printed."""
+    """The output of each Python block."""
 
     def read(self, page: Path) -> int:
-        """Run every Python and console block, and compare; the number of examples."""
+        """Run and compare every Python and console block; return the number of examples."""
         self.environment.chdir(self.folder)
         try:
             return self._read(page)

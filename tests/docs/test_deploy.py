@@ -18,7 +18,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from tests.docs.pages import DOCS, ROOT
+from tests.docs.pages import DOCS, ROOT, blocks
 from tests.postgres_server import PostgresServer, new_schema, server_url
 from treering.cli.main import app
 from treering.journal.open import open_database
@@ -48,7 +48,8 @@ def commands() -> Iterator[list[str]]:
     """Every treering command of the files and the page, without ``treering``."""
     yield json.loads(instructions("CMD")[-1])
     yield CONTAINER["args"]
-    for line in re.findall(r"^\$ (.*)$", PAGE.read_text("utf-8"), re.M):
+    text = "".join(block.text for block in blocks(PAGE) if block.language in ("console", "sh"))
+    for line in re.findall(r"^(?:\$ )?((?:treering|docker) .*)$", text, re.M):
         words = shlex.split(line, comments=True)
         if words[0] == ENTRYPOINT:
             yield words[1:]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ADDRESS, DOCS, ROOT, Reader, blocks, fits
+from tests.docs.pages import ADDRESS, DOCS, ROOT, Reader, blocks, examples, fits
 from tests.llm.chat_server import USAGE_CHUNK, Act, chunk, playing, says, streams
 from tests.serve.live import serving
 from treering import Memory
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("no_llm", "bundled_model")
 _RUN_BY_READERS = ("console", "python", "sh")
 _FILE = re.compile(r"(?<![\w/~.-])[\w-]+\.(?:db|jsonl)\b")
 
-READ_WHOLE = ("update", "known", "facts", "users", "delete", "backup", "ingest")
+READ_WHOLE = ("memory", "facts", "operations")
 """Pages under how-to whose examples run as they stand, without a model or a server."""
 
 MODEL = "http://localhost:11434/v1"  # the address that the pages name
@@ -87,13 +87,10 @@ def test_the_first_hour_goes_as_it_says_also_after_the_readme(reader: Reader) ->
 
 
 RUN_ELSEWHERE = {
-    "how-to/postgresql.md": "tests/journal/test_postgres.py, tests/cli/test_postgres.py",
     "how-to/adapters.md": "tests/adapters, against the frameworks",
     "how-to/chat.md": "tests/chat/test_page.py",
     "how-to/tree.md": "tests/tree/test_docs.py",
-    "how-to/views.md": "tests/views/test_docs.py",
-    "how-to/relations.md": "tests/relate/test_docs.py",
-    "how-to/import.md": "tests/ingest/test_transcripts.py",
+    "how-to/relations.md": "tests/relate/test_docs.py, tests/views/test_docs.py",
 }
 
 
@@ -158,21 +155,19 @@ def test_the_page_of_the_four_methods_runs(reader: Reader, monkeypatch: pytest.M
         assert reader.read(DOCS / "methods.md") > 20
 
 
-def test_the_page_on_what_goes_into_a_prompt_runs(reader: Reader) -> None:
+def test_the_page_on_how_it_works_runs(reader: Reader) -> None:
+    """how-it-works.md"""
     memory = Memory.open(reader.folder / "life.db")
     memory.add([{"role": "user", "content": text} for text in ("I like tea.", "The otter sleeps.")])
     reader.only, reader.names["memory"] = {"python"}, memory
     with closing(memory):
-        assert reader.read(DOCS / "explanation" / "recall.md") == 2
-        assert reader.printed[0].startswith("[1] chat\nuser: ")
-        assert "otter sleeps." in reader.printed[0]
+        assert reader.read(DOCS / "explanation" / "how-it-works.md") == 1
         assert str(reader.names["context"]) == ""
 
 
-def test_the_page_on_keeping_a_memory_runs(reader: Reader) -> None:
-    reader.only = {"python"}
-    assert reader.read(DOCS / "how-to" / "keeping.md")
-    assert reader.read(DOCS / "how-to" / "keeping.md"), "and again in the same folder"
+def test_the_page_on_documents_runs(reader: Reader) -> None:
+    """Its first Python block is a reader of another format: tests/ingest/test_transcripts.py."""
+    assert reader.read(DOCS / "how-to" / "documents.md") >= 8
 
 
 def test_the_page_on_the_server_runs(reader: Reader) -> None:
@@ -183,13 +178,15 @@ def test_the_page_on_the_server_runs(reader: Reader) -> None:
     assert reader.printed == ["Ana moved to Porto.\n"]
 
 
-def test_the_page_on_the_proxy_runs(reader: Reader) -> None:
-    reader.only = {"python"}
+PROXY = "OpenAI(base_url="
+
+
+def test_the_example_of_the_proxy_runs(reader: Reader) -> None:
     with playing(says("Nice."), says("Miu.")) as model:
         options = {"upstream": model.url, "upstream_key": "none", "embedder": None}
         with serving(url=reader.folder / "life.db", **options) as address:
-            reader.instead[ADDRESS] = address
-            assert reader.read(DOCS / "how-to" / "proxy.md") == 1
+            [example] = [text for text in examples("how-to/adapters.md", "python") if PROXY in text]
+            exec(example.replace(ADDRESS, address), {})
         assert "My cat is called Miu." in str(model.requests[1].body["messages"])
 
 

@@ -419,8 +419,8 @@ def test_what_was_imported_survives_export_and_import(
 def test_the_format_of_another_package_is_read_as_treerings_own(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = "how-to/import.md"
-    [reader] = examples(page, "python")
+    page = "how-to/documents.md"
+    reader, _ = examples(page, "python")
     install(monkeypatch, tmp_path / "package", "ircmemory", reader, entry_points(page))
     (tmp_path / "boat.log").write_text("<ana> The mast is 9.5 m.\n<ben> \n", "utf-8")
     receipt = memory.import_(tmp_path / "boat.log", origin="irc")

@@ -22,7 +22,7 @@ PAGE = "how-to/relations.md"
 def test_the_example_of_the_page_is_a_relation_by_object_and_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    relation, usage = examples(PAGE, "python")
+    relation, usage, *_ = examples(PAGE, "python")
     install(monkeypatch, tmp_path, "weekdays", relation, entry_points(PAGE))
     monkeypatch.chdir(tmp_path)
     exec(usage, {})

@@ -9,14 +9,14 @@ import pytest
 from tests.docs.pages import entry_points, examples
 from tests.plugins import install
 
-PAGE = "how-to/views.md"
+PAGE = "how-to/relations.md"
 
 
 def test_the_example_of_the_page_is_a_view_of_every_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    view, usage = examples(PAGE, "python")
-    install(monkeypatch, tmp_path, "shouting", view, entry_points(PAGE))
+    _, _, view, usage = examples(PAGE, "python")
+    install(monkeypatch, tmp_path, "shouting", view, entry_points(PAGE, 1))
     monkeypatch.chdir(tmp_path)
     exec(usage, {})
     assert capsys.readouterr().out.split("\n") == ["it was shouted", "2", "()", ""]
