@@ -34,7 +34,6 @@ class Hint(StrEnum):
     SETTLE = "settle"
     SETTLE_ONLY = "settle_only"
     UNDO_SUPERSEDE = "undo_supersede"
-    USE_LOCAL_LLM = "use_local_llm"
 
 
 class Words(NamedTuple):
@@ -162,14 +161,6 @@ WORDS: Final[Mapping[Hint, Words]] = {
         cli="take it back with `treering supersede OLD --undo`",
         rest="take it back with `POST /v1/supersede`, with null as `new`",
         mcp="ask your user to run `treering supersede OLD --undo`",
-    ),
-    Hint.USE_LOCAL_LLM: Words(
-        python="open the memory with a model in a file (llm='model.gguf'), or compress with "
-        "compressor='sentences'",
-        cli="give a model in a file (--llm model.gguf), or compress with --compressor sentences",
-        rest="start the server with a model in a file (`treering serve --llm model.gguf`), or "
-        "compress with the `compressor` sentences",
-        mcp="ask your user to start treering with a model in a file (--llm model.gguf)",
     ),
 }
 

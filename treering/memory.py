@@ -71,11 +71,8 @@ from treering.records import (
 )
 from treering.scratch import POOL
 from treering.search.brief import Brief, compose
-from treering.search.compression.contexts import compressed, open_compressor
-from treering.search.compression.contract import Compressor, CompressorName, check_rate
 from treering.search.context import Budget, CountTokens
-from treering.search.relations.registry import Chosen
-from treering.search.relations.settings import FitReport
+from treering.search.relations.registry import Chosen, FitReport
 from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, reranked
 from treering.search.searcher import (
     check_choice,
@@ -452,8 +449,6 @@ class Memory:
         alpha: Alpha | None = None,
         altitude: Altitude | None = None,
         min_confidence: float = 0.0,
-        compress: float | None = None,
-        compressor: CompressorName | Compressor = "sentences",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
@@ -471,32 +466,16 @@ class Memory:
 
         With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
         relevant the context is empty, and ``context.surest`` says how sure the best was.
-
-        With ``compress`` (the least share of tokens to keep, such as 0.5) passages of up to
-        ``budget / compress`` tokens are found, and shortened as far as ``budget`` needs; what fits
-        is not cut. Whole sentences go, those with the fewest words of the query and the lowest
-        rank first; citations, speakers and code stay. With ``compressor="model"`` sentences that a
-        local model finds easy to guess go first, too (raises LLMNotConfigured, LLMUnavailable).
-        Where sentences are too long to be left out, fewer passages are shown.
         """
         if altitude is not None:
             check_choice("altitude", altitude, ALTITUDES)
         check_confidence(min_confidence)
-        if compress is not None:
-            check_rate(compress)
-            shortener = open_compressor(compressor, self._account.llm)
         chosen, default = self._views.catch_up_and_plan(
             relations, alpha, level=altitude and "texts", mixed=altitude == "mixed"
         )
         limit, count = _budget(budget, default, CONTEXT_TOKENS).counted(count_tokens)
         asked = (query, to_filter(where), mode or default.mode, chosen, default)
-
-        def find(room: int) -> Context:
-            return self._views.context(*asked, room, count, min_confidence, altitude)
-
-        if compress is None:
-            return find(limit)
-        return compressed(find, shortener, compress, limit, count)
+        return self._views.context(*asked, limit, count, min_confidence, altitude)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens

@@ -20,8 +20,6 @@ _HELP: Final[Mapping[str, str]] = {
     "chat_unit": "What a leaf of a chat is: a message, or one with the replies to it.",
     "claims": "Store the supported sentences of a model's summary, or all of them.",
     "commits": "The change of a range of commits, A..B.",
-    "compress": "Shorten passages: the share of tokens to keep.",
-    "compressor": "By the words of the query alone, or also by a model's probabilities.",
     "deeper_tokens": "As many more for each level below.",
     "depth": "Commits to look at for each changed file.",
     "expires": "Kept until then: ISO 8601 or seconds.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -29,6 +29,7 @@ from treering.search.ranking import Contribution, Ranking
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import Session, WholeMessage
 from treering.search.relations.plan import Plan, Weighted
+from treering.search.searcher import Search
 from treering.search.signals.environment import EnvironmentTerm
 from treering.search.signals.question import NamedSpeaker, ReplyTo, Role, When, Wish
 from treering_bench.quality import FOLDERS, METRICS
@@ -104,15 +105,13 @@ def _ranked(
     views = memory._views
     views.catch_up()
     searcher, queries = views.searcher, [question.text]
-    searcher.search(queries, 1, Filter(), "hybrid", plan)  # learns the names of the speakers
-    _, vectors = searcher._embedded(queries, "hybrid", plan)
-    with searcher._corpus.reading() as (reader, snapshot):
-        assert snapshot is not None
+    asked = Search(queries, Filter(), "hybrid", plan, "messages")
+    with searcher._read(asked) as (reader, found):
+        assert found is not None
+        snapshot, asked = found
         allowed = RowFilter.of(reader, snapshot, Filter())
-        ranking = searcher._rank(
-            *(reader, snapshot, queries, vectors, "hybrid", plan, "messages", allowed),
-            question.at or space.now,
-        )
+        now = Filter(as_of=question.at or space.now)
+        ranking = searcher._rank(reader, snapshot, replace(asked, condition=now), allowed)
         assert isinstance(ranking, Ranking)
         seqs = snapshot.entry.tolist()
         entry_by_seq = entries.there(reader, seqs)

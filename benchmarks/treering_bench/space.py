@@ -178,10 +178,7 @@ class TaskSpace:
         return self._last[1]
 
     def context(self, question: TaskQuestion, budget: int, **how: Any) -> RetrievedPassage:
-        """``Memory.context`` for a question, as one passage; ``how`` goes there too.
-
-        Its units are those that it shows whole. What compression shortened is among its sources.
-        """
+        """``Memory.context`` for a question, as one passage; ``how`` goes there too."""
         if "altitude" in how:
             self._summarise()
         context = self._memory.context(question.text, budget=budget, count_tokens=self.count, **how)
@@ -189,8 +186,7 @@ class TaskSpace:
         sources: dict[str, None] = {}
         for passage in context.passages:
             for hit in passage.hits:
-                is_whole = "compress" not in how or hit.text in passage.text
-                (units if is_whole else sources).update(dict.fromkeys(self._units(hit)))
+                units.update(dict.fromkeys(self._units(hit)))
                 sources.update(dict.fromkeys(self._sources(hit)))
         return RetrievedPassage(tuple(units), context.tokens, str(context), (), tuple(sources))
 

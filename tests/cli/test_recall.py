@@ -183,22 +183,6 @@ def test_a_context_fits_its_budget_and_nothing_else_is_on_stdout(filled: Treerin
     assert found["text"] + "\n" == result.stdout
 
 
-def test_a_context_can_be_compressed(filled: Treering) -> None:
-    text = "The kingfisher dives for fish. The weather was bad all over the country that year."
-    filled("add", text, "--source", "river")
-    whole = record(filled("context", "kingfisher", "--source", "river", "--json"))
-    command = ("context", "kingfisher", "--source", "river", "--compress", "0.5", "--json")
-    assert record(filled(*command))["text"] == whole["text"], "all of it fits"
-    budget = whole["tokens"] - 4
-    shorter = record(filled(*command, "--budget", budget))
-    assert shorter["text"] == "[1] river\nThe kingfisher dives for fish."
-    assert shorter["tokens"] <= budget
-    assert len(shorter["passages"]) == len(whole["passages"])
-    for rate in ("0", "1.5", "half"):
-        refused = filled("context", "otter", "--compress", rate)
-        assert (refused.exit_code, refused.stdout) == (2, "")
-
-
 def test_an_answer_is_printed_with_what_it_cites(filled: Treering, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("The otter sleeps [1].\n" * 2)

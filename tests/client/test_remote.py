@@ -223,18 +223,6 @@ def test_past_conversations_briefs_and_confidence_are_those_of_a_memory_in_a_fil
     assert remote.context("how is tax rounded", min_confidence=1.0).surest is not None
 
 
-def test_a_compressed_context_is_that_of_a_memory_in_a_file(
-    remote: Memory, open_memory: Open, tmp_path: Path
-) -> None:
-    local = open_memory(tmp_path / "local.db")
-    for memory in (remote, local):
-        memory.add("The tax of 2024 is rounded down. The weather was bad all over the country.")
-    shown = [memory.context("tax", budget=20, compress=0.5) for memory in (remote, local)]
-    assert shown[0].text == shown[1].text
-    assert "2024" in shown[0].text
-    assert "weather" not in shown[0].text
-
-
 def test_the_tree_is_walked(talk: Memory) -> None:
     talk.settle()
     [bees] = talk.tree.search("bees on the roof", k=1)
@@ -354,8 +342,6 @@ def test_errors_are_those_of_a_memory_in_a_file(path: Path) -> None:
         lambda memory: memory.add("x", metadata={"a": "\ud800"}),
         lambda memory: memory.search("x", relations=[ContextRelation()]),
         lambda memory: memory.context("x", count_tokens=len),
-        lambda memory: memory.context("x", compress=0.5, compressor=object()),
-        lambda memory: memory.context("x", compress=1.5),
         lambda memory: memory.chat("x", policy=object()),
     ],
 )

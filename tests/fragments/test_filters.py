@@ -21,11 +21,11 @@ from treering.errors import FilterError
 from treering.journal import entries
 from treering.records import Filter
 from treering.search import metadata
-from treering.search.best_rows import top_rows
 from treering.search.filters import RowFilter, allowed_rows
 from treering.search.metadata import MAX_KEYS
 from treering.search.ranking import Ranking
-from treering.search.searcher import Searcher
+from treering.search.searcher import Search, Searcher
+from treering.search.top_rows import top_rows
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
 SOURCES = ("books/a", "books/b", "books", "diary")
@@ -148,9 +148,8 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None  # a file's fragments are always held
         of_all = RowFilter.of(reader, snapshot, Filter())
-        ranking = searcher._rank(
-            reader, snapshot, queries, vectors, "hybrid", plan, "messages", of_all, None
-        )
+        asked = Search(queries, Filter(), "hybrid", plan, "messages", vectors)
+        ranking = searcher._rank(reader, snapshot, asked, of_all)
         assert isinstance(ranking, Ranking)  # of messages
         allowed = allowed_rows(reader, ranking.snapshot, condition)
         for query, scores in enumerate(ranking.scores.T):

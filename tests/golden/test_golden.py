@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.golden.hits import difference, load_hits, search_all
 from tests.golden.vectors import StoredVectors
-from treering.search.relations.defaults import DEFAULTS
+from treering.search.relations.registry import DEFAULTS
 
 SHOWN = 10
 AGAIN = "If searches are to change, run `.venv/bin/python -m tests.golden` and commit the diff."

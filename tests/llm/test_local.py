@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from string import ascii_lowercase
 
 import pytest
 
@@ -72,24 +71,6 @@ def test_a_streamed_reply_is_the_whole_reply_in_pieces(model: LocalLLM) -> None:
     assert "".join(pieces) == whole.text
     assert stream.reply is not None
     assert stream.reply.usage == whole.usage
-
-
-def test_what_is_probable_is_told_by_the_probabilities_of_each_token(model: LocalLLM) -> None:
-    text = "a bÄ"
-    read = model.surprisals(text)
-    # A space is put before a text; of the bytes of a letter only the last completes it.
-    assert [text[token.start : token.end] for token in read] == ["", "a", " ", "b", "Ä", ""]
-    assert all(token.bits > 0 for token in read[:4])
-    assert read == model.surprisals(text)
-
-
-def test_the_probabilities_told_are_not_those_of_tokens_that_were_forced(model: LocalLLM) -> None:
-    letters = [model.surprisals(f"a{letter}")[-1].bits for letter in ascii_lowercase]
-    assert sum(2**-bits for bits in letters) <= 1.001
-
-
-def test_what_follows_a_token_does_not_change_its_probability(model: LocalLLM) -> None:
-    assert model.surprisals("abc") == model.surprisals("abcde")[:4]
 
 
 def test_requests_of_several_threads_queue(model: LocalLLM) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.errors import InputError
-from treering.search.relations.defaults import DEFAULTS
+from treering.search.relations.registry import DEFAULTS
 
 NOUNS = [f"noun{n}" for n in range(300)]
 

@@ -14,8 +14,8 @@ from treering.journal.space import SpaceReader
 from treering.records import MODES, Filter, Hit, Mode
 from treering.search.ranking import MOST_REFINED
 from treering.search.relations.decay import Time
-from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.plan import Plan, Weighted
+from treering.search.relations.registry import DEFAULTS
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import Searcher
 from treering.views.fragments.held import HeldTable

@@ -12,15 +12,14 @@ from treering.errors import InputError, UnknownName
 from treering.journal.space import SpaceState
 from treering.records import KINDS
 from treering.search.lexical import Lexical
-from treering.search.pipeline import contributions, signals_of
-from treering.search.ranking import Queries, Ranking
+from treering.search.pipeline import contributions, signals_by_stage
+from treering.search.ranking import Queries, Ranking, Stage
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Items, Relation, is_relation
 from treering.search.relations.decay import ContextRelation, Time
-from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.group import Session, Speaker
 from treering.search.relations.plan import Plan, Weighted
-from treering.search.relations.registry import plan, relation
+from treering.search.relations.registry import DEFAULTS, choose_plan, relation_by_name
 from treering.search.relations.semantic import Semantic
 from treering.search.signals.environment import EnvironmentTerm
 from treering.search.snapshot import Snapshot
@@ -65,7 +64,7 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
     }
     nothing = Queries((), (), None, "hybrid")
     ranking = Ranking(snapshot, Relations(), weighted, nothing, 1.0, scores=own.copy())
-    ranking.add(contributions(signals_of(ranking), ranking))
+    ranking.add(contributions(signals_by_stage(ranking)[Stage.ROWS], ranking))
     total = ranking.scores
     terms = {
         name: np.sum([part.values for part in term.parts], axis=0)
@@ -88,7 +87,7 @@ def test_each_kind_of_content_gets_the_terms_of_its_own_relations(seed: int, que
 
 
 def test_a_relation_chosen_by_name_has_the_parameters_measured_for_each_kind() -> None:
-    chosen = plan(DEFAULTS, ["context", "speaker"], None)
+    chosen = choose_plan(DEFAULTS, ["context", "speaker"], None)
     assert chosen["chat"][0] == DEFAULTS["chat"][0]
     assert chosen["text"][0] == DEFAULTS["text"][0]
     assert chosen["chat"][1] == Weighted(Speaker(), 0.5)
@@ -96,40 +95,43 @@ def test_a_relation_chosen_by_name_has_the_parameters_measured_for_each_kind() -
 
 def test_alpha_reweighs_all_relations_or_those_it_names() -> None:
     both: list[Relation] = [ContextRelation(0.3), Session()]
-    assert [one.alpha for one in plan(DEFAULTS, both, 0.2)["text"]] == [0.2, 0.2]
-    assert [one.alpha for one in plan(DEFAULTS, both, {"session": 0.9})["text"]] == [0.5, 0.9]
+    assert [one.alpha for one in choose_plan(DEFAULTS, both, 0.2)["text"]] == [0.2, 0.2]
+    assert [one.alpha for one in choose_plan(DEFAULTS, both, {"session": 0.9})["text"]] == [
+        0.5,
+        0.9,
+    ]
 
 
 def test_alpha_for_a_relation_that_takes_no_part_is_refused() -> None:
     with pytest.raises(UnknownName, match="alpha for speaker"):
-        plan(DEFAULTS, ["context"], {"speaker": 1.0})
+        choose_plan(DEFAULTS, ["context"], {"speaker": 1.0})
 
 
 def test_an_unknown_relation_is_refused_with_the_names_there_are() -> None:
     with raises(UnknownName, param="relations"):
-        relation("kinship")
+        relation_by_name("kinship")
 
 
 def test_two_relations_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match="share a name"):
-        plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9)], None)
-    plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9, name="wide context")], None)
+        choose_plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9)], None)
+    choose_plan(DEFAULTS, [ContextRelation(0.2), ContextRelation(0.9, name="wide context")], None)
 
 
 @pytest.mark.parametrize("name", ["lexical", "dense"])
 def test_a_relation_may_not_take_the_name_of_a_term_of_the_own_score(name: str) -> None:
     """Else the terms of ``hit.why`` would no longer add up to the score."""
     with pytest.raises(InputError, match=name):
-        plan(DEFAULTS, [Time(name=name)], None)
+        choose_plan(DEFAULTS, [Time(name=name)], None)
 
 
 @pytest.mark.parametrize("alpha", [float("nan"), float("inf"), -1.0])
 def test_a_weight_that_is_no_weight_is_refused(alpha: float) -> None:
     with pytest.raises(InputError, match="alpha"):
-        plan(DEFAULTS, [Semantic()], alpha)
+        choose_plan(DEFAULTS, [Semantic()], alpha)
 
 
 def test_alpha_names_a_relation_that_only_one_kind_of_content_has() -> None:
-    chosen = plan(DEFAULTS, None, {"role": 0.0})
+    chosen = choose_plan(DEFAULTS, None, {"role": 0.0})
     assert {w.alpha for w in chosen["chat"] if w.relation.name == "role"} == {0.0}
     assert chosen["code"] == list(DEFAULTS["code"])

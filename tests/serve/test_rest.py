@@ -84,8 +84,6 @@ def test_a_page_goes_on_where_it_ended_even_if_entries_were_forgotten(talk: Test
         ("POST", "search", {"query": "  "}, "query"),
         ("POST", "search", {"query": "x", "relations": ["friendship"]}, "relations"),
         ("POST", "search", {"query": "x", "qurey": "y"}, "qurey"),
-        ("POST", "context", {"query": "x", "compress": 1.5}, "compress"),
-        ("POST", "context", {"query": "x", "compressor": "zip"}, "compressor"),
         ("POST", "entries", {"text": "a", "messages": []}, "messages"),
         ("POST", "entries", {"text": "a", "at": True}, "at"),
         ("POST", "memos/merge", {"ids": ["x"]}, "ids"),

@@ -32,10 +32,8 @@ from treering.records import (
     When,
 )
 from treering.search.brief import Brief
-from treering.search.compression.contract import Compressor, CompressorName
 from treering.search.context import CountTokens
-from treering.search.relations.registry import Chosen
-from treering.search.relations.settings import FitReport
+from treering.search.relations.registry import Chosen, FitReport
 from treering.search.rerank import Reranker
 from treering.views.choices import Choices, ContextName, DetectorName, JudgeName, Unit
 from treering.views.code.guard.check import CheckReport
@@ -146,8 +144,6 @@ class AsyncMemory:
         alpha: Alpha | None = None,
         altitude: Altitude | None = None,
         min_confidence: float = 0.0,
-        compress: float | None = None,
-        compressor: CompressorName | Compressor = "sentences",
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context: ...

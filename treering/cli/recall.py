@@ -15,7 +15,6 @@ from treering.cli.options import Filters, RankingOptions, command
 from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
 from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
-from treering.search.compression.contract import LEAST_RATE, CompressorName
 from treering.views.choices import PolicyName
 
 commands = typer.Typer()
@@ -100,23 +99,6 @@ def context(
     where: Filters,
     budget: Budget = None,
     altitude: MixedOrNot = None,
-    compress: Annotated[
-        float | None,
-        typer.Option(
-            min=LEAST_RATE,
-            max=1.0,
-            metavar="SHARE",
-            help="Shorten the passages where they do not fit, to this share of their tokens at "
-            "least, so that more of them do.",
-        ),
-    ] = None,
-    compressor: Annotated[
-        CompressorName,
-        typer.Option(
-            help="Leave out sentences by the words of the query, or also by the probabilities of a "
-            "local model."
-        ),
-    ] = "sentences",
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory(may_be_empty=True) as memory:
@@ -124,8 +106,6 @@ def context(
             stdin.argument(query),
             budget=budget,
             altitude=altitude,
-            compress=compress,
-            compressor=compressor,
             **ranking.chosen(),
             **where.of(memory),
         )

@@ -26,7 +26,7 @@ from treering.temporary import private_file
 
 if TYPE_CHECKING:
     from treering.memory import Memory
-    from treering.search.relations.settings import FitReport
+    from treering.search.relations.registry import FitReport
 
 commands = typer.Typer()
 

@@ -200,12 +200,6 @@ def _policy_name(policy: object) -> str:
     return policy
 
 
-def _compressor_name(compressor: object) -> str:
-    if not isinstance(compressor, str):
-        raise InputError("over HTTP a compressor is given by name: 'sentences' or 'model'")
-    return compressor
-
-
 def _reranker_name(reranker: object) -> str:
     if not isinstance(reranker, str):
         raise InputError("over HTTP a reranker is given by the name that it has on the server")
@@ -225,7 +219,6 @@ _NOT_SENT: Final = frozenset({"progress", "count_tokens"})
 """Callbacks: a server reports no progress, and counts tokens as by default."""
 
 _SENT: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "compressor": _compressor_name,
     "policy": _policy_name,
     "relations": _relation_names,
     "root": _folder,

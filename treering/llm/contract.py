@@ -164,27 +164,6 @@ class LLM(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TokenSurprisal:
-    """How hard a token of a text was to guess from what stands before it, in bits.
-
-    ``start`` and ``end`` are characters of the text.
-    """
-
-    start: int
-    end: int
-    bits: float
-
-
-@runtime_checkable
-class ReadingLLM(LLM, Protocol):
-    """A language model that tells how probable a given text is to it, as one in a file can."""
-
-    def surprisals(self, text: str) -> list[TokenSurprisal]:
-        """The tokens of ``text``, in order. Raises LLMUnavailable."""
-        ...
-
-
 @runtime_checkable
 class AdaptedLLM(LLM, Protocol):
     """A language model that has an adapter for prompts about memos."""

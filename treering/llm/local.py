@@ -16,9 +16,8 @@ from typing import Any
 
 from treering.errors import LLMNotConfigured, MissingExtra
 from treering.llm import processors
-from treering.llm.contract import LLM, Message, Reply, TokenSurprisal
+from treering.llm.contract import LLM, Message, Reply
 from treering.llm.settings import existing_gguf
-from treering.llm.surprisal import surprisals
 from treering.llm.tokens import defuse
 
 try:  # before the client, which asks for less than a model in a file does
@@ -107,10 +106,6 @@ class LocalLLM(_ServerClient):
     def for_memos(self) -> LLM:
         """The model with its adapter for memos; the model itself if it has none."""
         return self._memos or self
-
-    def surprisals(self, text: str) -> list[TokenSurprisal]:
-        """How hard each token of ``text`` is to guess; see ``ReadingLLM``."""
-        return surprisals(self._post, self.context_window, text)
 
     def close(self) -> None:
         """Stop the server and free the model's memory."""

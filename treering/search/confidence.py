@@ -103,8 +103,8 @@ class Standings:
     spread: float
 
     @classmethod
-    def of(cls, scores: Floats, cosines: Cosines | None = None) -> Standings:
-        """Those of scores of shape (N, Q), to which the known ``cosines`` have been added."""
+    def from_scores(cls, scores: Floats, cosines: Cosines | None = None) -> Standings:
+        """Return those of scores of shape (N, Q) that include the known ``cosines``."""
         if cosines is None or cosines.spread is None:
             columns = [moments(column) for column in scores.T]
         else:

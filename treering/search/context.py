@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treering.arrays import Floats
 from treering.errors import InputError
 from treering.records import Context, Hit, Newer, Order, Passage
-from treering.search.reading import carried
+from treering.search.relations.contract import fill_times
 from treering.search.terms import terms
 from treering.split.size import FragmentSize, LengthUnit
 from treering.split.text import spans
@@ -314,7 +314,7 @@ def _times(runs: Sequence[_PassageRun]) -> list[float]:
     codes: dict[str, int] = {}
     source = [codes.setdefault(hit.source, len(codes)) for hit in hits]
     at = [hit.at.timestamp() if hit.at else np.nan for hit in hits]
-    times = carried(np.array(at, dtype=np.float64), np.array(source, dtype=np.int64))
+    times = fill_times(np.array(at, dtype=np.float64), np.array(source, dtype=np.int64))
     said_at: list[float] = np.where(np.isnan(times), -np.inf, times).tolist()
     return said_at
 

@@ -4,39 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from treering.arrays import Codes, Floats, are_among, union
 from treering.embed.quantised import LARGEST
 from treering.search.fusion import ScaledScores
-from treering.search.relations.contract import Operator, is_local
+from treering.search.relations.contract import is_local
 from treering.search.snapshot import Cosines, Snapshot
+
+if TYPE_CHECKING:
+    from treering.search.signals.environment import EnvironmentPart
 
 LEAST_SHARE = 0.02
 """Neighbours of which a relation passes on less are not looked for."""
 
 
-class WeightedScores(Protocol):
-    """A relation's scores, shape (N, Q), which are ``weight·operator(own)``."""
-
-    @property
-    def values(self) -> Floats: ...  # noqa: D102
-
-    @property
-    def operator(self) -> Operator: ...  # noqa: D102
-
-    def weight(self, rows: Codes) -> Floats: ...  # noqa: D102
-
-
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """What is needed to make scores exact: it changes raw cosines, relations' scores and totals.
+    """Makes scores exact: it changes raw cosines, relations' scores and totals.
 
-    A relation that mixes many rows is left as it is: the errors of many cancel out. One that mixes
-    a few neighbours gets the exact scores of those. ``alpha`` is what relations count together.
-
+    A relation that mixes a few neighbours gets the exact scores of those. In one that mixes many
+    rows the errors cancel out, so it stays. ``alpha`` is the weight of all relations together.
     ``exact`` reads the vectors of rows, ascending, as they were embedded.
     """
 
@@ -44,7 +34,7 @@ class Refinement:
     cosines: Cosines
     dense: ScaledScores
     vectors: Floats
-    related: Sequence[WeightedScores]
+    related: Sequence[EnvironmentPart]
     alpha: float
     share: Floats | None
     exact: Callable[[Codes], Floats]
@@ -55,7 +45,7 @@ class Refinement:
         object.__setattr__(self, "refined", dict(enumerate(self.cosines.known)))
 
     def margin(self, query: int) -> float:
-        """What the exact scores of two rows may differ by more or less than those they have."""
+        """Return by how much the difference of two exact scores may differ from theirs now."""
         step = float(np.abs(self.vectors[query]).max(initial=0)) / LARGEST
         return self.cosines.doubt.steps * step * float(self.dense.scale[query]) * (1 + self.alpha)
 
@@ -78,10 +68,7 @@ class Refinement:
         self._pass_on(own, near, query, scores)
 
     def _pass_on(self, own: Floats, near: Codes, query: int, scores: Floats) -> None:
-        """Add the change of own scores at some rows, ``near``, to scores of shape (N, Q).
-
-        With it goes the change that relations to few rows make of it.
-        """
+        """Add the change of own scores at ``near``, and what local relations make of it."""
         change = own.copy()
         for part in self.related:
             if is_local(part.operator):

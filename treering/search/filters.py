@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
 from treering.records import JSON, KINDS, Filter
-from treering.search.best_rows import RankedRows, top_rows
 from treering.search.confidence import TOP
 from treering.search.metadata import is_plain
 from treering.search.relations.contract import Labels
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import Mask, Snapshot
+from treering.search.top_rows import top_rows
 
-Mask = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from treering.search.ranking import Ranking
+    from treering.search.rounds import RankedRows
 
 LEAST_LOOKED_AT: Final = 256
 MOST_LOOKED_AT: Final = 16_384
@@ -46,8 +47,8 @@ PRECISE_S: Final = 2.0**32
 class RowFilter:
     """The rows of a snapshot that meet a filter.
 
-    ``mask`` is what the columns tell of all rows; None if that is nothing. ``rest`` is what only
-    the database can tell, which is asked for the best rows first: mostly there are enough of them.
+    ``mask`` has the conditions that the columns tell, for all rows; None for no condition. ``rest``
+    has those that only the database tells: it is asked for the best rows first, mostly enough.
     """
 
     reader: Reader
@@ -68,9 +69,10 @@ class RowFilter:
         whole: bool = False,
         without: Collection[int] = (),
     ) -> Self:
-        """What the columns tell at once; with ``whole``, all that they can. Raises FilterError.
+        """Read off the columns what they tell at once, or, with ``whole``, all that they can.
 
-        The entries whose sequence numbers are ``without`` do not meet the filter.
+        The entries whose sequence numbers are ``without`` do not meet the filter. Raise
+        FilterError.
         """
         expired = entries.expired(reader, snapshot.state.id)  # erased soon, and found no longer
         hidden = [*expired, *without]
@@ -83,34 +85,33 @@ class RowFilter:
         return cls(reader, snapshot, _all_of(masks), rest)
 
     def whole(self) -> Mask | None:
-        """The mask of all rows that meet the filter; None if all do."""
+        """Return the mask of all rows that meet the filter; None if all do."""
         if self.rest != Filter():
-            self._ask_for_all()
+            rest, masks = _by_metadata(self.reader, self.snapshot, self.rest, whole=True)
+            if rest != Filter():
+                matching = entries.matching(self.reader, self.snapshot.state.id, rest)
+                masks.append(np.isin(self.snapshot.entry, np.fromiter(matching, dtype=np.int64)))
+            self.mask = _all_of(masks if self.mask is None else [self.mask, *masks])
+            self.rest = Filter()
         return self.mask
 
     def best(self, ranking: RankedRows, query: int, k: int) -> Codes:
-        """The rows of the k best of a ranking for a query that meet the filter."""
-        deep = max(k, TOP)  # the confidence of any hit depends on these
-        allowed = self._allowed(ranking, query, deep, ranking.margin(query))
-        return ranking.best(query, k, allowed)
-
-    def first(self, ranking: RankedRows, query: int, k: int) -> Codes:
-        """As ``best``, by the scores as they are: none is made exact for it."""
-        allowed = self._allowed(ranking, query, k, 0.0)
-        return top_rows(ranking.scores[:, query], k, allowed)
-
-    def _allowed(self, ranking: RankedRows, query: int, k: int, margin: float) -> Mask | None:
-        """A mask with which the k best rows that are in it are the k best that meet the filter,
-        even if scores change by ``margin``.
-        """
+        """Return the rows of the k best of a ranking for a query that meet the filter."""
+        allowed = None
         if self.rest != Filter() and ranking.by_row:
-            allowed = self._among_best(ranking.scores[:, query], k, margin)
-            if allowed is not None:
-                return allowed
-        return self.whole()
+            deep = max(k, TOP)  # the confidence of any hit depends on these
+            allowed = self._among_best(ranking.scores[:, query], deep, ranking.margin(query))
+        return ranking.best(query, k, self.whole() if allowed is None else allowed)
+
+    def first(self, ranking: Ranking, query: int, k: int) -> Codes:
+        """As ``best``, by the scores as they are: none is made exact for it."""
+        scores, allowed = ranking.scores[:, query], None
+        if self.rest != Filter():
+            allowed = self._among_best(scores, k, 0.0)
+        return top_rows(scores, k, self.whole() if allowed is None else allowed)
 
     def _among_best(self, scores: Floats, k: int, margin: float) -> Mask | None:
-        """Of the best rows those that meet the filter, so many that the k best of all are among
+        """Return so many of the best rows that meet the filter that the k best of all are among
         them, even if scores change by ``margin``; None if they are hard to find.
         """
         depth, rows = 0, np.zeros(0, dtype=np.int64)
@@ -134,7 +135,7 @@ class RowFilter:
         return None
 
     def _met(self, rows: Codes) -> Codes:
-        """Those of some rows whose entries the database says meet the rest of the filter."""
+        """Return the rows whose entries meet the rest of the filter, which the database tells."""
         snapshot, space = self.snapshot, self.snapshot.state.id
         metadata, others = _plain(self.rest)
         for key, value in metadata.items():
@@ -154,20 +155,9 @@ class RowFilter:
         here: Codes = rows[meets[rows]]
         return here
 
-    def _ask_for_all(self) -> None:
-        """Have the mask tell everything."""
-        rest, masks = _by_metadata(self.reader, self.snapshot, self.rest, whole=True)
-        if rest != Filter():
-            matching = entries.matching(self.reader, self.snapshot.state.id, rest)
-            masks.append(np.isin(self.snapshot.entry, np.fromiter(matching, dtype=np.int64)))
-        self.mask = _all_of(masks if self.mask is None else [self.mask, *masks])
-        self.rest = Filter()
-
 
 def _next_stop(stop: int, met: int, k: int) -> int:
-    """How many of the best rows to look at after ``stop`` of them, of which ``met`` meet a filter
-    that k should meet.
-    """
+    """Return how many of the best rows to look at, after ``met`` of the first ``stop`` met."""
     # Each costs the reading of two pages: no more of them than are likely to be needed.
     enough = int(AMPLE * stop * k / met) if met else MOST_LOOKED_AT
     least = stop + max(LEAST_LOOKED_AT, stop // 4)
@@ -175,7 +165,7 @@ def _next_stop(stop: int, met: int, k: int) -> int:
 
 
 def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> Mask | None:
-    """Which rows meet a filter; None if all do. Raises FilterError."""
+    """Return which rows meet a filter; None if all do. Raise FilterError."""
     return RowFilter.of(reader, snapshot, condition, whole=True).whole()
 
 
@@ -191,7 +181,7 @@ def _all_of(masks: list[Mask]) -> Mask | None:
 def _by_columns(
     reader: Reader, snapshot: Snapshot, condition: Filter, *, whole: bool
 ) -> tuple[Filter, list[Mask]]:
-    """The conditions that the columns can tell, as masks, and a filter with all others."""
+    """Return the conditions that the columns can tell, as masks, and a filter of the others."""
     items, space = snapshot.items, snapshot.state.id
     rest = condition
     masks: list[Mask] = []
@@ -231,7 +221,7 @@ def _by_time(snapshot: Snapshot, condition: Filter) -> tuple[Filter, list[Mask]]
 def _by_metadata(
     reader: Reader, snapshot: Snapshot, condition: Filter, *, whole: bool
 ) -> tuple[Filter, list[Mask]]:
-    """Masks by the keys whose values are at hand, or by all, and the other conditions."""
+    """Return masks by the keys whose values are at hand, or by all, and the other conditions."""
     space, entry, metadata = snapshot.state.id, snapshot.entry, snapshot.metadata
     plain, _ = _plain(condition)
     held = {
@@ -245,14 +235,14 @@ def _by_metadata(
 
 
 def _plain(condition: Filter) -> tuple[dict[str, JSON], Filter]:
-    """The metadata of a filter whose values are plain, and all else that it says."""
+    """Return the metadata of a filter whose values are plain, and the rest of the filter."""
     plain = {key: value for key, value in condition.metadata.items() if is_plain(value)}
     rest = {key: value for key, value in condition.metadata.items() if key not in plain}
     return plain, replace(condition, metadata=rest)
 
 
 def _among(column: Labels, codes: list[int]) -> Mask:
-    """Where a column has one of some codes."""
+    """Return where a column has one of some codes."""
     if len(codes) > FEW:
         mask: Mask = np.isin(column, np.array(codes, dtype=column.dtype))
         return mask

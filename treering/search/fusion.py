@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -43,17 +43,13 @@ class ScaledScores:
     silent: Codes
 
     def at(self, row: int, query: int) -> float:
-        """That of one row."""
+        """Return the value of one row."""
         if row in self.silent:
             return 0.0
         return float((self.raw[row, query] - self.centre[query]) * self.scale[query])
 
-    def among(self, cosines: Cosines | None) -> ScaledScores:  # noqa: ARG002
-        """All of them."""
-        return self
-
     def times(self, factor: np.float32 | Floats) -> ScaledScores:
-        """The scores times a factor, or one factor for each query."""
+        """Return the scores times a factor, or one factor for each query."""
         return replace(self, scale=self.scale * factor)
 
     def add_to(self, total: Floats, share: Floats | None = None) -> None:  # noqa: ARG002
@@ -72,24 +68,21 @@ class ScaledScores:
         total[self.silent] = before
 
 
-@dataclass(frozen=True, slots=True)
-class OwnScores:
-    """The own score is the sum of ``terms``, each (N, Q)."""
+OwnScores = Mapping[str, ScaledScores]
+"""The terms of the own score, each (N, Q)."""
 
-    terms: dict[str, ScaledScores]
-    shape: tuple[int, int]
 
-    def total(self) -> Floats:
-        """The own score, shape (N, Q), columns contiguous."""
-        total = lent(self.shape)
-        total[:] = 0
-        for term in self.terms.values():
-            term.add_to(total)
-        return total
+def own_total(own: OwnScores, shape: tuple[int, int]) -> Floats:
+    """Return the sum of the own terms, shape (N, Q), columns contiguous."""
+    total = lent(shape)
+    total[:] = 0
+    for term in own.values():
+        term.add_to(total)
+    return total
 
 
 def word_scores(snapshot: Snapshot, queries: Sequence[Terms], mode: Mode) -> Floats | None:
-    """BM25 of every fragment for every query, (N, Q); None if words take no part."""
+    """Return BM25 of every fragment for every query, (N, Q); None if words take no part."""
     if mode == "dense":
         return None
     columns = [snapshot.lexical.score(query) for query in queries]
@@ -103,10 +96,10 @@ def cosine_scores(
     bm25: Floats | None = None,
     wanted: Wanted | None = None,
 ) -> Cosines | None:
-    """The cosine of every fragment with every query; None if vectors take no part.
+    """Return the cosine of every fragment with every query; None if vectors take no part.
 
-    ``vectors`` has a unit row per query. Where not all cosines can be computed, those of the rows
-    that are ``wanted`` are.
+    ``vectors`` has a unit row per query. In a space that cannot compute all cosines, those of the
+    ``wanted`` rows are computed.
     """
     if mode == "lexical" or vectors is None or not snapshot.embedded.any():
         return None
@@ -117,30 +110,28 @@ def fuse(
     snapshot: Snapshot,
     bm25: Floats | None,
     cosines: Cosines | None,
-    queries: int,
     readable: Floats | None = None,
 ) -> OwnScores:
-    """Standardise both scores over the space and add them, BM25 of chats by
-    its learned weight.
+    """Standardise both scores over the space; BM25 of chats counts by its learned weight.
 
-    ``readable``, shape (Q,), is the share of each query that the embedding model can read; all if
-    it is None. The cosines of what it cannot read count ``UNREAD``.
+    ``readable``, shape (Q,), is the share of each query that the embedding model can read, None for
+    all. The cosines of the rest count ``UNREAD``.
     """
     terms: dict[str, ScaledScores] = {}
     if bm25 is not None:
-        terms["lexical"] = scaled(bm25)
+        terms["lexical"] = scale_scores(bm25)
     if cosines is not None:
-        terms["dense"] = scaled(cosines.values, ~snapshot.embedded, cosines.spread)
+        terms["dense"] = scale_scores(cosines.values, ~snapshot.embedded, cosines.spread)
     if bm25 is not None and cosines is not None:
         terms["lexical"] = terms["lexical"].times(_word_weight(snapshot))
         if readable is not None:
             share = UNREAD + (1 - UNREAD) * readable
             terms["dense"] = terms["dense"].times(share.astype(np.float32))
-    return OwnScores(terms, (len(snapshot), queries))
+    return terms
 
 
 def _word_weight(snapshot: Snapshot) -> np.float32:
-    """What BM25 counts beside the cosine: the more of a space is chats, the less.
+    """Return the weight of BM25 beside the cosine: the more of a space is chats, the less.
 
     Its best scores lie eight deviations above the mean, those of cosines four: added as they are,
     the words alone decide. In texts they do.
@@ -153,8 +144,8 @@ def _word_weight(snapshot: Snapshot) -> np.float32:
 
 
 def standardise(column: Floats) -> Floats:
-    """Put scores, shape (N,), in place, into standard deviations from their mean; returns them."""
-    terms = scaled(column[:, None])
+    """Put scores, shape (N,), into standard deviations from their mean, in place; return them."""
+    terms = scale_scores(column[:, None])
 
     def scale(rows: slice) -> None:
         part = column[rows]
@@ -165,15 +156,15 @@ def standardise(column: Floats) -> Floats:
     return column
 
 
-def scaled(
+def scale_scores(
     scores: Floats,
     silent: NDArray[np.bool_] | None = None,
     spread: Spread | None = None,
 ) -> ScaledScores:
-    """Scores, shape (N, Q), in standard deviations from their mean, each column by itself.
+    """Return scores, shape (N, Q), in standard deviations from their mean, column by column.
 
-    Mean and deviation are those of ``spread``, or those of the rows that are not ``silent``. The
-    others get 0, which is the mean: a vector that is not known yet says nothing about its fragment.
+    Mean and deviation are those of ``spread``, or of the rows that are not ``silent``. Silent rows
+    get 0, the mean: a missing vector says nothing about its fragment.
     """
     left_out = np.zeros(0, dtype=np.int64) if silent is None else np.flatnonzero(silent)
     if spread is not None:
@@ -188,7 +179,7 @@ def scaled(
 
 
 def moments(scores: Floats) -> tuple[float, float]:
-    """Mean and standard deviation of some scores, shape (N,)."""
+    """Return mean and standard deviation of some scores, shape (N,)."""
     size = max(len(scores), 1)
     if size >= MANY:
         total, squares = _power_sums(scores)

@@ -16,7 +16,7 @@ from treering.journal import key_values
 from treering.journal.contract import Reader, Value
 from treering.journal.key_values import KeyValues
 from treering.records import JSON
-from treering.search.reading import Ints
+from treering.search.relations.contract import Ints
 
 NONE: Final = -1
 UNREAD: Final = -2

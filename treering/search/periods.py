@@ -1,8 +1,8 @@
 """Periods of time that a question names: "in May", "on 3 June 2023", "last week".
 
-Rules of our own: a library that reads dates in any language gives a moment and no period ("in 2021"
-becomes a day of that year), and takes milliseconds a text. Dates are read in nine languages; what
-counts back from now is read in English.
+A library that reads dates in any language gives a moment, not a period ("in 2021" becomes a day of
+that year), and takes milliseconds a text. Dates are read in nine languages, and times that count
+back from now in English.
 """
 
 from __future__ import annotations
@@ -65,14 +65,8 @@ _COUNTS: Final = {
 _SLACK: Final = {"few": 2, "several": 2}
 """How many units more or fewer such a count may mean."""
 
-_DAYS: Final = {
-    "day": (1, 1),
-    "week": (7, 7),
-    "fortnight": (14, 7),
-    "month": (30, 30),
-    "half a year": (182, 90),
-}
-"""How many days one unit is back, and how many days are meant when it is said to be ago."""
+_DAYS: Final = {"day": 1, "week": 7, "month": 30}
+"""How many days one unit has, and how many are meant when it is said to be ago."""
 
 _SINCE: Final = "since|from|seit|ab|depuis|desde"
 _AFTER: Final = "after|nach|après|dopo"
@@ -87,10 +81,8 @@ _ALONE: Final = rf"\b(?:{_SINCE}|{_AFTER}|{_BEFORE}|{_UNTIL}|{_BETWEEN}|{_WITHIN
 _PLANET: Final = r"(?<!\ben )(?<!\bdepuis )(?<!\bavant )(?<!\baprès )\bmars(?!\w)"
 """A month in French, and in English a planet, also behind "of", "from" and "in"."""
 
-_TO: Final = "to|until|till|through|bis"
-_BOTH: Final = "and|und|y|et"
-_RANGE: Final = re.compile(rf"\s*(?:{_TO})\s+(?:the\s+)?|\s*[-\u2013]\s*")
-_AND: Final = re.compile(rf"\s*(?:{_BOTH})\s+(?:the\s+)?")
+_TO: Final = re.compile(r"\s*(?:to|until|till|through|bis)\s+(?:the\s+)?|\s*[-\u2013]\s*")
+_AND: Final = re.compile(r"\s*(?:and|und|y|et)\s+(?:the\s+)?")
 """What stands between the two dates of one period; "and" does behind "between"."""
 
 _SIGNS: Final = frozenset(
@@ -113,8 +105,7 @@ _VERB: Final = r"may (?:be|have|not|never|only|also|still|well|even|need|want|ta
 _MONTH: Final = (
     rf"(?!{_VERB})(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
 )
-_LAST_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
-_DAY: Final = rf"(?<![\w.]){_LAST_DAY}"
+_DAY: Final = r"(?<![\w.])(?P<day>\d{1,2})(?:st|nd|rd|th|\.|º)?(?!\w)"
 _RELATIVE: Final = r"(?P<relative>last|this) year(?!\w)"
 _OF_YEAR: Final = rf"(?:,? (?:(?:of |de |в )?{_YEAR}|(?:of )?{_RELATIVE}))?"
 
@@ -147,27 +138,18 @@ class _Date:
 
     @property
     def has_year(self) -> bool:
-        """Whether its year is told, or is told by now; a month or a day of one may do without."""
+        """Whether its year is known; a month or a day of one may come without."""
         parts = self.match.groupdict()
         return bool(not parts.get("month") or parts.get("year") or parts.get("relative"))
 
-    def begin(self, then: datetime) -> datetime:
-        """When it begins as the first date of a period whose second begins ``then``.
-
-        Without a year it is the latest by then: "between May and July 2025".
-        """
-        if self.has_year:
-            return self.span[0]
-        return (_read(_date, self.match, then) or self.span)[0]
-
 
 def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Period]:
-    """The periods that a text names; one from "since May" has no end, "until May" no start.
+    """Return the periods that a text names; "since May" has no end, "until May" no start.
 
-    "Last week" counts from ``now``; without a zone that is a time of the local clock. A date
-    without a year is the latest one that has begun by then. A month alone that is one of ``names``,
-    in small letters, is somebody: "from April". Of a text of more than ``MOST_CHARS`` characters
-    the end is read.
+    "Last week" counts from ``now``, by the local clock if that has no zone. A date without a year
+    is the latest one that has begun by then, in "between May and July 2025" the latest before July.
+    A month alone that is one of ``names``, in small letters, is a person: "from April". Of a text
+    of more than ``MOST_CHARS`` characters the end is read.
     """
     plain = text[-MOST_CHARS:].lower()
     if not (_DIGITS.search(plain) or _SIGNS.intersection(_WORD.findall(plain))):
@@ -180,7 +162,8 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
         is_joined = last is not None and _joined(plain, last, date)
         (start, end), is_by_calendar = date.span, date.is_by_calendar
         if last is not None and is_joined:
-            start, is_by_calendar = last.begin(start), is_by_calendar or last.is_by_calendar
+            first = last.span if last.has_year else _read(_date, last.match, start) or last.span
+            start, is_by_calendar = first[0], is_by_calendar or last.is_by_calendar
             found.pop()
         zone = UTC if is_by_calendar else now.tzinfo
         bounds = start.replace(tzinfo=zone).timestamp(), end.replace(tzinfo=zone).timestamp()
@@ -192,9 +175,9 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
 
 
 def names_date(text: str, date: str, now: datetime) -> bool:
-    """Whether a text names a date such as "2026-05-03", or a date in a month such as "2026-05".
+    """Return whether a text names a date such as "2026-05-03", or one in a month, "2026-05".
 
-    A date that is named without a year is the latest one that has begun by ``now``, or the next.
+    A date without a year is the latest one that has begun by ``now``, or the next.
     """
     year, month, day = (int(part) for part in f"{date}-0".split("-")[:3])
     meant = _span(year, month, day)
@@ -211,18 +194,14 @@ def names_date(text: str, date: str, now: datetime) -> bool:
 
 
 def _joined(text: str, first: _Date, second: _Date) -> bool:
-    """Whether two dates are one period: "from May to July", "between May and July".
-
-    "In May and June 2025" is one, too, as May has the year of June.
-    """
+    """Return whether two dates are one period: "from May to July", "between May and July"."""
     link = text[first.stop : second.start]
-    if _AND.fullmatch(link):
-        return not first.has_year or _ends_with(text[: first.start], _BETWEEN)
-    return _RANGE.fullmatch(link) is not None
+    is_between = _ends_with(text[: first.start], _BETWEEN)
+    return bool(_TO.fullmatch(link) or (is_between and _AND.fullmatch(link)))
 
 
 def _bounded(before: str, start: float, end: float) -> tuple[float, float]:
-    """The bounds of a date behind some text: "since May" goes on, and "until May" ends with it.
+    """Return the bounds of a date behind some text: "since May" has no end, "until May" no start.
 
     "After May" May is over; but "after 6 May" asks of what that day brought, too.
     """
@@ -240,7 +219,7 @@ def _ends_with(text: str, words: str) -> bool:
 
 
 def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
-    """The dates in a text in small letters, the longer forms first."""
+    """Return the dates in a text in small letters, the longer forms first."""
     dates: list[_Date] = []
     for pattern, read in _forms():
         for match in list(pattern.finditer(text)):
@@ -255,7 +234,7 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
 
 
 def _read(read: _Read, match: re.Match[str], now: datetime) -> Span | None:
-    """The time of a date; None if there is no such time, as before the year 1."""
+    """Return the time of a date; None if there is no such time, as before the year 1."""
     try:
         return read(match, now)
     except (OverflowError, ValueError):  # datetime raises the one or the other
@@ -264,35 +243,15 @@ def _read(read: _Read, match: re.Match[str], now: datetime) -> Span | None:
 
 @cache
 def _forms() -> list[tuple[re.Pattern[str], _Read]]:
-    """What dates look like in small letters, and what reads them; the longer forms first."""
+    """Return the patterns of dates in small letters with their readers, the longer forms first."""
     dated = {rf"(?P<date>{form})": read for form, read in _whole_forms().items()}
     counted = {rf"\b(?P<date>{form})\b": read for form, read in _counted_forms().items()}
-    by_form = {**_days_forms(), **dated, **_alone_forms(), **counted, **_weekend_forms()}
+    by_form = {**dated, **_alone_forms(), **counted, **_weekend_forms()}
     return [(re.compile(form), read) for form, read in by_form.items()]
 
 
-def _days_forms() -> dict[str, _Read]:
-    """Several days of one month: "3-7 May"; and of a week: "from Friday to Sunday"."""
-    first = r"(?<![\w.])(?P<first>\d{1,2})(?:st|nd|rd|th|\.)?"
-    until = rf"(?: (?:{_TO}) (?:the )?| ?[-\u2013] ?)"
-    weekday = "|".join(_WEEKDAYS)
-    forms: dict[str, _Read] = {}
-    # "Between" joins with "and", which is no period elsewhere: "on 3 and 7 May".
-    for before, to in (
-        (r"(?:\b(?:from|vom|von) (?:the )?)?", until),
-        (rf"\b(?:{_BETWEEN}) (?:the )?", rf" (?:{_BOTH}) (?:the )?"),
-    ):
-        days = rf"{before}{first}{to}{_LAST_DAY}"
-        forms[rf"(?P<date>{days} (?:of |de )?{_MONTH}{_OF_YEAR})"] = _days
-        forms[rf"(?P<date>{before}(?<!\w){_MONTH} {first}{to}{_LAST_DAY}{_OF_YEAR})"] = _days
-    for before, to in (("from", until), ("between", " and ")):
-        week = rf"\b{before} (?:last )?(?P<first>{weekday}){to}(?:last )?(?P<unit>{weekday})\b"
-        forms[rf"(?P<date>{week})"] = _weekdays
-    return forms
-
-
 def _whole_forms() -> dict[str, _Read]:
-    """Dates of two parts or more."""
+    """Return the forms of dates of two parts or more."""
     century = r"(?P<year>(?:19|20)\d\d)"
     digits = r"(?P<month>\d\d)"
     cjk_day = r"(?P<month>\d{1,2}) ?月 ?(?:(?P<day>\d{1,2}) ?[日号])?"
@@ -315,7 +274,7 @@ def _whole_forms() -> dict[str, _Read]:
 
 
 def _alone_forms() -> dict[str, _Read]:
-    """A month or a year behind a word that tells it from "may" and "1984"; "in May last year"."""
+    """Return the forms of a month or a year behind a word that tells it from "may" and "1984"."""
     month = rf"(?P<date>{_MONTH}(?:,? (?:of )?{_RELATIVE})?)"
     second = r"\b(?:between|from) \w+ (?:and|to|until) "
     return {
@@ -327,28 +286,24 @@ def _alone_forms() -> dict[str, _Read]:
 
 
 def _counted_forms() -> dict[str, _Read]:
-    """What counts back from now."""
+    """Return the forms of times that count back from now."""
     number = rf"(?P<count>\d{{1,3}}|(?:a )?(?:couple of|few)|{'|'.join(_COUNTS)})"
-    unit = "(?P<unit>day|week|fortnight|month|year)"
+    unit = "(?P<unit>day|week|month|year)"
     # "The last two weeks of the trip" are others, and what "may last two weeks" is no time.
     not_part = r"(?! (?:of|in|on|at|before|that|when)\b)"
     return {
         r"(?:the )?day before yesterday": _days_back(2),
         r"yesterday|last night": _days_back(1),
         r"today|tonight|this morning": _days_back(0),
-        r"(?P<unit>half a year) ago": _ago,
         rf"(?<!half ){number} {unit}s? ago": _ago,
         rf"(?:last|past|previous) (?P<unit>{'|'.join((*_UNITS, *_WEEKDAYS, *_SEASONS))})": _last,
-        r"last christmas": _last_christmas,
         r"this (?P<unit>week|month|year)": _this,
         rf"(?<=\bthe )(?:last|past) {number} {unit}s?{not_part}": _lately,
-        # What was read before has become "#": not "the week before last May".
-        rf"(?P<unit>{'|'.join(_UNITS)}) before last(?! #)": _before_last,
     }
 
 
 def _weekend_forms() -> dict[str, _Read]:
-    """The last Friday or weekend, which are named without "last"; not "on Friday, 3 May"."""
+    """Return the forms of the last Friday or weekend, without "last"; not "on Friday, 3 May"."""
     not_dated = r"(?!,? (?:of |in )?(?:the )?[#\d]| next\b)"
     return {
         rf"\b(?:on|since) (?P<date>(?P<unit>{'|'.join(_WEEKDAYS)})\b){not_dated}": _last,
@@ -357,7 +312,7 @@ def _weekend_forms() -> dict[str, _Read]:
 
 
 def _date(match: re.Match[str], now: datetime) -> Span | None:
-    """A day, month or year; of one without a year the latest that has begun."""
+    """Return the time of a day, month or year; without a year the latest that has begun."""
     parts = match.groupdict()
     name, day = parts.get("month"), int(parts.get("day") or 0)
     month = 0 if name is None else _MONTHS.get(name) or int(name)
@@ -369,23 +324,8 @@ def _date(match: re.Match[str], now: datetime) -> Span | None:
     return next((span for span in spans if span is not None and span[0] <= now), None)
 
 
-def _days(match: re.Match[str], now: datetime) -> Span | None:
-    """From a day of a month to a later one of it."""
-    span, days = _date(match, now), int(match["day"]) - int(match["first"])
-    if span is None or days < 0:
-        return None
-    return span[0] - timedelta(days=days), span[1]
-
-
-def _weekdays(match: re.Match[str], now: datetime) -> Span:
-    """From the latest day of that name that is over to the next day of the other."""
-    first, last = _WEEKDAYS.index(match["first"]), _WEEKDAYS.index(match["unit"])
-    start = _latest(first, now)
-    return start, start + timedelta(days=(last - first) % 7 + 1)
-
-
 def _span(year: int, month: int, day: int) -> Span | None:
-    """The time of a date whose day, or month and day, may be 0; None if there is no such day."""
+    """Return the time of a date whose day, or month and day, may be 0; None if it is no date."""
     try:
         start = datetime(year, month or 1, day or 1)
     except ValueError:
@@ -397,19 +337,17 @@ def _span(year: int, month: int, day: int) -> Span | None:
 
 
 def _part(match: re.Match[str], _: datetime) -> Span:
-    """Some months of a year."""
-    month, months = _PARTS[match["part"]]
-    return _months(int(match["year"]), month, months)
+    return _months(int(match["year"]), *_PARTS[match["part"]])
 
 
 def _months(year: int, month: int, months: int) -> Span:
-    """So many months from one on, which may end in the year after."""
+    """Return so many months from one on, which may end in the year after."""
     after = month + months - 1
     end = datetime(year + after // 12, after % 12 + 1, 1)
     return datetime(year, month, 1), end
 
 
-_BY_CALENDAR: Final = frozenset({_date, _days, _part})
+_BY_CALENDAR: Final = frozenset({_date, _part})
 """The readers of dates; the others count back from now."""
 
 
@@ -426,32 +364,32 @@ def _days_back(days: int) -> Callable[[re.Match[str], datetime], Span]:
 
 
 def _ago(match: re.Match[str], now: datetime) -> Span | None:
-    """So many units back, as roughly as one says it: two weeks ago is a week around that day."""
+    """Return so many units back, roughly: two weeks ago is a week around that day."""
     count, slack = _count(match.groupdict().get("count") or "a")
     if match["unit"] == "year":
         first, last = _span(now.year - count - slack, 0, 0), _span(now.year - count + slack, 0, 0)
         return first and last and (first[0], last[1])
-    days, width = _DAYS[match["unit"]]
+    days = width = _DAYS[match["unit"]]
     start = _midnight(now) - timedelta(days=(count + slack) * days + width // 2)
     return start, start + timedelta(days=2 * slack * days + width)
 
 
 def _count(words: str) -> tuple[int, int]:
-    """A number in words or digits, and how much it may be more or less."""
+    """Return a number in words or digits, and how much it may be more or less."""
     word = words.removeprefix("a ")
     return int(word) if word.isdigit() else _COUNTS[word], _SLACK.get(word, 0)
 
 
 def _lately(match: re.Match[str], now: datetime) -> Span:
-    """So many units back until today, and today."""
+    """Return so many units back until today, and today."""
     count, slack = _count(match["count"])
-    days = 365 if match["unit"] == "year" else _DAYS[match["unit"]][0]
+    days = 365 if match["unit"] == "year" else _DAYS[match["unit"]]
     today = _midnight(now)
     return today - timedelta(days=(count + slack) * days), today + timedelta(days=1)
 
 
 def _last(match: re.Match[str], now: datetime) -> Span | None:
-    """The unit before the one that it is, or the latest day or season of that name that is over."""
+    """Return the unit before the present one, or the latest such day or season that is over."""
     unit, today = match["unit"], _midnight(now)
     monday = today - timedelta(days=today.weekday())
     if unit in _WEEKDAYS:
@@ -471,20 +409,9 @@ def _last(match: re.Match[str], now: datetime) -> Span | None:
 
 
 def _latest(weekday: int, now: datetime) -> datetime:
-    """When the latest such day began that is over."""
+    """Return when the latest such day began that is over."""
     today = _midnight(now)
     return today - timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
-
-
-def _before_last(match: re.Match[str], now: datetime) -> Span | None:
-    last = _last(match, now)
-    return last and _last(match, last[0])
-
-
-def _last_christmas(_: re.Match[str], now: datetime) -> Span:
-    """The latest 24 to 26 December that are over."""
-    year = now.year if (now.month, now.day) > (12, 26) else now.year - 1
-    return datetime(year, 12, 24), datetime(year, 12, 27)
 
 
 def _this(match: re.Match[str], now: datetime) -> Span | None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import cast
 
 import numpy as np
 
 from treering.arrays import Codes
 from treering.records import KINDS, Kind
-from treering.search.best_rows import top_rows
 from treering.search.confidence import BUNDLED, Standings
 from treering.search.exact_rescore import Refinement
-from treering.search.fusion import OwnScores, cosine_scores, fuse, word_scores
+from treering.search.fusion import ScaledScores, cosine_scores, fuse, own_total, word_scores
 from treering.search.languages import latin_share
 from treering.search.people import among_people
 from treering.search.ranking import (
@@ -38,6 +37,7 @@ from treering.search.signals.environment import (
 )
 from treering.search.signals.question import When
 from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
+from treering.search.top_rows import top_rows
 
 BEST = 128
 """Rows that are promising by the cosines that are known at first, where most are missing."""
@@ -49,72 +49,63 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
     """Score every fragment for every query: ``own + Σ_r α_r · env_r`` (FragRel eq. 10), and the
     contributions of further signals.
     """
-    people = among_people(snapshot, plan)
-    cut = pieces_a_message(snapshot, relations, people or plan)
-    plan = beside_messages(people or plan, cut)
-    ranking = Ranking(snapshot, relations, plan, queries, cut)
-    by_stage = {stage: list(every) for stage, every in groupby(signals_of(ranking), _stage)}
+    plan = among_people(snapshot, plan) or plan
+    cut = pieces_a_message(snapshot, relations, plan)
+    ranking = Ranking(snapshot, relations, beside_messages(plan, cut), queries, cut)
+    signals = signals_by_stage(ranking)
 
-    asked = contributions(by_stage.pop(Stage.QUESTION, ()), ranking)
+    asked = contributions(signals[Stage.QUESTION], ranking)
     ranking.bm25 = word_scores(snapshot, queries.terms, queries.mode)
-    wanted = _wanted(ranking, by_stage.get(Stage.ROWS, ()), asked)
+    wanted = _wanted(ranking, signals[Stage.ROWS], asked)
     ranking.cosines = cosine_scores(snapshot, queries.vectors, queries.mode, ranking.bm25, wanted)
-    _score(ranking, by_stage.pop(Stage.ROWS, ()), asked)
+    _score(ranking, signals[Stage.ROWS], asked)
     ranking.refinement = _refinement(ranking)
     if queries.rows is not None:
-        for signals in by_stage.values():  # those that look at the best rows
-            ranking.add(contributions(signals, ranking))
+        for stage in (Stage.SOURCES, Stage.MENTIONS):  # these look at the best rows
+            ranking.add(contributions(signals[stage], ranking))
     return ranking
 
 
 def _score(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> None:
     """Score all fragments by words, meaning and surroundings, and by what the questions ask for."""
-    ranking.own = _own_scores(ranking)
-    ranking.scores = ranking.own.total()
-    ranking.terms = dict(ranking.own.terms)
+    snapshot, queries, model = ranking.snapshot, ranking.queries, ranking.snapshot.state.model
+    readable = None
+    if model is not None and model.name == BUNDLED:  # another may have learnt any script
+        readable = np.array([latin_share(text) for text in queries.texts], dtype=np.float32)
+    own = fuse(snapshot, ranking.bm25, ranking.cosines, readable)
+    ranking.scores = own_total(own, (len(snapshot), len(queries.terms)))
+    ranking.terms = dict(own)
     ranking.add(contributions(signals, ranking))
-    if len(ranking.snapshot.kinds) > 1 and ranking.terms:
+    if len(snapshot.kinds) > 1 and ranking.terms:
         weights = [1 + alpha for alpha in _alphas(ranking)]
-        ranking.share = np.reciprocal(np.array(weights, dtype=np.float32))[ranking.snapshot.kind]
+        ranking.share = np.reciprocal(np.array(weights, dtype=np.float32))[snapshot.kind]
         ranking.scores *= ranking.share[:, None]
-    ranking.standings = Standings.of(ranking.scores, ranking.cosines)
+    ranking.standings = Standings.from_scores(ranking.scores, ranking.cosines)
     ranking.add(asked)
 
 
-def _own_scores(ranking: Ranking) -> OwnScores:
-    """BM25 and cosines on one scale. Of another script the bundled model reads nothing."""
-    snapshot, queries, model = ranking.snapshot, ranking.queries, ranking.snapshot.state.model
-    readable = None
-    if model is not None and model.name == BUNDLED:  # another may have learnt anything
-        readable = np.array([latin_share(text) for text in queries.texts], dtype=np.float32)
-    return fuse(snapshot, ranking.bm25, ranking.cosines, len(queries.terms), readable)
-
-
 def contributions(signals: Sequence[Signal], ranking: Ranking) -> Contributions:
-    """The contributions of signals that see the same ranking."""
+    """Return the contributions of signals that see the same ranking."""
     pairs = [(signal, signal.contribute(ranking.queries, ranking)) for signal in signals]
     return [(signal, term) for signal, term in pairs if term is not None]
 
 
-def signals_of(ranking: Ranking) -> list[Signal]:
-    """The signals of a plan by their stage; each relation is a signal over all rows."""
-    by_name: dict[str, dict[Kind, Weighted]] = {}
+def signals_by_stage(ranking: Ranking) -> dict[Stage, list[Signal]]:
+    """Return the signals of a plan; each relation is a signal over all rows."""
+    by_name: dict[str, dict[Kind, Weighted]] = defaultdict(dict)
     for kind in ranking.snapshot.kinds:
         for weighted in ranking.plan.get(kind, ()):
-            by_name.setdefault(weighted.relation.name, {})[kind] = weighted
-    every: list[Signal] = []
+            by_name[weighted.relation.name][kind] = weighted
+    by_stage: dict[Stage, list[Signal]] = {stage: [] for stage in Stage}
     for name, choices in by_name.items():
         term = next(iter(choices.values())).relation
-        every.append(Environment(name, choices) if is_relation(term) else cast("Signal", term))
-    return sorted(every, key=_stage)
-
-
-def _stage(signal: Signal) -> Stage:
-    return signal.stage
+        signal = Environment(name, choices) if is_relation(term) else cast("Signal", term)
+        by_stage[signal.stage].append(signal)
+    return by_stage
 
 
 def _alphas(ranking: Ranking) -> list[float]:
-    """``Σα`` of each kind of content, of the relations that have a term.
+    """Return ``Σα`` of each kind of content, of the relations that have a term.
 
     The more relations a kind has the larger are its scores; where several kinds compete, each
     score becomes a weighted mean of own and environment scores. The order within a kind stays.
@@ -125,7 +116,7 @@ def _alphas(ranking: Ranking) -> list[float]:
 
 
 def _wanted(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> Wanted:
-    """The rows whose cosines are needed, for a space that cannot compute all."""
+    """Return the rows whose cosines are needed, for a space that cannot compute all."""
     rows, size = ranking.queries.rows, len(ranking.queries.terms)
     # Few rows may be of the time that a query names: the nearest of all need not be among them.
     times = [term for signal, term in asked if isinstance(signal, When)]
@@ -136,7 +127,6 @@ def _wanted(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -
         return None if rows is None else rows.allowed.whole()
 
     def promising(cosines: Cosines) -> list[Codes]:
-        """The best rows by the cosines that are known so far, and the rows near them, by query."""
         trial = replace(ranking, cosines=cosines, terms={}, doubtful=set())
         _score(trial, signals, asked)
         best = [np.sort(top_rows(column, BEST, allowed())) for column in trial.scores.T]
@@ -146,14 +136,14 @@ def _wanted(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -
 
 
 def _refinement(ranking: Ranking) -> Refinement | None:
-    """What makes the scores of the best rows exact, if vectors of eight bits have scored them."""
+    """Return what makes the best scores exact, if vectors of eight bits have scored them."""
     queries, cosines = ranking.queries, ranking.cosines
     exact = None if queries.rows is None else queries.rows.exact
     if exact is None or cosines is None or queries.vectors is None:
         return None
     terms = [term for term in ranking.terms.values() if isinstance(term, EnvironmentTerm)]
     parts = [part for term in terms for part in term.parts]
-    dense, alpha = ranking.own.terms["dense"], max(_alphas(ranking))
+    dense, alpha = cast(ScaledScores, ranking.terms["dense"]), max(_alphas(ranking))
     return Refinement(
         ranking.snapshot, cosines, dense, queries.vectors, parts, alpha, ranking.share, exact
     )

@@ -7,23 +7,22 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from functools import partial
-from typing import ClassVar, Protocol, TypeGuard
+from typing import ClassVar, Literal, Protocol, TypeGuard
 
 import numpy as np
 
 from treering.arrays import Codes, Floats
 from treering.parallel import for_each_piece
 from treering.records import KINDS, Mode, Why
-from treering.search.best_rows import top_rows
 from treering.search.confidence import BUNDLED, TOP, Standings, confidences
 from treering.search.exact_rescore import Refinement
-from treering.search.fusion import OwnScores
 from treering.search.hits import RowReader
 from treering.search.languages import is_english
 from treering.search.relations.combine import Relations
 from treering.search.relations.plan import Plan, alpha_of
 from treering.search.snapshot import Cosines, Mask, Snapshot
 from treering.search.terms import Terms
+from treering.search.top_rows import top_rows
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
@@ -50,15 +49,11 @@ class Contribution(Protocol):
     """What a signal adds to scores."""
 
     def at(self, row: int, query: int) -> float:
-        """The value of one row for one query."""
+        """Return the value of one row for one query."""
         ...
 
     def add_to(self, scores: Floats, share: Floats | None = None) -> None:
         """Add the values to scores of shape (N, Q), times ``share``, shape (N,), if given."""
-        ...
-
-    def among(self, cosines: Cosines | None) -> Contribution:
-        """The contribution to the rows that may have it, given the cosines that are known."""
         ...
 
 
@@ -96,11 +91,10 @@ class RowValues:
             elif len(rows):
                 column[rows] += values if share is None else values * share[rows]
 
-    def among(self, cosines: Cosines | None) -> RowValues:
-        """The values of the rows whose cosines are known.
+    def with_cosines(self, cosines: Cosines | None) -> RowValues:
+        """Return the values of the rows whose cosines are known.
 
-        With it the others, at the mean of all, would come before the rows that answer the query,
-        in the order of their arrival.
+        The others are at the mean of all: with a bonus they would come before rows that answer.
         """
         if cosines is None or cosines.spread is None:
             return self
@@ -171,7 +165,7 @@ class Ranking:
     of the rows that it returns exact, and of those that come as near to them as scores may be off.
     """
 
-    by_row: ClassVar[bool] = True
+    by_row: ClassVar[Literal[True]] = True
 
     snapshot: Snapshot
     relations: Relations
@@ -180,7 +174,6 @@ class Ranking:
     cut: float
     bm25: Floats | None = None
     cosines: Cosines | None = None
-    own: OwnScores = field(default_factory=lambda: OwnScores({}, (0, 0)))
     scores: Floats = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     terms: dict[str, Contribution] = field(default_factory=dict)
     doubtful: set[str] = field(default_factory=set)
@@ -206,8 +199,9 @@ class Ranking:
 
     def add(self, contributions: Iterable[tuple[Signal, Contribution]]) -> None:
         """Add the contributions of signals to the scores."""
-        for signal, whole in contributions:
-            contribution = whole.among(self.cosines)
+        for signal, contribution in contributions:
+            if isinstance(contribution, RowValues):
+                contribution = contribution.with_cosines(self.cosines)
             contribution.add_to(self.scores, self.share)
             self.terms[signal.name] = contribution
             if not signal.is_evidence:

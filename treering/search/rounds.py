@@ -1,7 +1,7 @@
 """Rounds of chats as what is ranked: a user's message with the replies to it (FragRel, B.3).
 
-No round is stored: those of a snapshot are put together of its fragments. So each message is
-durable and found before its reply is there, and what is erased is in no round any more.
+No round is stored: rounds are put together from the fragments of a snapshot. So each message is
+durable and found before its reply comes, and an erased one is in no round.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.embed.checked import unit_rows
@@ -21,13 +20,10 @@ from treering.journal.space import SpaceReader
 from treering.records import KINDS, Why
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries, Ranking
-from treering.search.reading import ReadingOrder
 from treering.search.relations.combine import Relations
-from treering.search.relations.contract import MISSING, Items
+from treering.search.relations.contract import MISSING, Flags, Items, ReadingOrder
 from treering.search.relations.plan import Plan
 from treering.search.snapshot import FragmentSource, Snapshot
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +34,23 @@ class RoundRanking:
     (N, Q), are those of the rounds.
     """
 
-    by_row: ClassVar[bool] = False
+    by_row: ClassVar[Literal[False]] = False
 
     snapshot: Snapshot
     scores: Floats
     rounds: Ranking
     round_of: Codes
 
-    def margin(self, query: int) -> float:
-        """The margin of the rounds' scores."""
-        return self.rounds.margin(query)
-
     def confidence(self, rows: Codes, query: int) -> list[float]:
-        """The probability of the round of each of some rows that it answers a query."""
+        """Return the probability of the round of each row that it answers a query."""
         return self.rounds.confidence(self.round_of[rows], query)
 
     def why(self, row: int, query: int) -> Why:
-        """Why the round of a row has its score for a query."""
+        """Return why the round of a row has its score for a query."""
         return self.rounds.why(int(self.round_of[row]), query)
 
     def best(self, query: int, k: int, allowed: Flags | None = None) -> Codes:
-        """The rows of the k best rounds, best round first, each round as it is read.
+        """Return the rows of the k best rounds, best round first, each round as it is read.
 
         A round of which some rows are ``allowed`` counts; only these are given.
         """
@@ -74,11 +66,14 @@ class RoundRanking:
         return best
 
     def together(self, rows: Codes) -> Codes:
-        """Rows in their order, but those of a round after its first, as they are read."""
+        """Return rows in their order, but those of a round after its first, as they are read."""
         of_row = self.round_of[rows]
         _, first, group = np.unique(of_row, return_index=True, return_inverse=True)
         whole: Codes = rows[np.lexsort((self.snapshot.items.position[rows], first[group]))]
         return whole
+
+
+RankedRows = Ranking | RoundRanking
 
 
 class RoundRanker:
@@ -92,83 +87,64 @@ class RoundRanker:
         self._held: tuple[Snapshot, Codes] | None = None
 
     def rank(
-        self,
-        reader: SpaceReader,
-        snapshot: Snapshot,
-        plan: Plan,
-        queries: Queries,
+        self, reader: SpaceReader, snapshot: Snapshot, plan: Plan, queries: Queries
     ) -> RoundRanking:
         """Rank as ``pipeline.rank`` does, with rounds in the place of fragments."""
-        rounds, round_of = self._rounds(reader, snapshot)
+        with self._lock:
+            if self._held is None or self._version != snapshot.version:
+                fragments = snapshot.fragment.tolist()
+                spans = self._corpus.spans(reader, fragments)
+                lengths = [spans[fragment][1] - spans[fragment][0] for fragment in fragments]
+                starts = round_starts(snapshot, entries.of_role(reader, snapshot.state.id, "user"))
+                self._held = group_rows(snapshot, starts, np.array(lengths, dtype=np.float32))
+                self._version = snapshot.version
+            rounds, round_of = self._held
         ranking = rank(rounds, self._relations, plan, queries)
         return RoundRanking(snapshot, ranking.scores[round_of], ranking, round_of)
 
-    def _rounds(self, reader: SpaceReader, snapshot: Snapshot) -> tuple[Snapshot, Codes]:
-        with self._lock:
-            if self._held is None or self._version != snapshot.version:
-                spans = self._corpus.spans(reader, snapshot.fragment.tolist())
-                lengths = [
-                    stop - start
-                    for start, stop in map(spans.__getitem__, snapshot.fragment.tolist())
-                ]
-                by_user = entries.of_role(reader, snapshot.state.id, "user")
-                self._held = rounds_of(snapshot, by_user, np.array(lengths, dtype=np.float32))
-                self._version = snapshot.version
-            return self._held
 
+def group_rows(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snapshot, Codes]:
+    """Return a snapshot with a row for each group, and the group of every row, shape (N,).
 
-def rounds_of(
-    snapshot: Snapshot, by_user: Sequence[int], lengths: Floats
-) -> tuple[Snapshot, Codes]:
-    """A snapshot with a row for each round, and the round of every row, shape (N,).
-
-    ``by_user`` are the entries of users. ``lengths`` are those that ``grouped`` takes. What is of
-    no chat stays a row of its own.
-    """
-    return grouped(snapshot, round_starts(snapshot, by_user), lengths)
-
-
-def grouped(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snapshot, Codes]:
-    """A snapshot with a row for each group, and the group of every row, shape (N,).
-
-    ``starts``, shape (N,), tells at which places of the reading order a group begins. ``lengths``,
-    shape (N,), are those of the fragments: by these a group's vector is made of its parts'.
+    ``starts``, shape (N,), tells at which places of the reading order a group begins. The vector of
+    a group is the sum of its parts', by their ``lengths``, shape (N,).
     """
     reading = reading_of(snapshot)
     first = reading.rows[starts].astype(np.int64)
-    round_of = np.zeros(len(snapshot), dtype=np.int64)
-    round_of[reading.rows] = np.cumsum(starts) - 1
+    group_of = np.zeros(len(snapshot), dtype=np.int64)
+    group_of[reading.rows] = np.cumsum(starts) - 1
     embedded = np.zeros(len(first), dtype=np.bool_)
-    embedded[round_of[snapshot.embedded]] = True
-    rounds = replace(
+    embedded[group_of[snapshot.embedded]] = True
+    groups = replace(
         snapshot,
         fragment=snapshot.fragment[first],
         entry=snapshot.entry[first],
         kind=snapshot.kind[first],
         zone=snapshot.zone[first],
-        items=_items(snapshot, reading, starts, lengths),
-        lexical=snapshot.lexical.grouped(round_of, len(first)),
+        items=_group_items(snapshot, reading, starts, lengths),
+        lexical=snapshot.lexical.grouped(group_of, len(first)),
         embedded=embedded,
         speakers=(),  # a round is of nobody alone
         vector_number=None,
         change=None,
         named=None,
     )
-    return rounds, round_of
+    return groups, group_of
 
 
 def reading_of(snapshot: Snapshot) -> ReadingOrder:
-    """The reading order of a snapshot."""
+    """Return the reading order of a snapshot."""
     reading = snapshot.items.reading
     assert reading is not None  # whatever reads a space has its order
     return reading
 
 
 def round_starts(snapshot: Snapshot, by_user: Sequence[int]) -> Flags:
-    """Whether a round starts at each place of the reading order, shape (N,).
+    """Return whether a round starts at each place of the reading order, shape (N,).
 
-    It does at a message of the user. Where messages have no such role it does at those of the
-    speaker who began the session, and where nobody is named at every message.
+    It starts at a message of the user, ``by_user`` by entry; in a session without any, at those of
+    the speaker who began it, and without speakers at every message. Other content is no round:
+    each row stands alone.
     """
     reading = reading_of(snapshot)
     entry, speaker = snapshot.entry[reading.rows], snapshot.items.speaker[reading.rows]
@@ -186,26 +162,23 @@ def round_starts(snapshot: Snapshot, by_user: Sequence[int]) -> Flags:
     return starts
 
 
-def _items(snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats) -> Items:
-    """The columns of the rounds: they count within their document, in order."""
+def _group_items(
+    snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats
+) -> Items:
+    """Return the columns of the groups: they count within their document, in order."""
     items, first = snapshot.items, reading.rows[starts]
     document = items.document[first]
     begins = np.flatnonzero(np.diff(document, prepend=MISSING - 1))
     sizes = np.diff(np.append(begins, len(first)))
+    parts = np.asarray(items.vectors)[reading.rows]
+    parts *= lengths[reading.rows, None]
+    sums: Floats = np.add.reduceat(parts, np.flatnonzero(starts), axis=0, dtype=np.float32)
     return Items(
         document=document,
         position=np.arange(len(first)) - np.repeat(begins, sizes),
         session=items.session[first],
         speaker=np.full(len(first), MISSING),
         at=items.at[first],
-        vectors=_vectors(snapshot, reading, starts, lengths),
+        vectors=unit_rows(sums),
         fragment=snapshot.fragment[first],
     )
-
-
-def _vectors(snapshot: Snapshot, reading: ReadingOrder, starts: Flags, lengths: Floats) -> Floats:
-    """A unit row per group: the sum of its parts', by their length; zeros where none has any."""
-    parts = np.asarray(snapshot.items.vectors)[reading.rows]
-    parts *= lengths[reading.rows, None]
-    sums: Floats = np.add.reduceat(parts, np.flatnonzero(starts), axis=0, dtype=np.float32)
-    return unit_rows(sums)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -16,8 +16,14 @@ from treering.records import Kind, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
 from treering.search.names import Names
-from treering.search.reading import RowChange
-from treering.search.relations.contract import Items, Labels, cosines
+from treering.search.relations.contract import (
+    MISSING,
+    Items,
+    Labels,
+    RowChange,
+    StackedMatrix,
+    cosines,
+)
 from treering.search.terms import Terms
 from treering.split import Span
 
@@ -43,10 +49,10 @@ relations add by less, as that is a mean of many: of two scores ten such deviati
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How the cosines of all rows are spread, where most are missing.
+    """The spread of the cosines of all rows, where most are missing.
 
-    ``centre`` and ``deviation``, shape (Q,), are those of the cosines of all rows. The scores of
-    ``sample``, rows drawn by chance, show how those of the others are spread.
+    ``centre`` and ``deviation``, shape (Q,), are those of the cosines of all rows; ``sample`` are
+    rows drawn by chance.
     """
 
     centre: Floats
@@ -104,7 +110,7 @@ def all_cosines(
 
 @dataclass(slots=True)
 class Snapshot:
-    """What a search works on: a state of the fragments that does not change under it."""
+    """A state of the fragments of a space that does not change under a search."""
 
     fragment: Codes
     entry: Codes
@@ -128,11 +134,52 @@ class Snapshot:
         return len(self.fragment)
 
 
-class FragmentSource(Protocol):
-    """Where the fragments of a space come from: columns held in memory, kept in step with it.
+def widen(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int) -> Snapshot:
+    """Return a snapshot of the fragments, then texts that are ranked together with them.
 
-    Of a space that is too large for that, vectors and terms stay in the database, and searches get
-    what the database finds.
+    ``texts`` are the terms of each. ``vectors`` has a unit row per text, or an all-zero row for one
+    that is not embedded. The new rows have no fragment, entry, document, session, speaker or time,
+    and are scored as the kind that most fragments have.
+    """
+    missing = np.full(len(texts), MISSING)
+
+    def extend(column: Labels) -> Codes:
+        longer: Codes = np.concatenate([column, missing])
+        return longer
+
+    items, usual = base.items, int(np.bincount(base.kind).argmax())
+    lexical = base.lexical
+    if texts:
+        lexical = lexical.extended(np.concatenate(texts), np.array([len(text) for text in texts]))
+    return replace(
+        base,
+        fragment=extend(base.fragment),
+        entry=extend(base.entry),
+        zone=np.concatenate([base.zone, np.zeros(len(texts), dtype=np.int16)]),
+        kind=np.concatenate([base.kind, np.full(len(texts), usual, dtype=np.int8)]),
+        items=replace(
+            items,
+            document=extend(items.document),
+            position=extend(items.position),
+            session=extend(items.session),
+            speaker=extend(items.speaker),
+            at=np.concatenate([items.at, np.full(len(texts), np.nan)]),
+            vectors=StackedMatrix(items.vectors, vectors),
+            fragment=None if items.fragment is None else extend(items.fragment),
+            message=None if items.message is None else extend(items.message),
+        ),
+        lexical=lexical,
+        embedded=np.concatenate([base.embedded, vectors.any(axis=1)]),
+        version=version,
+        change=None,
+        named=None if base.named is None else extend(base.named),
+    )
+
+
+class FragmentSource(Protocol):
+    """The fragments of a space: columns held in memory, kept in step with it.
+
+    In a space that is too large, vectors and terms stay in the database, which finds candidates.
     """
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
@@ -154,5 +201,5 @@ class FragmentSource(Protocol):
         ...
 
     def settle(self, progress: Progress | None = None) -> None:
-        """Do what is left to do for searches. Raises JournalError."""
+        """Do all pending work for searches. Raise JournalError."""
         ...

@@ -19,15 +19,15 @@ from treering.embed.contract import Embedder
 from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Mode, Progress
-from treering.search.fusion import cosine_scores, fuse, word_scores
+from treering.search.fusion import cosine_scores, fuse, own_total, word_scores
 from treering.search.people import among_people
 from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Relation, is_relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import Session, Speaker
 from treering.search.relations.plan import Plan, Weighted
+from treering.search.relations.registry import FitReport
 from treering.search.relations.semantic import Semantic
-from treering.search.relations.settings import FitReport
 from treering.search.signals.environment import beside_messages, pieces_a_message
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
@@ -235,7 +235,7 @@ def _masked_own(
     if cosines is not None:
         left_vectors = queries.left_vectors[batch]
         cosines.values[rows, columns] = np.einsum("qd,qd->q", vectors, left_vectors)
-    return fuse(snapshot, bm25, cosines, len(asked)).total()
+    return own_total(fuse(snapshot, bm25, cosines), (len(snapshot), len(asked)))
 
 
 def _pseudo_queries(

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from treering.errors import ViewError
 from treering.journal import ledger
 from treering.journal.space import Space
-from treering.search.relations import settings as fitted
 from treering.search.relations.contract import Relation
 from treering.search.relations.plan import Plan
-from treering.search.relations.registry import Chosen, Named, plan
+from treering.search.relations.registry import Chosen, Named, choose_plan, load_plan
 from treering.views.contract import View, attributed
 from treering.views.tree.derive import Summaries
 from treering.views.tree.search import with_tree
@@ -39,12 +38,12 @@ class Planner:
             defaults = with_tree(defaults, self._tree())
         if relations is not None and not isinstance(relations, str):
             relations = [self._relation(chosen) for chosen in relations]
-        return plan(defaults, relations, alpha, self._relation_names())
+        return choose_plan(defaults, relations, alpha, self._relation_names())
 
     def defaults(self) -> Plan:
         """The shipped relations of each kind of content, or those that ``fit`` found."""
         with self._space.read() as reader:
-            return fitted.load(ledger.settings(reader))
+            return load_plan(ledger.settings(reader))
 
     def _relation_names(self) -> list[str]:
         return [view.relation_name for view in self._views if view.relation_name]

@@ -16,9 +16,9 @@ from treering.errors import InputError, UnknownName
 from treering.journal.contract import Reader
 from treering.journal.ledger import CHOICES
 from treering.records import KINDS, Kind
-from treering.search.relations import settings as relation_settings
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.plan import Weighted
+from treering.search.relations.registry import CONFIGURED, as_json, without_fitted
 from treering.search.relations.semantic import Semantic
 from treering.views import settings
 from treering.views.settings import OWN, SpaceSettings
@@ -56,9 +56,7 @@ class Preset:
         stored: dict[str, Any] = {}
         if self.relations is not None:
             related: Mapping[Kind, Sequence[Weighted]] = self.relations.value
-            stored[relation_settings.KEY] = {
-                kind: relation_settings.as_json(weighted) for kind, weighted in related.items()
-            }
+            stored[CONFIGURED] = {kind: as_json(weighted) for kind, weighted in related.items()}
         if self.tree is not None:
             stored = with_tree_settings(stored, self.tree.value)
         if self.choices:
@@ -240,7 +238,7 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
     Raises InputError for what this version cannot read.
     """
     now = settings.read(stored)
-    before = settings.read(relation_settings.unfitted(stored))
+    before = settings.read(without_fitted(stored))
     same = (name for name in PRESETS if _settings_of(name) == before)
     return replace(now, preset=next(same, OWN))
 

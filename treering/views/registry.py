@@ -28,10 +28,15 @@ from treering.llm.account import ModelAccount
 from treering.records import Altitude, Context, Filter, Hit, Level, Mode, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.context import CountTokens, Layout
-from treering.search.relations import settings as fitted
 from treering.search.relations.plan import Plan
-from treering.search.relations.registry import Chosen
-from treering.search.relations.settings import FitReport
+from treering.search.relations.registry import (
+    CONFIGURED,
+    Chosen,
+    FitReport,
+    load_plan,
+    with_fitted,
+    without_fitted,
+)
 from treering.search.searcher import Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
@@ -251,7 +256,7 @@ class Views:
         with self._space.read() as reader:
             reader.ensure_there()
             stored = ledger.settings(reader)
-            fresh, defaults = self._fresh(reader), fitted.load(stored)
+            fresh, defaults = self._fresh(reader), load_plan(stored)
             expired = bool(entries.expired(reader, reader.id))
             self.searcher.expect(reader.model)
         now = settings.choices_of(stored)
@@ -427,12 +432,12 @@ class Views:
             raise InputError(f"space {self._space.name!r} is empty; add something first")
         with self._space.read() as reader:
             stored = ledger.settings(reader)
-            plan, configured = fitted.load(fitted.unfitted(stored)), stored.get(fitted.KEY, {})
+            plan, configured = load_plan(without_fitted(stored)), stored.get(CONFIGURED, {})
             mode = settings.choices_of(stored).mode
             reports = fit(reader, snapshot, self.embedder, plan, configured, mode, progress)
         with self._space.write() as writer:
             before = ledger.settings(writer)
-            ledger.save_settings(writer, fitted.updated(before, reports))
+            ledger.save_settings(writer, with_fitted(before, reports))
         return reports
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:

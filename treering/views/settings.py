@@ -15,8 +15,7 @@ from treering.journal import ledger
 from treering.journal.space import Space
 from treering.records import KINDS, ChatUnit, Kind, Level, Mode, Order
 from treering.search.context import Budget
-from treering.search.relations import settings as relation_settings
-from treering.search.relations.registry import ALPHA
+from treering.search.relations.registry import ALPHA, load_plan, with_relations
 from treering.split import FragmentSize
 from treering.views.choices import (
     Choices,
@@ -121,7 +120,7 @@ def choices_of(stored: Mapping[str, Any]) -> SpaceSettings:
 
 def read(stored: Mapping[str, Any]) -> SpaceSettings:
     """The settings stored with a space; ``preset`` is not looked for. Raises InputError."""
-    plan = relation_settings.load(stored)
+    plan = load_plan(stored)
     return replace(
         choices_of(stored),
         relations={kind: tuple(map(str, plan[kind])) for kind in KINDS},
@@ -135,7 +134,7 @@ def with_choices(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[st
     changed = {**stored, ledger.CHOICES: choices}
     if (relations := choices.pop("relations", None)) is not None:
         check_setting("relations", relations)
-        changed = relation_settings.chosen(changed, relations)
+        changed = with_relations(changed, relations)
     read(changed)
     return changed
 

@@ -25,7 +25,6 @@ from treering_bench.policy.searching import (
     SEARCHING,
     SUMMARISED,
     chat_policy,
-    compressed,
     draws_on_memos,
     traversal,
     with_relations,
@@ -73,9 +72,6 @@ def policies(
     def named(name: str) -> RetrievalPolicy:
         if name in by_name:
             return by_name[name]
-        base, _, rate = name.rpartition("/")
-        if base:
-            return compressed(named(base), _rate(name, rate))
         if draws_on_memos(name) and writer is None:
             raise InputError(f"policy {name!r} needs memos; name a model with --summaries")
         if name == RATED:
@@ -86,17 +82,10 @@ def policies(
         there = ", ".join([DEFAULT, *by_name, *GROUPS])
         raise UnknownName(
             f"no policy {name!r}; there are {there}, with:context(w=0.3)@0.5+session, "
-            f"tree-traversal@3, dense/0.5, chat:{'|'.join(CHAT_POLICIES)}"
+            f"tree-traversal@3, chat:{'|'.join(CHAT_POLICIES)}"
         )
 
     chosen: dict[str, RetrievalPolicy] = {}
     for name in (member for given in names for member in GROUPS.get(given, [given])):
         chosen |= built_in if name == DEFAULT else {name: named(name)}
     return list(chosen.values())
-
-
-def _rate(name: str, given: str) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        raise InputError(f"policy {name!r}: {given!r} is not a rate, such as 0.5") from None

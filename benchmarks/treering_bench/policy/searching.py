@@ -5,18 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from treering.chat.registry import policy_of
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import Message
 from treering.records import Kind
-from treering.search.compression.contexts import open_compressor
-from treering.search.compression.contract import CompressibleText, check_rate
-from treering.search.relations.defaults import DEFAULTS
 from treering.search.relations.plan import Weighted
-from treering.search.relations.registry import ALPHA, BUILT_IN
+from treering.search.relations.registry import ALPHA, BUILT_IN, DEFAULTS
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.policy.contract import RetrievalPolicy
 from treering_bench.space import TaskSpace
@@ -80,41 +77,6 @@ SUMMARISED: Final = (
     traversal("tree-traversal"),
 )
 """Policies that draw on the memory's tree of summaries (MemTree)."""
-
-
-def compressed(base: RetrievalPolicy, rate: float) -> RetrievalPolicy:
-    """``NAME/0.5``: the passages of a policy, each in half of its tokens (MemTree, A.3.9).
-
-    A passage that was cut counts for no evidence as shown; it stays among the sources, which
-    ``reach`` counts. ``context/0.5`` is ``Memory.context`` with ``compress=0.5``.
-    """
-    check_rate(rate)
-    name = f"{base.name}/{rate:g}"
-    if base.pick is None:
-        return context_policy(name, compress=rate)
-    pick = base.pick
-
-    def shortened(space: TaskSpace, question: TaskQuestion) -> Sequence[RetrievedPassage]:
-        passages = pick(space, question)
-        shorter = open_compressor("sentences", _no_model).compress(
-            [CompressibleText(passage.text) for passage in passages], question.text, rate
-        )
-        return [
-            passage if text == passage.text else _cut(passage, text, space)
-            for passage, text in zip(passages, shorter, strict=True)
-            if text
-        ]
-
-    return replace(base, name=name, pick=shortened)
-
-
-def _cut(passage: RetrievedPassage, text: str, space: TaskSpace) -> RetrievedPassage:
-    sources = tuple(dict.fromkeys((*passage.units, *passage.sources)))
-    return RetrievedPassage((), space.count(text), text, passage.place, sources)
-
-
-def _no_model() -> Any:
-    raise AssertionError("the compressor of sentences asks no model")
 
 
 def chat_policy(name: str) -> RetrievalPolicy:

@@ -10,13 +10,12 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.parallel import for_each_piece
-from treering.search.reading import RowChange
 from treering.search.relations.contract import (
     Items,
     NullOperator,
     Operator,
     Relation,
-    is_rebinding,
+    RowChange,
 )
 
 MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some bytes an item
@@ -24,8 +23,8 @@ MAX_BOUND = 16  # operators kept: a search uses a handful, and each holds some b
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An operator over the items of one version of a space, and ``1 / W·1`` of it: shape (N,), or
-    (1,) where it is the same for all.
+    """An operator over the items of one version of a space; ``share`` is ``1 / W·1``, shape (N,),
+    or (1,) if it is the same for all.
     """
 
     version: int
@@ -42,7 +41,7 @@ class Relations:
         self._bound: OrderedDict[Relation, Bound] = OrderedDict()
 
     def environment(self, relation: Relation, items: Items, version: int, own: Floats) -> Floats:
-        """``env = W·own / W·1`` (eq. 9), shape of ``own``; 0 for an item related to nothing."""
+        """Return ``env = W·own / W·1`` (eq. 9); 0 for an item related to nothing."""
         bound = self.bound(relation, items, version)
         env = bound.operator.propagate(own)
         env *= bound.share if own.ndim == 1 else bound.share[:, None]
@@ -51,16 +50,15 @@ class Relations:
     def bound(
         self, relation: Relation, items: Items, version: int, change: RowChange | None = None
     ) -> Bound:
-        """The operator over items, which may have come from an earlier version by a change."""
-        # Binding may sort all items. It happens under the lock, so that searches which arrive
-        # together wait for one operator instead of each making its own.
+        """Return the operator over items, made from an earlier one if only a change came."""
+        # Binding may sort all items: searches that arrive together wait for one operator.
         with self._lock:
             if self._version != version:
                 self._version = version
                 self._keep_only(None if change is None else change.before)
             bound = self._bound.get(relation)
             if bound is None or bound.version != version:
-                operator = _rebound(relation, bound, items, change) or relation.bind(items)
+                operator = _rebind(relation, bound, items, change) or relation.bind(items)
                 bound = Bound(version, operator, _shares(operator))
                 self._bound[relation] = bound
                 while len(self._bound) > MAX_BOUND:
@@ -69,28 +67,27 @@ class Relations:
             return bound
 
     def _keep_only(self, version: int | None) -> None:
-        """Drop the operators that nothing can be made of but anew."""
+        """Drop all operators but those from which the present ones can be made."""
         for relation, bound in list(self._bound.items()):
-            if bound.version != version or not is_rebinding(relation):
+            if bound.version != version or not hasattr(relation, "rebind"):
                 del self._bound[relation]
 
 
-def _rebound(
+def _rebind(
     relation: Relation, before: Bound | None, items: Items, change: RowChange | None
 ) -> Operator | None:
-    if before is None or change is None or not is_rebinding(relation):
+    rebind = getattr(relation, "rebind", None)
+    if before is None or change is None or rebind is None:
         return None
-    return relation.rebind(before.operator, items, change)
+    operator: Operator | None = rebind(before.operator, items, change)
+    return operator
 
 
 def _shares(operator: Operator) -> Floats:
-    """``1 / W·1`` of an operator; of one that relates nothing a single 0, for all items."""
+    """Return ``1 / W·1``; for an operator that relates nothing a single 0, for all items."""
     if isinstance(operator, NullOperator):
         return np.zeros(1, dtype=np.float32)
-    return _inverse(operator.mass())
-
-
-def _inverse(mass: Floats) -> Floats:
+    mass = operator.mass()
     inverse = np.zeros_like(mass)
 
     def divide(rows: slice) -> None:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.scratch import lent
-from treering.search.reading import ReadingOrder, RowChange
 
 Labels = NDArray[np.integer[Any]]
 """Codes or counts, in 32 or 64 bits."""
@@ -25,16 +24,18 @@ MISSING = -1
 """The code of an item that has no document, session or speaker."""
 
 
-class Matrix(Protocol):
-    """What relations need of the vectors of items: an array's products and rows.
+Flags = NDArray[np.bool_]
+Ints = NDArray[np.int32]
 
-    ``np.asarray`` turns a matrix into an array; it copies only what is not an array yet.
+
+class Matrix(Protocol):
+    """The vectors of items, with an array's products and rows.
+
+    ``np.asarray`` turns a matrix into an array, without a copy if it is one.
     """
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Rows and columns."""
-        ...
+    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
 
     def __len__(self) -> int: ...
 
@@ -44,17 +45,12 @@ class Matrix(Protocol):
 
 
 class StackedMatrix:
-    """Matrices one below the other, read as a single matrix without copying them."""
+    """Matrices one below the other, read as one matrix without copying them."""
 
     def __init__(self, *parts: Matrix) -> None:
         self._parts = parts
         self._starts = np.cumsum([0, *map(len, parts)]).tolist()
         self.shape = (int(self._starts[-1]), parts[0].shape[1])
-
-    @property
-    def parts(self) -> tuple[Matrix, ...]:
-        """The matrices, top first."""
-        return self._parts
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -120,29 +116,82 @@ class ProjectedMatrix(Matrix, Protocol):
 def cosines(vectors: Matrix, queries: Floats) -> Floats:
     """``vectors @ queries.T`` for unit rows, shape (N, Q), a query's column contiguous.
 
-    Searching reads one column after the other, so each is written as it will be read; the plain
-    product would lay out rows.
+    A search reads column by column; the plain product would lay out rows.
     """
     if isinstance(vectors, SearchedMatrix):
         return vectors.cosines(queries)
-    # All are finite, as what is stored is checked. What a product is warned of is then what BLAS
-    # found behind a short row, of which it keeps nothing.
+    # Stored vectors are finite: a warning is of what BLAS reads behind a short row, and ignores.
     with np.errstate(invalid="ignore"):
         likeness: Floats = (queries @ np.asarray(vectors).T).T
     return likeness
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """The N items of one space that scores are about, as columns of equal length.
+class ReadingOrder:
+    """``rows`` in the order in which they are read, source by source; flags by place in it.
 
-    Items may stand in any order. ``document``, ``session`` and ``speaker`` are codes (equal code,
-    same group; ``MISSING`` for none); ``position`` orders the items of one document; ``at`` is in
-    seconds since the epoch, NaN where unknown; ``vectors`` has unit rows, shape (N, d), and an
-    all-zero row for an item that is not embedded (yet). ``fragment`` identifies the items in the
-    database; None if they are not from one. ``reading`` is their order by document and position, if
-    somebody has made it; items that are not in it have no document, and positions leave no gaps.
-    ``message`` has codes of the messages of chats that they are pieces of, if somebody knows.
+    ``follows`` tells whether the row before is of the same source, ``continues`` whether it is of
+    the same source and session. ``is_plain`` says that row i is at place i. The rows of
+    ``sources[i]``, which ascend, are at the places from ``firsts[i]`` to ``firsts[i + 1]``.
+    """
+
+    rows: Ints
+    follows: Flags
+    continues: Flags
+    is_plain: bool
+    sources: Ints
+    firsts: Codes
+
+    def places(self, source: NDArray[Any], rank: NDArray[Any]) -> Codes:
+        """Return the places of rows, given their source and their rank in it."""
+        places: Codes = self.firsts[np.searchsorted(self.sources, source)] + rank
+        return places
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """The change of a space from the state of version ``before``.
+
+    ``gone`` are the rows of that state that went, ascending; ``added`` rows came, at the end.
+    ``places`` in the new reading order, ascending, are new or follow another row than before.
+    """
+
+    before: int
+    gone: Codes
+    added: int
+    places: Codes
+
+
+def fill_times(at: NDArray[np.float64], source: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return times in reading order, shape (N,), with gaps (NaN) filled.
+
+    A gap gets the last time before it in its source, or else the next after it. It stays NaN in a
+    source without any time.
+    """
+    return _fill_forward(_fill_forward(at, source)[::-1], source[::-1])[::-1]
+
+
+def _fill_forward(at: NDArray[np.float64], source: NDArray[np.int64]) -> NDArray[np.float64]:
+    # ``last`` is the place of the newest time seen so far; it counts only within the same source.
+    place = np.arange(len(at))
+    last = np.maximum.accumulate(np.where(np.isnan(at), -1, place))
+    same = (last >= 0) & (source[last] == source)
+    return np.where(same, at[last], np.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The N items of one space that scores are about, as columns of equal length, in any order.
+
+    ``document``, ``session`` and ``speaker`` are codes (equal code, same group; ``MISSING`` for
+    none); ``position`` orders the items of one document; ``at`` is in seconds since the epoch, NaN
+    if unknown; ``vectors`` has unit rows, shape (N, d), and an all-zero row for an item that is not
+    embedded. ``fragment`` identifies items that come from the database. ``reading`` is their order
+    by document and position; items that are not in it have no document, and positions leave no
+    gaps. ``message`` has the codes of the messages of chats that they are pieces of.
     """
 
     document: Labels
@@ -173,7 +222,7 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NullOperator:
-    """W = 0 over ``size`` items: the relation has nothing to say of them, and adds no term."""
+    """W = 0 over ``size`` items: the relation adds no term."""
 
     size: int
 
@@ -199,10 +248,9 @@ class LocalOperator(Operator, Protocol):
 
 
 def is_local(operator: Operator) -> TypeGuard[LocalOperator]:
-    """Whether an operator is a ``LocalOperator``.
+    """Return whether an operator is a ``LocalOperator``.
 
-    A search asks some thirty times what an operator or a relation offers. To check a protocol as a
-    type takes ten times as long, a tenth of a search of 10,000 fragments.
+    ``isinstance`` of a protocol would take a tenth of a search of 10,000 fragments.
     """
     return hasattr(operator, "near") and hasattr(operator, "among")
 
@@ -212,6 +260,10 @@ class Relation(Protocol):
     """A kind of relatedness: frozen parameters that bind to items.
 
     ``name`` is the key in ``Hit.why``; two relations of one search must not share it.
+
+    A relation whose ``bind`` is expensive may offer ``rebind(before, items, change)``: it returns
+    the operator over ``items`` from ``before``, that over the items before ``change``, or None if
+    it must be bound from scratch. ``before`` is in use and must not change.
     """
 
     @property
@@ -225,24 +277,8 @@ class Relation(Protocol):
 
 
 def is_relation(term: object) -> TypeGuard[Relation]:
-    """Whether a term of a plan is a relation."""
+    """Return whether a term of a plan is a relation."""
     return hasattr(term, "bind")
-
-
-class Rebinding(Protocol):
-    """What a relation may offer beside ``bind``, if that costs more than what few changes do."""
-
-    def rebind(self, before: Operator, items: Items, change: RowChange) -> Operator | None:
-        """The operator over ``items``, from that over the items before ``change``.
-
-        None if it has to be bound anew. ``before`` is in use and must not change.
-        """
-        ...
-
-
-def is_rebinding(relation: Relation) -> TypeGuard[Rebinding]:
-    """Whether a relation offers ``rebind``."""
-    return hasattr(relation, "rebind")
 
 
 RelationFactory = Callable[..., Relation]

@@ -20,8 +20,15 @@ from treering.arrays import Codes, Floats, union, without
 from treering.errors import InputError
 from treering.parallel import PIECE, for_each
 from treering.scratch import lent
-from treering.search.reading import ReadingOrder, RowChange
-from treering.search.relations.contract import MISSING, Items, Labels, Operator, by_column
+from treering.search.relations.contract import (
+    MISSING,
+    Items,
+    Labels,
+    Operator,
+    ReadingOrder,
+    RowChange,
+    by_column,
+)
 
 FAINT = 1e-7
 """A share of a score that float32 does not tell from none."""

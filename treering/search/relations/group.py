@@ -8,13 +8,13 @@ import numpy as np
 
 from treering.arrays import Floats
 from treering.parallel import for_each_piece
-from treering.search.reading import RowChange
 from treering.search.relations.contract import (
     MISSING,
     Items,
     Labels,
     NullOperator,
     Operator,
+    RowChange,
     by_column,
 )
 

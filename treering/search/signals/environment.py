@@ -19,7 +19,7 @@ from treering.search.relations.contract import NullOperator, Operator, is_local,
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import MessageOperator, WholeMessage
 from treering.search.relations.plan import Plan, Weighted
-from treering.search.snapshot import Cosines, Snapshot
+from treering.search.snapshot import Snapshot
 
 MOST_PIECES = 32
 """Pieces of a message on either side of one that are looked for."""
@@ -56,10 +56,6 @@ class EnvironmentTerm:
     def at(self, row: int, query: int) -> float:
         """See ``Contribution``."""
         return sum(float(part.values[row, query]) for part in self.parts)
-
-    def among(self, cosines: Cosines | None) -> EnvironmentTerm:  # noqa: ARG002
-        """All of it."""
-        return self
 
     def add_to(self, scores: Floats, share: Floats | None = None) -> None:  # noqa: ARG002
         """See ``Contribution``. It is added before the scores get their share."""

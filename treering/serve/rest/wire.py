@@ -18,7 +18,6 @@ from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.parameters import parameter_help
 from treering.records import JSON, Kind
-from treering.search.compression.contract import LEAST_RATE, CompressorName
 from treering.search.searcher import MAX_QUERY_CHARS
 from treering.views.choices import MAX_K, Choices, settings_by_name
 
@@ -44,8 +43,6 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
     "alpha": float | dict[str, float],
     "as_of": str,
     "at": Time,
-    "compress": Annotated[float, Field(ge=LEAST_RATE, le=1)],
-    "compressor": CompressorName,
     "depth": Annotated[int, Field(ge=0, le=MAX_DEPTH)],
     "entry_ids": Annotated[list[str], Field(max_length=MAX_IDS)],
     "near": PathText,

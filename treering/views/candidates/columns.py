@@ -16,7 +16,7 @@ import numpy as np
 from treering.arrays import Codes
 from treering.journal import blocks, damage, vector_blocks
 from treering.journal.space import SpaceReader, SpaceState
-from treering.search.reading import RowChange
+from treering.search.relations.contract import RowChange
 from treering.search.snapshot import Snapshot
 from treering.search.vectors import Block, VectorBlocks
 from treering.views.fragments import store

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, union
 from treering.parallel import do_all
 from treering.records import KINDS
-from treering.search.reading import Flags, Ints, ReadingOrder, carried
-from treering.search.relations.contract import MISSING
+from treering.search.relations.contract import MISSING, Flags, Ints, ReadingOrder, fill_times
 from treering.views.fragments.columns import Column
 
 SESSION_GAP_S = 4 * 3600.0
@@ -150,7 +149,7 @@ class Reading:
         at = self._ordered(of.at, places)
         is_timed = ~np.isnan(at)
         if not is_timed.all():
-            at = carried(at, np.cumsum(new))
+            at = fill_times(at, np.cumsum(new))
             is_timed = ~np.isnan(at)
         new[1:] |= at[1:] - at[:-1] > SESSION_GAP_S
         stretches = np.cumsum(new, dtype=np.int32)

@@ -25,8 +25,7 @@ from treering.records import KINDS, Progress
 from treering.search.lexical import Lexical
 from treering.search.metadata import Metadata
 from treering.search.names import Names
-from treering.search.reading import RowChange
-from treering.search.relations.contract import MISSING, Items
+from treering.search.relations.contract import MISSING, Items, RowChange
 from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
 from treering.split import Span

@@ -24,9 +24,8 @@ from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items
 from treering.search.relations.group import GroupOperator
 from treering.search.relations.plan import Plan, Weighted
-from treering.search.snapshot import Snapshot
+from treering.search.snapshot import Snapshot, widen
 from treering.search.terms import Terms, terms
-from treering.search.widen import widened
 from treering.views.fragments import store as fragments
 from treering.views.memos import store
 from treering.views.memos.record import MemoHit, is_from
@@ -154,7 +153,7 @@ def _read_memos(reader: Reader, base: Snapshot, mark: store.Mark) -> _Memos:
 
 
 def _widen(memos: _Memos, base: Snapshot, version: int) -> MemoSpace:
-    snapshot = widened(base, memos.terms, memos.vectors, version)
+    snapshot = widen(base, memos.terms, memos.vectors, version)
     group = {entry: at for at, stored in enumerate(memos.stored) for entry in stored.covered}
     lines = [group.get(entry, MISSING) for entry in base.entry.tolist()]
     codes = np.array([*lines, *range(len(memos.stored))], dtype=np.int64)

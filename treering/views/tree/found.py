@@ -11,11 +11,10 @@ import numpy as np
 from treering.arrays import Floats
 from treering.journal.space import SpaceReader
 from treering.records import Context, Hit, Level
-from treering.search.best_rows import RankedRows
 from treering.search.context import Candidate, CountTokens, arranged, cost_of, excerpt
 from treering.search.ranking import Ranking
 from treering.search.relations.contract import MISSING
-from treering.search.rounds import RoundRanking
+from treering.search.rounds import RankedRows, RoundRanking
 from treering.search.searcher import Searcher
 from treering.search.terms import terms
 from treering.views.choices import TreeMethod

@@ -22,10 +22,9 @@ from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items, Relation
 from treering.search.relations.plan import Plan, Weighted
 from treering.search.relations.tree import TreeOperator, TreeRelation
-from treering.search.rounds import grouped, reading_of
-from treering.search.snapshot import Snapshot
+from treering.search.rounds import group_rows, reading_of
+from treering.search.snapshot import Snapshot, widen
 from treering.search.terms import Terms, terms
-from treering.search.widen import widened
 from treering.views.tree import store
 from treering.views.tree.leaves import rounds, standing
 from treering.views.tree.shape import NOWHERE, ROOT, Tree
@@ -199,7 +198,7 @@ class TreeSearch:
             same = earlier is not None and earlier[0] == text
             self._terms[number] = earlier if earlier and same else (text, terms(text))
         summary_terms = [self._terms[number][1] for number in numbers.tolist()]
-        snapshot = widened(base, summary_terms, vectors, self._version)
+        snapshot = widen(base, summary_terms, vectors, self._version)
         parents, of_fragments = places(reader, space, tree, base.fragment)
         node = np.concatenate([of_fragments, numbers])
         there = np.flatnonzero(node != MISSING)
@@ -252,7 +251,7 @@ def _by_leaf(reader: Reader, space: int, snapshot: Snapshot) -> tuple[Snapshot, 
         if fragment in parts:
             leaf[row], lengths[row] = parts[fragment]
     starts = np.diff(leaf[reading_of(snapshot).rows], prepend=0) != 0
-    return grouped(snapshot, starts, lengths)
+    return group_rows(snapshot, starts, lengths)
 
 
 def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
