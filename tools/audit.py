@@ -1,7 +1,7 @@
-"""Looks up known vulnerabilities of the locked dependencies, with pip-audit.
+"""Look up known vulnerabilities of the locked dependencies, with pip-audit.
 
-Exit code 1 if there is one. What could not be looked up, as without a network, is counted and told,
-and is no failure: a build must not depend on a service of others.
+The exit code is 1 if there is one. Failed look-ups, as without a network, are counted and do not
+fail: a build must not depend on a foreign service.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SECONDS = 300
 
 
 def main() -> int:
-    """Audit the lock file that is named."""
+    """Audit the lock file of the first argument."""
     lock = Path(sys.argv[1])
     try:
         audited = subprocess.run(
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def report(packages: list[dict[str, Any]]) -> int:
-    """Say what was found; 1 if a package is known to be vulnerable."""
+    """Print the findings; return 1 if a package is vulnerable."""
     skipped = [package for package in packages if "skip_reason" in package]
     for package in packages:
         for vulnerability in package.get("vulns", ()):

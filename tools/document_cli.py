@@ -1,6 +1,6 @@
 """Write the reference part of ``docs/reference/cli.md`` from the help texts of the commands.
 
-Run as ``python -m tools.document_cli``. A test compares the result with what is committed.
+Run as ``python -m tools.document_cli``. A test compares the result with the committed page.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _EVERYWHERE = frozenset(option_names(Globals)) | {"help"}
 
 
 def commands() -> Iterator[tuple[str, Any]]:
-    """Every command with its full name, those of sub-apps too."""
+    """Yield every command with its full name, also those of sub-apps."""
     yield from _below("treering", typer.main.get_command(app))
 
 
 def document(text: str) -> str:
-    """The page with its reference part written anew."""
+    """Return the page with a new reference part."""
     root = typer.main.get_command(app)
     parts = [text.partition(MARK)[0] + MARK, "## Options of every command"]
     parts.append(_table(one for one in root.params if one.name in _EVERYWHERE))
@@ -60,7 +60,7 @@ def _usage(found: Any) -> Iterator[str]:
 
 
 def _is_shared(option: Any, root: Any) -> bool:
-    """Whether it is an option of every command, and not one of its own with such a name."""
+    """Return whether this is an option of every command, and not a different one of that name."""
     everywhere = {one.name: one.help for one in root.params if one.name in _EVERYWHERE}
     same = option.name in everywhere and option.help in (everywhere[option.name], None)
     return same or option.name in ("help", "as_json")

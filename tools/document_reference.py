@@ -1,7 +1,7 @@
-"""Write the reference pages from what they describe: Python, REST and MCP.
+"""Write the reference pages of Python, REST and MCP from signatures, docstrings and schemas.
 
-Run as ``python -m tools.document_reference``. What stands above the mark of a page is written by
-hand. A test compares the result with what is committed.
+Run as ``python -m tools.document_reference``. The part above the mark of a page is written by hand.
+A test compares the result with the committed pages.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OBJECTS: Final[Mapping[str, type]] = {
     "memory.tree": TreeView,
     "memory.code": CodeMemory,
 }
-"""What has methods for users, by what they write before the dot."""
+"""Classes with methods for users, by the expression before the dot."""
 
 _RECORDS: Final[Sequence[type]] = (
     *(records.Entry, records.Receipt, records.Forgotten, records.Stats, records.Page),
@@ -63,13 +63,13 @@ _RECORDS: Final[Sequence[type]] = (
     *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode),
 )
 _FUNCTIONS: Final = (bulk_ingest, copy_space, backup)
-"""What is done with whole memories, beside their methods."""
+"""Functions for whole memories."""
 
 _LITERAL: Final = re.compile(r"``(.+?)``", re.DOTALL)
 
 
 def python() -> Iterator[str]:
-    """The methods of a memory and its views, the records, and the errors."""
+    """Yield the methods of a memory and its views, the records, and the errors."""
     for name, kind in _OBJECTS.items():
         yield f"## {name}\n\n{_markdown(kind.__doc__)}"
         called = "memory" if kind is Memory else name
@@ -89,14 +89,14 @@ def python() -> Iterator[str]:
         yield _markdown(function.__doc__)
     yield f"## Filters\n\n{_markdown(Where.__doc__)}"
     conditions = (f"{name}: {kind}" for name, kind in Where.__annotations__.items())
-    yield "```python\n" + "\n".join(map(_unwrapped, conditions)) + "\n```"
+    yield "```python\n" + "\n".join(map(_strip_forward_ref, conditions)) + "\n```"
     yield f"## Settings\n\n{_markdown(Choices.__doc__)}"
     rows = (
         f"| `{name}` | {_type_name(kind)} | {setting.help} |"
         for name, (kind, setting) in settings_by_name().items()
     )
     yield "\n".join(("| setting | values | what it sets |", "|---|---|---|", *rows))
-    yield "## Records\n\nThey are frozen: what you hold does not change."
+    yield "## Records\n\nThey are frozen."
     for record in _RECORDS:
         yield f"### {record.__name__}\n\n{_markdown(record.__doc__)}"
         yield "```python\n" + "\n".join(_fields(record)) + "\n```"
@@ -104,7 +104,7 @@ def python() -> Iterator[str]:
 
 
 def rest() -> Iterator[str]:
-    """Every route by its part, and what is answered."""
+    """Yield every route with its answer, by part."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(ServerSettings(Path(folder) / "memory.db"))
         document = app.openapi()
@@ -116,7 +116,7 @@ def rest() -> Iterator[str]:
             part = by_part.setdefault(operation["tags"][0], [])
             part.append(_route(method.upper(), path, operation, schemas))
     for tag, routes in by_part.items():
-        if tag != "page":  # what only the page asks for
+        if tag != "page":  # routes of the page
             yield f"## {tag}"
             yield from routes
     yield from _problems()
@@ -128,7 +128,7 @@ def rest() -> Iterator[str]:
 
 
 def _problems() -> Iterator[str]:
-    """The codes and hints of problem documents."""
+    """Yield the codes and hints of problem documents."""
     yield "## Problems\n\nThe `code` of a problem is the class of the error in lower case."
     kinds = sorted(errors.BY_CODE.items())
     rows = (
@@ -142,7 +142,7 @@ def _problems() -> Iterator[str]:
 
 
 def mcp() -> Iterator[str]:
-    """The tools, prompts and resources, as clients are told of them."""
+    """Yield the tools, prompts and resources, as clients see them."""
     yield "## Tools"
     for tool in tools.listed():
         yield f"### {tool.name}\n\n{tool.description}"
@@ -169,7 +169,7 @@ PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
 
 
 def document(page: str, text: str) -> str:
-    """The page with the part below its mark written anew."""
+    """Return the page with a new part below its mark."""
     above = text.partition(MARK)[0]
     return "\n\n".join((above + MARK, *PAGES[page]())) + "\n"
 
@@ -185,7 +185,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _signature(name: str, function: Any) -> str:
-    """The signature as it is written, without ``self``, a parameter a line if it is long."""
+    """Return the signature without ``self``; a long one has a parameter on each line."""
     source = textwrap.dedent(inspect.getsource(function))
     [node] = [part for part in ast.walk(ast.parse(source)) if isinstance(part, ast.FunctionDef)][:1]
     node.args.args = node.args.args[1:]
@@ -226,13 +226,13 @@ def _type_name(kind: Any) -> str:
     return ", ".join(f"`{value}`" for value in get_args(kind)) or kind.__name__
 
 
-def _unwrapped(line: str) -> str:
-    """A line without the wrapper that postponed annotations of a TypedDict have."""
+def _strip_forward_ref(line: str) -> str:
+    """Return a line without ``ForwardRef``, the wrapper of annotations in a TypedDict."""
     return re.sub(r"ForwardRef\('(.*?)'.*\)", r"\1", line)
 
 
 def _tree_of_errors() -> str:
-    """The tree at the top of ``treering.errors``."""
+    """Return the tree at the top of ``treering.errors``."""
     drawn = [line for line in (errors.__doc__ or "").splitlines() if line.startswith("    ")]
     return textwrap.dedent("\n".join(drawn))
 

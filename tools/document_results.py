@@ -38,31 +38,31 @@ _SPEED = (
     ("ten-million", "warm context", 10_000_000, "a warm search of 10,000,000 turns"),
     ("code", "code", 300_000, "indexing 300,000 lines of Python"),
 )
-"""File, operation, size, and its description. What was not measured has no row."""
+"""File, operation, size, description. An operation without a measurement gets no row."""
 _MARKED = re.compile(r"<!-- (?P<name>[a-z-]+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
 
 
 def document(page: str, text: str) -> str:
-    """The text of a page with every marked table written from the results."""
+    """Return the text of a page with every marked table written from the results."""
 
-    def written(found: re.Match[str]) -> str:
+    def rewrite(found: re.Match[str]) -> str:
         name = found["name"]
         return f"<!-- {name} -->\n{PAGES[page][name]()}<!-- /{name} -->"
 
-    return _MARKED.sub(written, text)
+    return _MARKED.sub(rewrite, text)
 
 
 @cache
 def scores(folder: str) -> list[Scores]:
-    """All results files of a folder of the results."""
+    """Return the contents of all results files in a folder."""
     return [Scores.group(*read(file)) for file in sorted((RESULTS / folder).glob("*.jsonl.gz"))]
 
 
-def _recall() -> str:
+def _recall_table() -> str:
     return overview(scores(""), _POLICIES, _POLICIES[0])
 
 
-def _speed() -> str:
+def _speed_table() -> str:
     timings = {path.stem: speed.read(path).by_key for path in (RESULTS / "perf").glob("*.jsonl")}
     rows = []
     for file, operation, n, what in _SPEED:
@@ -72,8 +72,8 @@ def _speed() -> str:
     return f"{table(['operation', 'takes', 'against'], rows)}\n"
 
 
-def _presets() -> str:
-    """What a preset shows of the evidence, beside search as it comes, by hits and by tokens."""
+def _presets_table() -> str:
+    """Compare the evidence that presets show with that of the default search."""
     as_it_comes = {measured.run.benchmark: measured for measured in scores("sweeps")}
     rows = []
     for measured in scores("presets"):
@@ -94,7 +94,7 @@ def _presets() -> str:
 
 
 def _both(measured: Scores, k: str) -> str:
-    """Recall in ``k`` hits or tokens, and the share of questions with all of their evidence."""
+    """Return recall in ``k`` hits or tokens, and the share of questions with all evidence."""
     means = (_mean(_values(measured, f"{name}@{k}")) for name in ("recall", "all"))
     return " / ".join(f"{100 * mean:.1f}" for mean in means)
 
@@ -108,8 +108,8 @@ def _mean(values: Mapping[Key, float]) -> float:
 
 
 PAGES: Mapping[str, Mapping[str, Callable[[], str]]] = {
-    "docs/figures.md": {"recall": _recall, "speed": _speed},
-    "docs/explanation/papers.md": {"presets": _presets},
+    "docs/figures.md": {"recall": _recall_table, "speed": _speed_table},
+    "docs/explanation/papers.md": {"presets": _presets_table},
     "docs/explanation/experiments.md": {"experiments": experiments_table},
     "benchmarks/README.md": {"gpu": partial(experiments_table, papers=False)},
 }

@@ -1,11 +1,11 @@
-"""The fault suite: ``make faults``. Tries to lose, leak and break, and prints the figures.
+"""Run the fault suite, which tries to lose, leak and break data, and print its figures.
 
-Every test of ``tests/faults`` and those of bounds and broken models; the random ones go on for many
-rounds. ``$TREERING_FAULT_ROUNDS`` says how many times as many as in an ordinary run, and
-``$TREERING_FAULT_SEED`` repeats a run. Exit code 1 if anything was lost, leaked or broken.
+``make faults`` runs the tests of ``tests/faults``, of limits and of broken models. Random tests run
+``$TREERING_FAULT_ROUNDS`` times as many rounds as in an ordinary run. ``$TREERING_FAULT_SEED``
+repeats a run. The exit code is 1 if anything was lost, leaked or broken.
 
-``--keep`` (``make faults KEEP=1``) appends the run to ``benchmarks/faults.jsonl`` and
-writes the last ones into ``docs/explanation/reliability.md``; ``--page`` does only the latter.
+``--keep`` (``make faults KEEP=1``) appends the run to ``benchmarks/faults.jsonl`` and writes the
+last ones into ``docs/explanation/reliability.md``. ``--page`` only writes the page.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ BLOCK = ("<!-- faults -->", "<!-- /faults -->")
 
 SECONDS = 1_200
 ROUNDS = 12
-"""Of these a run takes about a quarter of an hour on two processors."""
+"""A run of so many takes about a quarter of an hour on two processors."""
 REQUESTS = 24
-"""Of these each operation of the server is sent so many that were made at random."""
+"""Random requests for each operation of the server."""
 
 RANDOM = (
     *("tests/faults/test_power.py", "tests/faults/test_tenants.py", "tests/faults/test_kill.py"),
@@ -62,7 +62,7 @@ FIXED = (
 
 @dataclass(frozen=True, slots=True)
 class FaultRun:
-    """One run of the suite, as it is kept."""
+    """One stored run of the suite."""
 
     date: str
     seconds: int
@@ -75,7 +75,7 @@ class FaultRun:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run all within the time there is."""
+    """Run the suite, store it and write the page, as the arguments ask."""
     if "--page" not in arguments:
         run = run_all()
         print(table(run.figures))
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run_all() -> FaultRun:
-    """The random tests for their rounds, then the others."""
+    """Run the random tests for their rounds, then the others."""
     environment = dict(os.environ)
     rounds = environment.setdefault("TREERING_FAULT_ROUNDS", str(ROUNDS))
     environment.setdefault("TREERING_FUZZ", str(REQUESTS))
@@ -123,7 +123,7 @@ def run_all() -> FaultRun:
 
 
 def is_passed(tests: Sequence[str], environment: Mapping[str, str], seconds: float) -> bool:
-    """Whether these tests pass in time; if they do not, nothing that they started goes on."""
+    """Return whether the tests pass in time; end every process that they started."""
     command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
     with subprocess.Popen(
         [*command, "-p", "tests.faults.passed", *tests],
@@ -137,12 +137,12 @@ def is_passed(tests: Sequence[str], environment: Mapping[str, str], seconds: flo
             print(f"not done after {SECONDS} s: fewer rounds, by TREERING_FAULT_ROUNDS")
             return False
         finally:
-            with suppress(ProcessLookupError):  # servers and writers that tests have started, too
+            with suppress(ProcessLookupError):  # also servers and writers of tests
                 os.killpg(process.pid, signal.SIGKILL)
 
 
 def sums(figures: Sequence[Mapping[str, str | int]]) -> dict[str, dict[str, int]]:
-    """The figures, those of one name added up."""
+    """Add up figures of the same name."""
     added: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in figures:
         counts = {name: int(count) for name, count in row.items() if name != "what"}
@@ -151,7 +151,7 @@ def sums(figures: Sequence[Mapping[str, str | int]]) -> dict[str, dict[str, int]
 
 
 def table(figures: Mapping[str, Mapping[str, int]]) -> str:
-    """The figures as a table."""
+    """Return the figures as a table."""
     rows = []
     for what, counts in figures.items():
         columns = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items()]
@@ -160,7 +160,7 @@ def table(figures: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def document(page: str) -> str:
-    """The page with what the kept runs say."""
+    """Return the page with the report of the stored runs."""
     start, end = BLOCK
     before, _, rest = page.partition(start)
     _, _, after = rest.partition(end)
@@ -168,12 +168,12 @@ def document(page: str) -> str:
 
 
 def kept_runs() -> list[FaultRun]:
-    """All that were kept, the oldest first."""
+    """Return all stored runs, the oldest first."""
     return [FaultRun(**json.loads(line)) for line in RUNS.read_text("utf-8").splitlines()]
 
 
 def report(runs: Sequence[FaultRun]) -> str:
-    """The last run, and how those before it ended."""
+    """Describe the last run, and the outcomes of earlier ones."""
     if not runs:
         return "No run has been kept yet."
     last = runs[-1]

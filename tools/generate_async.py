@@ -1,6 +1,6 @@
 """Write ``treering/aio/memory.pyi``, the types of the asynchronous proxies, from their sources.
 
-Run as ``python -m tools.generate_async``. A test compares the result with what is committed.
+Run as ``python -m tools.generate_async``. A test compares the result with the committed file.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def generate() -> str:
     classes = [_class(source, proxy) for source, proxy in PROXIES.items()]
     sources = [proxy.source for proxy in PROXIES.values()]
     imports = chain.from_iterable(map(_imports, sources, classes))
-    return _formatted("\n".join([_HEAD, *imports, *map(ast.unparse, classes)]))
+    return _format("\n".join([_HEAD, *imports, *map(ast.unparse, classes)]))
 
 
-def _formatted(source: str) -> str:
+def _format(source: str) -> str:
     """The source as ruff formats the rest of the project, without unused imports."""
     for command in (["check", "--fix", "--select=I,F401", "-"], ["format", "-"]):
         ruff = [sys.executable, "-m", "ruff", *command, f"--stdin-filename={STUB}", "--quiet"]
@@ -64,7 +64,7 @@ def _formatted(source: str) -> str:
 
 
 def _class(name: str, proxy: type[AsyncProxy]) -> ast.ClassDef:
-    """The stub of a proxy."""
+    """Return the stub of a proxy."""
     is_memory = name == "Memory"
     parameter = f"memory: {name}" if is_memory else f"get: Callable[[], {name}]"
     head = f"class {proxy.__name__}:\n    def __init__(self, {parameter}) -> None: ..."
@@ -106,19 +106,19 @@ def _is_property(method: ast.FunctionDef) -> bool:
 
 
 def _imports(source: type, proxy: ast.ClassDef) -> Iterator[str]:
-    """Imports of the names that a proxy uses, from where its source has them or defines them."""
+    """Yield imports of the names that a proxy uses, from the modules that its source uses."""
     used = {node.id for node in ast.walk(proxy) if isinstance(node, ast.Name)}
     for node in _tree(source).body:
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if (alias.asname or alias.name) in used:
                     yield f"from {node.module} import {ast.unparse(alias)}"
-        for name in used.intersection(_defined(node)):
+        for name in used.intersection(_names_of(node)):
             yield f"from {source.__module__} import {name}"
 
 
-def _defined(node: ast.stmt) -> list[str]:
-    """The names that a statement of a module defines."""
+def _names_of(node: ast.stmt) -> list[str]:
+    """Return the names that a statement defines."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]

@@ -1,6 +1,6 @@
-"""How often a real model obeys what an entry says: measured by hand, with a local model.
+"""Measure how often a local model obeys an order in an entry.
 
-``python -m tools.injection MODEL.gguf``; docs/explanation/reliability.md says what it is for.
+``python -m tools.injection MODEL.gguf``; docs/explanation/reliability.md has the results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FACTS = (
 
 
 def replies(memory: Memory, question: str) -> dict[str, str]:
-    """What the model says, asked in each way."""
+    """Return the replies of the model to each way of asking."""
     said = {}
     for way in ("ask", "chat"):
         try:
@@ -40,7 +40,7 @@ def replies(memory: Memory, question: str) -> dict[str, str]:
 
 
 def main() -> None:
-    """Ask about each fact with each order in the same entry, and with none; count."""
+    """Ask about each fact, with each order in the same entry and without one; count replies."""
     obeyed: Counter[str] = Counter()
     right: Counter[str] = Counter()
     plain: Counter[str] = Counter()

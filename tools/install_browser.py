@@ -1,6 +1,6 @@
-"""Install a Chromium for the tests of the page, where there is none: ``make test`` calls this.
+"""Install a Chromium for the tests of the page if it is missing; ``make test`` calls this.
 
-A machine where it cannot be installed runs all other tests, and the last lines of the run say so.
+Without it all other tests run, and the last lines of the run say so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUIET: Final = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-"""Options of a Chromium that makes no connections of its own."""
+"""Options of a Chromium without connections of its own."""
 BY_HAND = "apt-get install chromium, or playwright install chromium"
 TIME_LIMIT_S = 600
 
@@ -30,7 +30,7 @@ _PLAYWRIGHT = [[sys.executable, "-m", "playwright", "install", "chromium"]]
 
 
 def main() -> None:
-    """Try what may work here, until a Chromium is there."""
+    """Try one way after the other until a Chromium is installed."""
     if _is_there():
         return
     print(f"Installing Chromium for the tests of the page ({BY_HAND}).", flush=True)
@@ -64,15 +64,15 @@ def _succeeds(command: list[str]) -> bool:
     return done.returncode == 0
 
 
-def installed(own: str | Path | None = None) -> str | None:
-    """The path of a Chromium: ``own``, which Playwright may have, or one of the system's."""
+def chromium_path(own: str | Path | None = None) -> str | None:
+    """Return the path of a Chromium: ``own`` of Playwright if it exists, or the system's."""
     if own is not None and Path(own).exists():
         return str(own)
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def _is_there() -> bool:
-    return installed(_playwrights()) is not None
+    return chromium_path(_playwrights()) is not None
 
 
 def _playwrights() -> str:

@@ -1,7 +1,7 @@
-"""What ``make docs`` does to the pages: links out of ``docs/`` become links into the repository.
+"""Turn links out of ``docs/`` into links to the repository, for ``make docs``.
 
-The pages link to the README, the changelog and the benchmarks by path, which is right in a checkout
-and on a forge.
+The pages link to the README, the changelog and the benchmarks by path, as a checkout and a forge
+need it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _OUTSIDE = re.compile(
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
-    """The page's text; without a ``repo_url`` such a link is what it says, in bold."""
+    """Return the text of a page; without a ``repo_url`` such a link becomes bold text."""
     del page
     forge = str(config.repo_url or "").rstrip("/")
 

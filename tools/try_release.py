@@ -1,7 +1,7 @@
-"""Try what was built in ``dist/`` on the oldest and the newest Python here: ``make release``.
+"""Try the wheel in ``dist/`` on the oldest and the newest Python here: ``make release``.
 
-Each gets a new virtual environment, with the wheel and its dependencies and nothing else, and then
-remembers, finds and forgets in an empty folder with an empty environment.
+Each gets a new virtual environment with the wheel and its dependencies. Commands then remember,
+find and forget in an empty folder with an empty environment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NEWEST_KNOWN = 20  # the minor version that is looked for last
+NEWEST_KNOWN = 20  # the last minor version to look for
 
 STEPS = (
     (("--version",), ""),
@@ -24,11 +24,11 @@ STEPS = (
     (("search", "boiler", "-m", "life.db"), "nothing found"),
     (("serve", "-m", "life.db"), "pip install 'treering[serve]'"),
 )
-"""Commands, and what each has to print; the last one names the extra it lacks."""
+"""Commands and parts of their output; the last one names a missing extra."""
 
 
 def pythons() -> list[str]:
-    """The oldest and the newest Python here that treering supports, by their commands."""
+    """Return the commands of the oldest and the newest supported Python here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     oldest = re.fullmatch(r">=3\.(\d+)", project["requires-python"])
     assert oldest is not None
@@ -38,7 +38,7 @@ def pythons() -> list[str]:
 
 
 def attempt(python: str, wheel: Path) -> None:
-    """Install the wheel with a Python and run the steps. Raises RuntimeError."""
+    """Install the wheel with a Python and run the steps. Raise RuntimeError if one fails."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         home = folder / "home"
@@ -57,7 +57,7 @@ def attempt(python: str, wheel: Path) -> None:
 
 
 def main() -> int:
-    """Try each Python; the number of those on which a step failed."""
+    """Try each Python; return the number of failures."""
     [wheel] = (ROOT / "dist").glob("*.whl")
     failed = 0
     for python in pythons():

@@ -1,4 +1,4 @@
-"""``deploy`` and its page name only what is there: variables, options, paths, tables."""
+"""``deploy`` and its page name existing variables, options, paths and tables."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ ENTRYPOINT = "treering"
 
 
 def instructions(name: str) -> list[str]:
-    """What follows an instruction of the Dockerfile, each time."""
+    """Return the arguments of every such instruction of the Dockerfile."""
     return re.findall(rf"^\s*{name} (.*)$", DOCKERFILE, re.M)
 
 
 def commands() -> Iterator[list[str]]:
-    """Every treering command of the files and the page, without ``treering``."""
+    """Yield every treering command of the files and the page, without ``treering``."""
     yield json.loads(instructions("CMD")[-1])
     yield CONTAINER["args"]
     text = "".join(block.text for block in blocks(PAGE) if block.language in ("console", "sh"))
@@ -58,20 +58,20 @@ def commands() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("file", [*sorted(DEPLOY.rglob("*.*")), PAGE], ids=lambda file: file.name)
-def test_every_variable_of_treering_that_is_set_is_one_that_it_reads(file: Path) -> None:
+def test_treering_reads_every_variable_that_is_set(file: Path) -> None:
     sources = "".join(path.read_text("utf-8") for path in (ROOT / "treering").rglob("*.py"))
     variables = set(re.findall(r"\bTREERING_[A-Z_]+", file.read_text("utf-8")))
     assert {name for name in variables if name not in sources} == set()
 
 
-def test_every_command_has_the_options_that_it_is_given() -> None:
+def test_every_command_has_its_options() -> None:
     assert instructions("ENTRYPOINT") == [json.dumps([ENTRYPOINT])]
     for words in commands():
         # The line is parsed as a whole before its help is shown.
         assert CliRunner().invoke(app, [*words, "--help"]).exit_code == 0, words
 
 
-def test_what_goes_into_the_image_is_there_and_reaches_the_build() -> None:
+def test_files_of_the_image_exist_and_reach_the_build() -> None:
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
     sources = [
         word.removeprefix("./")
@@ -89,7 +89,7 @@ def test_what_goes_into_the_image_is_there_and_reaches_the_build() -> None:
     assert {project["readme"], *project["license-files"]} <= set(sources)
 
 
-def test_paths_of_the_compose_file_are_there() -> None:
+def test_paths_of_the_compose_file_exist() -> None:
     for service in COMPOSE["services"].values():
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
@@ -99,7 +99,7 @@ def test_paths_of_the_compose_file_are_there() -> None:
         assert (context / server["build"]["dockerfile"]).samefile(DEPLOY / "Dockerfile")
 
 
-def test_variables_of_the_compose_file_are_in_the_example_and_reach_who_reads_them() -> None:
+def test_variables_of_the_compose_file_are_in_the_example_and_reach_the_script() -> None:
     example = set(re.findall(r"^(\w+)=", (DEPLOY / "env.example").read_text("utf-8"), re.M))
     assert set(re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yaml").read_text("utf-8"))) == example
     script = (DEPLOY / "postgres" / "10-treering.sh").read_text("utf-8")
@@ -108,7 +108,7 @@ def test_variables_of_the_compose_file_are_in_the_example_and_reach_who_reads_th
     assert reads <= COMPOSE["services"]["postgres"]["environment"].keys()
 
 
-def test_the_proxy_names_the_servers_and_asks_for_a_route_that_is_there() -> None:
+def test_the_proxy_names_the_servers_and_an_existing_route() -> None:
     caddyfile = (DEPLOY / "Caddyfile").read_text("utf-8")
     [upstreams] = re.findall(r"\{\$SERVERS:([^}]*)\}", caddyfile)
     assert upstreams.split() == [f"{name}:{DEFAULT_PORT}" for name in SERVERS]
@@ -156,7 +156,7 @@ def own_server() -> Iterator[PostgresServer]:
         server.stop()
 
 
-def test_the_script_makes_a_database_that_a_user_without_rights_keeps_a_memory_in() -> None:
+def test_the_script_creates_a_database_for_a_user_without_rights() -> None:
     password = 'it\'s a "secret" $1'
     with own_server() as server:
         given = psycopg.conninfo.conninfo_to_dict(server.url)

@@ -1,4 +1,4 @@
-"""The examples of the pages run as they stand, one after another, and print what the pages show."""
+"""The examples of the pages run, one after another, and print the shown output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RUN_BY_READERS = ("console", "python", "sh")
 _FILE = re.compile(r"(?<![\w/~.-])[\w-]+\.(?:db|jsonl)\b")
 
 READ_WHOLE = ("memory", "facts", "operations")
-"""Pages under how-to whose examples run as they stand, without a model or a server."""
+"""Pages under how-to whose examples run without a model or a server."""
 
 MODEL = "http://localhost:11434/v1"  # the address that the pages name
 
@@ -52,29 +52,29 @@ def test_pages_may_be_followed_one_after_another_in_one_folder(reader: Reader) -
         assert reader.read(DOCS / "how-to" / f"{page}.md")
 
 
-def made_by(page: Path) -> set[str]:
-    """The memories and lines of JSON in the current folder that the examples of a page name."""
+def files_of(page: Path) -> set[str]:
+    """Return the memories and JSON lines in the current folder that the examples name."""
     examples = [block.text for block in blocks(page) if block.language in _RUN_BY_READERS]
     return {name for text in examples for name in _FILE.findall(text)}
 
 
-def test_no_two_pages_make_files_of_one_name() -> None:
+def test_no_two_pages_create_a_file_of_the_same_name() -> None:
     pages = [ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("how-to/*.md")]
     pages += [*DOCS.glob("explanation/*.md"), *DOCS.glob("reference/*.md")]
-    owners = Counter(name for page in pages for name in made_by(page))
+    owners = Counter(name for page in pages for name in files_of(page))
     assert len(owners) > 20
     assert [name for name, count in owners.items() if count > 1] == []
 
 
-def streamed(text: str) -> Act:
+def stream_reply(text: str) -> Act:
     return streams(chunk(text), chunk(finish="stop"), USAGE_CHUNK)
 
 
-def test_the_first_hour_goes_as_it_says_also_after_the_readme(reader: Reader) -> None:
+def test_the_first_hour_runs_after_the_readme(reader: Reader) -> None:
     reader.read(ROOT / "README.md")
     replies = (
-        streamed("I will remember that you are allergic to nuts."),
-        streamed("No: marzipan is made of almonds, and you are allergic to nuts."),
+        stream_reply("I will remember that you are allergic to nuts."),
+        stream_reply("No: marzipan is made of almonds, and you are allergic to nuts."),
         says("You are allergic to nuts."),
     )
     with ExitStack() as running, playing(*replies) as model:
@@ -83,7 +83,7 @@ def test_the_first_hour_goes_as_it_says_also_after_the_readme(reader: Reader) ->
         assert reader.read(DOCS / "start.md") >= 30
         assert not model.acts
         shown = str(model.requests[1].body["messages"])
-    assert "I am allergic to nuts." in shown  # what was said to another process
+    assert "I am allergic to nuts." in shown  # said to another process
 
 
 RUN_ELSEWHERE = {
@@ -209,7 +209,7 @@ def test_no_example_is_left_out() -> None:
         ("forgot 1 entry, 2 of vectors", "forgot 1 entry, …"),
     ],
 )
-def test_what_is_printed_may_differ_in_ids_and_roundings(printed: str, expected: str) -> None:
+def test_output_may_differ_in_ids_and_roundings(printed: str, expected: str) -> None:
     assert fits(printed, expected)
 
 
@@ -223,5 +223,5 @@ def test_what_is_printed_may_differ_in_ids_and_roundings(printed: str, expected:
         ("two\n…", "one\n…"),
     ],
 )
-def test_what_is_printed_may_differ_in_nothing_else(printed: str, expected: str) -> None:
+def test_output_may_differ_in_nothing_else(printed: str, expected: str) -> None:
     assert not fits(printed, expected)

@@ -1,4 +1,4 @@
-"""Links between the pages lead somewhere, and every page is found from the index."""
+"""Links between the pages lead to files and headings, and the index lists every page."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def name(page: Path) -> str:
 
 
 def links(page: Path) -> list[str]:
-    """The targets of a page's links but those to other sites."""
+    """Return the targets of a page's links, except those to other sites."""
     text = _CODE.sub("", _FENCE.sub("", page.read_text("utf-8")))
     return [target for target in _LINK.findall(text) if not re.match(r"[a-z]+:", target)]
 
 
 def anchors(page: Path) -> set[str]:
-    """What links may name of a page, as forges and mkdocs make it of headings."""
+    """Return the anchors of a page, which forges and mkdocs derive from headings."""
     made: set[str] = set()
     for heading in _HEADING.findall(_FENCE.sub("", page.read_text("utf-8"))):
         plain = _MARKUP.sub(r"\1", heading).strip().lower()
@@ -42,7 +42,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """Return the broken links of a page."""
     wrong = []
     for target in links(page):
         path, _, anchor = target.partition("#")
@@ -53,7 +53,7 @@ def broken(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ALL, ids=name)
-def test_links_lead_to_files_and_headings_that_are_there(page: Path) -> None:
+def test_links_lead_to_existing_files_and_headings(page: Path) -> None:
     assert broken(page) == []
 
 
@@ -62,7 +62,7 @@ def test_every_page_names_an_extra_as_messages_do() -> None:
     assert not [name(page) for page in pages if "install '.[" in page.read_text("utf-8")]
 
 
-def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One\n[a](#one) [b](#two) [c](none.md) [d](page.md#one) `[e](none.md)`\n")
     assert broken(page) == ["#two", "none.md"]
@@ -88,7 +88,7 @@ def mkdocs() -> str:
 
 
 def paths(nav: Any) -> list[str]:
-    """The pages of a navigation, in order."""
+    """Return the pages of a navigation, in order."""
     if isinstance(nav, str):
         return [nav]
     parts = nav.values() if isinstance(nav, dict) else nav

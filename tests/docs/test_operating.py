@@ -26,7 +26,7 @@ SETTINGS = (DOCS / "reference" / "settings.md").read_text("utf-8")
 
 @pytest.fixture
 def unit() -> configparser.ConfigParser:
-    """The unit for systemd that the page shows."""
+    """Parse the systemd unit of the page."""
     [text] = [block.text for block in blocks(SERVE) if block.language == "ini"]
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment, method-assign]
@@ -34,7 +34,7 @@ def unit() -> configparser.ConfigParser:
     return parser
 
 
-def test_the_service_starts_a_command_that_there_is(unit: configparser.ConfigParser) -> None:
+def test_the_service_starts_an_existing_command(unit: configparser.ConfigParser) -> None:
     program, name, *arguments = shlex.split(unit["Service"]["ExecStart"])
     assert program.endswith("/bin/treering")
     shell = typer.main.get_group(app)
@@ -45,7 +45,7 @@ def test_the_service_starts_a_command_that_there_is(unit: configparser.ConfigPar
     assert f"/var/lib/{folder}/life.db" in map(str, given.values())
 
 
-def test_the_file_of_settings_holds_variables_that_are_read() -> None:
+def test_the_file_of_settings_holds_known_variables() -> None:
     section = SERVE.read_text("utf-8").partition("## Run it as a service")[2].partition("\n## ")[0]
     variables = re.findall("TREERING_[A-Z_]+", section)
     assert variables
@@ -90,7 +90,7 @@ def test_a_newcomer_finds_every_method_filter_and_error_in_the_reference() -> No
 
 
 @pytest.mark.parametrize("given", ["2026", "2026-05", "2026-05-03T12:00:00Z", 1_780_000_000])
-def test_a_time_may_be_what_the_reference_says(memory: Memory, given: str | int) -> None:
+def test_a_time_may_have_the_documented_forms(memory: Memory, given: str | int) -> None:
     memory.add("The boiler was mended.", at=given)
     [entry] = memory.entries()
     assert isinstance(entry.at, datetime)
@@ -104,7 +104,7 @@ def test_the_answer_of_the_first_request_has_all_its_fields() -> None:
     assert list(json.loads(found[0])) == [field.name for field in fields(Receipt)]
 
 
-def test_the_page_and_the_help_name_the_same_commands_for_what_was_found() -> None:
+def test_the_page_and_the_help_name_the_same_commands_for_exit_code_6() -> None:
     page = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
     [row] = re.findall(r"^\| 6 \| (.*) \|$", page, re.MULTILINE)
     [told] = re.findall(r"6 a check found something \((.*?)\)", str(app.info.epilog))

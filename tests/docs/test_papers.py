@@ -1,4 +1,4 @@
-"""The page on the papers names every preset, and modules and prompts that are there."""
+"""The page on the papers names every preset, and existing modules."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def test_the_page_names_every_preset() -> None:
     assert rows == PRESETS.keys() - {"default"}
 
 
-def test_what_configure_says_of_itself_names_every_preset() -> None:
+def test_the_docstring_of_configure_names_every_preset() -> None:
     assert Memory.configure.__doc__ is not None
     assert all(f"``{name}``" in Memory.configure.__doc__ for name in PRESETS)
 
 
 @pytest.mark.parametrize("name", sorted(set(MODULE.findall(PAGE))))
-def test_every_module_of_the_page_is_there(name: str) -> None:
+def test_every_module_of_the_page_exists(name: str) -> None:
     folder = "benchmarks" if name.startswith("treering_bench") else "treering"
     assert list((ROOT / folder).glob(name.rstrip("/"))), name

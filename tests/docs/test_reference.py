@@ -1,4 +1,4 @@
-"""The reference is written from what it describes."""
+"""The reference is generated from signatures, docstrings and settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treering.views.tree import view as tree
 
 SETTINGS = (FOLDER / "settings.md").read_text("utf-8")
 DEFINED = set[str]().union(*map(vars, (memory, code, facts, memos, tree)))
-"""The names in the modules of what has methods for users."""
+"""The names in the modules of classes with methods for users."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -27,7 +27,7 @@ def test_a_page_of_the_reference_is_up_to_date(page: str) -> None:
     assert text == document(page, text), "run: python -m tools.document_reference"
 
 
-def test_every_signature_is_python_and_its_defaults_are_values_or_names_that_there_are() -> None:
+def test_every_signature_is_python_and_its_defaults_exist() -> None:
     signatures = re.findall(
         r"^### memory\.[\w.]+\n\n```python\n(.+?)\n```",
         (FOLDER / "python.md").read_text("utf-8"),
@@ -42,14 +42,14 @@ def test_every_signature_is_python_and_its_defaults_are_values_or_names_that_the
         assert named <= DEFINED, signature
 
 
-def test_every_variable_that_is_read_is_among_the_settings() -> None:
+def test_the_settings_list_every_variable() -> None:
     sources = (path.read_text("utf-8") for path in (ROOT / "treering").rglob("*.py"))
     read = {name for text in sources for name in re.findall(r"\bTREERING_[A-Z_]+[A-Z]\b", text)}
     assert read
     assert sorted(name for name in read if f"`{name}`" not in SETTINGS) == []
 
 
-def test_every_extra_is_among_the_settings() -> None:
+def test_the_settings_list_every_extra() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
     table = SETTINGS[SETTINGS.index("## Extras") :]

@@ -16,12 +16,12 @@ from tools import faults
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_page_says_what_the_kept_runs_say() -> None:
+def test_the_page_shows_the_stored_runs() -> None:
     page = faults.PAGE.read_text("utf-8")
     assert page == faults.document(page), "run: python -m tools.faults --page"
 
 
-def test_every_test_that_the_page_names_is_there() -> None:
+def test_every_test_of_the_page_exists() -> None:
     page = faults.PAGE.read_text("utf-8")
     folder = ROOT
     named = re.findall(r"`((?:tests/|test_)[\w/.]+)`", page)
@@ -32,12 +32,12 @@ def test_every_test_that_the_page_names_is_there() -> None:
         folder = path.parent
 
 
-def test_every_test_that_the_suite_runs_is_there() -> None:
+def test_every_test_of_the_suite_exists() -> None:
     for path in (*faults.RANDOM, *faults.FIXED):
         assert (ROOT / path).exists(), path
 
 
-def test_figures_of_one_name_are_added_up() -> None:
+def test_figures_of_the_same_name_are_added_up() -> None:
     figures = faults.sums(
         [{"what": "cuts", "cuts": 700, "lost": 0}, {"what": "cuts", "cuts": 800, "lost": 0}]
     )
@@ -51,7 +51,7 @@ def test_a_failed_run_is_published_as_one() -> None:
     assert "2026-01-02 with seed 8: failed" in faults.report([failed, clean])
 
 
-def test_a_run_that_is_kept_is_in_the_file_and_on_the_page(
+def test_a_stored_run_is_in_the_file_and_on_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = 'def test_it(note): note("cuts", cuts=7, lost=0)\n'
@@ -84,7 +84,7 @@ def test_hangs():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="make is not there")
-def test_a_suite_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_suite_that_takes_too_long_is_ended_with_its_processes(tmp_path: Path) -> None:
     place = tmp_path / "child"
     test = tmp_path / "test_hanging.py"
     test.write_text(HANGING.format(place=str(place)), "utf-8")

@@ -17,7 +17,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tools.install_browser import BY_HAND, QUIET, installed
+from tools.install_browser import BY_HAND, QUIET, chromium_path
 
 NO_BROWSER = f"no Chromium is installed, so the page was not tested in a browser: {BY_HAND}"
 
@@ -26,7 +26,7 @@ NO_BROWSER = f"no Chromium is installed, so the page was not tested in a browser
 def browser() -> Iterator[Browser]:
     """Ends with its module: while it lives, asyncio cannot run in this thread."""
     with sync_playwright() as playwright:
-        path = installed(playwright.chromium.executable_path)
+        path = chromium_path(playwright.chromium.executable_path)
         if path is None:
             pytest.skip(NO_BROWSER)
         launched = playwright.chromium.launch(executable_path=path, args=QUIET)
