@@ -25,8 +25,8 @@ from treering.client.connection import error_of
 from treering.errors import BY_CODE, ModelMismatch, TreeringError
 from treering.hints import WORDS, Hint, Interface
 from treering.journal.space import NOWHERE, EmbeddingModel, SpaceState
-from treering.serve.mcp.server import build, on
-from treering.serve.problems import of_error
+from treering.serve.mcp.server import build, calls_on
+from treering.serve.problems import error_response
 from treering.views.fragments.model import ensure_same_model
 
 __all__ = ["settings", "treering"]  # fixtures of the command line
@@ -94,7 +94,7 @@ def test_a_class_in_each_shell(
     assert left.value.exit_code == exits == exit_code(error)
     assert capsys.readouterr().err.strip() == f"treering: {error.worded('cli')}"
 
-    answer = of_error(error)
+    answer = error_response(error)
     problem = json.loads(bytes(answer.body))
     assert (answer.status_code, problem["status"], problem["code"]) == (status, status, code)
     assert problem["title"] == HTTPStatus(status).phrase
@@ -232,7 +232,7 @@ def test_a_call_that_fails_in_each_shell(
 
 
 async def _refusal(memory: Memory, name: str, arguments: dict[str, Any]) -> str:
-    async with Client(build(on(memory), Path)) as client:
+    async with Client(build(calls_on(memory), Path)) as client:
         result = await client.call_tool(name, arguments)
     assert result.is_error
     return result.content[0].text  # type: ignore[union-attr]

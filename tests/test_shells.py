@@ -19,7 +19,7 @@ from tests.embedders import HashingEmbedder
 from tests.memo.talk import place
 from tests.serve.live import serving
 from treering import Memory
-from treering.serve.mcp.server import build, on
+from treering.serve.mcp.server import build, calls_on
 
 __all__ = ["settings", "treering"]  # fixtures of the command line
 
@@ -270,7 +270,7 @@ def test_an_operation_in_each_shell(
 
 
 async def _told(memory: Memory, tool: str, arguments: dict[str, Any]) -> str:
-    async with Client(build(on(memory), Path)) as client:
+    async with Client(build(calls_on(memory), Path)) as client:
         result = await client.call_tool(tool, arguments)
     assert not result.is_error, result
     return result.content[0].text  # type: ignore[union-attr]

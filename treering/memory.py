@@ -589,17 +589,31 @@ class Memory:
             if (cursor := page.next) is None:
                 return
 
-    def page(self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]) -> Page:
-        """Up to ``limit`` entries that meet a filter, from ``cursor`` on: the ``next`` of a page.
+    def page(
+        self,
+        cursor: str | None = None,
+        *,
+        limit: int = 100,
+        newest: bool = False,
+        **where: Unpack[Where],
+    ) -> Page:
+        """Return up to ``limit`` entries that meet a filter, from ``cursor`` on.
+
+        The cursor of the next page is ``next`` of this one. With ``newest`` the newest come first.
 
         Raises InputError, FilterError.
         """
         check_count("limit", limit)
         condition, after = to_filter(where), entries.after(cursor)
         with self._reading() as reader:
-            rows = entries.page(reader, reader.id, condition, after, limit + 1)
+            if newest:
+                before = after or listing.LAST
+                rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
+            else:
+                rows = entries.page(reader, reader.id, condition, after, limit + 1)
             reader.as_of = known_until(condition)
-            return self._page(reader, rows, limit)
+            more = str(rows[limit - 1][0]) if len(rows) > limit else None
+            return Page(tuple(self._views.marking.marked(reader, rows[:limit])), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
@@ -861,11 +875,6 @@ class Memory:
         """
         return check.problems(self._database, progress) + self._views.unknown_rows()
 
-    def _page(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]], limit: int) -> Page:
-        """A page of ``limit`` rows; one more was asked for, to tell whether there is another."""
-        more = str(rows[limit - 1][0]) if len(rows) > limit else None
-        return Page(tuple(self._views.marking.marked(reader, rows[:limit])), more)
-
     @contextmanager
     def _reading(self) -> Iterator[SpaceReader]:
         """A read transaction of a space that is there. Raises UnknownName."""
@@ -912,14 +921,6 @@ def add_recorded(
 def language_model(memory: Memory) -> str:
     """The name of the language model that answers. Raises LLMNotConfigured."""
     return memory._account.llm().model
-
-
-def page_back(memory: Memory, condition: Filter, cursor: str | None, limit: int) -> Page:
-    """As ``Memory.page``, the newest entries first."""
-    before = entries.after(cursor) or listing.LAST
-    with memory._reading() as reader:
-        rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
-        return memory._page(reader, rows, limit)
 
 
 def views_of(memory: Memory) -> Views:

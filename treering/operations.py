@@ -16,8 +16,9 @@ from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
 from treering.views.tree.view import TreeView
 
-Work = Literal["read", "write", "wait"]
-"""Read and compute, change the space, or wait for a language model and go over everything."""
+Work = Literal["read", "write", "wait", "search"]
+"""Read and compute, change the space, wait for a language model or go over everything, or search
+in one pass with the other searches of the moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,12 @@ _O = Operation
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(Memory.add, "POST /entries", "", is_custom=True),
-    _O(Memory.page, "GET /entries", "", is_custom=True),
+    _O(
+        Memory.page,
+        "GET /entries",
+        "The entries in the order they were added, a page at a time; `next` is the next cursor.",
+        tag="entries",
+    ),
     _O(Memory.get, "GET /entries/{entry_id}", "An entry as it was added.", tag="entries"),
     _O(Memory.replace, "PATCH /entries/{entry_id}", "", is_custom=True),
     _O(Memory.pin, "PATCH /entries/{entry_id}", "", is_custom=True),
@@ -86,7 +92,13 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         tag="entries",
         renamed={"entry_ids": "ids"},
     ),
-    _O(Memory.search, "POST /search", "", is_custom=True),
+    _O(
+        Memory.search,
+        "POST /search",
+        "The fragments that answer a query best, best first, each with the terms of its score.",
+        "search",
+        tag="recall",
+    ),
     _O(
         Memory.search_many,
         "POST /search-many",
@@ -134,22 +146,11 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "wait",
     ),
     _O(
-        MemoView.recent,
-        "GET /memos/recent",
-        "The last lines of a conversation that no memo stands for yet.",
-    ),
-    _O(
         MemoView.merge,
         "POST /memos/merge",
         "Make one memo of several, under the id of the first; the others are deleted.",
         "write",
         renamed={"memo_ids": "ids"},
-    ),
-    _O(
-        MemoView.settle,
-        "POST /memos/settle",
-        "Let the language model write the memos that are due, of all conversations or of one.",
-        "wait",
     ),
     _O(MemoView.get, "GET /memos/{memo_id}", "One memo."),
     _O(
@@ -186,7 +187,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         in_parts=True,
     ),
     _O(TreeView.stats, "GET /tree/stats", "Figures: nodes and tokens by depth, branching, cost."),
-    _O(TreeView.settings, "GET /tree/settings", "How the tree grows."),
     _O(
         TreeView.draw,
         "GET /tree/drawing",
@@ -196,12 +196,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         TreeView.replant,
         "POST /tree/replant",
         "Grow the whole tree again by other settings; its summaries become pending work.",
-        "wait",
-    ),
-    _O(
-        TreeView.settle,
-        "POST /tree/settle",
-        "Make all pending summaries of the tree; see also `/v1/settle`, which does not wait.",
         "wait",
     ),
     _O(TreeView.node, "GET /tree/nodes/{number}", "One node."),

@@ -92,7 +92,7 @@ def test_parameters_are_sent_as_the_server_reads_them() -> None:
 
 
 def test_where_the_file_lies_is_not_told() -> None:
-    response = problems.of_error(errors.JournalFull("/home/ana/life.db: no space left"))
+    response = problems.error_response(errors.JournalFull("/home/ana/life.db: no space left"))
     assert response.status_code == 507
     assert b"ana" not in response.body
     assert b"disk is full" in response.body

@@ -115,6 +115,10 @@ def test_next_to_nothing_is_refused() -> None:
         "Memory.check",
         "Memory.fit",
         "Memory.reembed",
+        "MemoView.recent",
+        "MemoView.settle",
+        "TreeView.settings",
+        "TreeView.settle",
     }
 
 
@@ -239,13 +243,13 @@ def test_the_tree_is_walked(talk: Memory) -> None:
 
 
 def test_the_tree_is_drawn_and_replanted(talk: Memory, open_memory: Open) -> None:
-    talk.tree.settle()
+    talk.settle()
     local = open_memory()
     assert talk.tree.draw() == local.tree.draw() != ""
     assert talk.tree.draw("html", title="Ana & Ben") == local.tree.draw("html", title="Ana & Ben")
     settings = talk.tree.replant(base=0.05, form="printed")
     assert (settings.threshold.base, settings.threshold.form) == (0.05, "printed")
-    assert talk.tree.settings() == settings == local.tree.settings()
+    assert settings == local.tree.settings()
     with pytest.raises(InputError):
         talk.tree.replant(max_depth=0)
 
@@ -263,10 +267,9 @@ def test_a_prompt_is_shown_as_it_would_be_sent(talk: Memory, open_memory: Open) 
 def test_memos_and_facts_are_there(talk: Memory) -> None:
     assert talk.memos.list() == []
     assert talk.memos.search("bees") == []
-    talk.memos.settle(source="talk")
+    talk.settle()
     assert talk.memos.pinned() == []
     assert talk.memos.written("talk") == frozenset()
-    assert len(talk.memos.recent("talk")) == len(SAID)
     with pytest.raises(UnknownName):
         talk.memos.get("none")
     [home] = talk.facts.current("Ana")

@@ -23,7 +23,7 @@ from tests.postgres_server import PostgresServer, new_schema, server_url
 from treering.cli.main import app
 from treering.journal.open import open_database
 from treering.journal.postgres.location import Location
-from treering.serve.rest import health
+from treering.serve.rest.upkeep import health
 from treering.serve.settings import DEFAULT_PORT, STOP_WITHIN_S
 
 DEPLOY = ROOT / "deploy"
@@ -117,7 +117,7 @@ def test_the_proxy_names_the_servers_and_an_existing_route() -> None:
 
 
 def paths() -> set[str]:
-    return {getattr(route, "path", "") for route in health.router.routes}
+    return {getattr(route, "path", "") for route in health.routes}
 
 
 def test_probes_ports_and_labels_of_kubernetes_fit_together() -> None:

@@ -33,7 +33,7 @@ from treering.serve.run import run
 from treering.serve.settings import ServerSettings
 path, upstream, kept = sys.argv[1:]
 settings = ServerSettings(
-    Path(path), port=0, embedder=HashingEmbedder(), upstream=upstream, max_reply_bytes=int(kept)
+    Path(path), port=0, embedder=HashingEmbedder(), upstream=upstream, max_bytes=int(kept)
 )
 run(settings, lambda url: print(url, flush=True))
 """

@@ -72,7 +72,7 @@ def test_a_removed_space_leaves_no_byte_of_itself_nor_of_its_name(
     assert not [word for word in (b"Porto", b"Miu", b"harbour") if word in left]
     assert [hit.text for hit in other.search("trains")] == ["Ben likes trains."]
     with closing(open_database(path)) as database:
-        assert [key.space for key in keys.listed(database)] == ["ben"]
+        assert [key.space for key in keys.list_keys(database)] == ["ben"]
         with database.read() as reader:
             assert not list(reader.rows("PRAGMA foreign_key_check"))
     assert other.check() == []
@@ -202,7 +202,7 @@ def test_a_space_that_only_a_key_opens_is_removed_with_its_keys(
     assert forgotten.views == {"keys": 1}
     assert memory.spaces() == list(others)
     with closing(open_database(path)) as database:
-        assert [key.space for key in keys.listed(database)] == ["ben"]
+        assert [key.space for key in keys.list_keys(database)] == ["ben"]
     assert PERSON.encode() not in _bytes(path)
     with pytest.raises(UnknownSpace):
         memory.forget_space(PERSON)

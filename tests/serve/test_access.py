@@ -77,10 +77,10 @@ def test_keys_are_listed_and_removed(path: Path, make_key: MakeKey) -> None:
     make_key("ben")
     database = open_database(path)
     try:
-        ana, ben = keys.listed(database)
+        ana, ben = keys.list_keys(database)
         assert (ana.space, ben.space) == ("ana", "ben")
         keys.remove(database, ana.id)
-        assert keys.listed(database) == [ben]
+        assert keys.list_keys(database) == [ben]
         with raises(UnknownName):
             keys.remove(database, ana.id)
     finally:
@@ -95,7 +95,7 @@ def test_a_removed_key_opens_nothing_and_its_absence_opens_nothing_either(
     client = serve()
     assert client.get("/v1/stats", headers=bearer(key)).status_code == 200
     database = open_database(path)
-    [known] = keys.listed(database)
+    [known] = keys.list_keys(database)
     keys.remove(database, known.id)
     database.close()
     assert client.get("/v1/stats", headers=bearer(key)).status_code == 401
@@ -108,7 +108,7 @@ def test_after_a_restart_too_a_memory_that_had_keys_is_closed(
 ) -> None:
     make_key("ana")
     with closing(open_database(path)) as database:
-        keys.remove(database, keys.listed(database)[0].id)
+        keys.remove(database, keys.list_keys(database)[0].id)
     client = serve()
     refused = client.get("/v1/stats", headers={"X-Treering-Space": "ana"})
     assert refused.status_code == 401
@@ -121,7 +121,7 @@ def test_after_a_restart_too_a_memory_that_had_keys_is_closed(
                 InputError, match=r"^1 key still opens .* remove it first.*key remove"
             ):
                 keys.open_again(database)
-            keys.remove(database, keys.listed(database)[0].id)
+            keys.remove(database, keys.list_keys(database)[0].id)
         keys.open_again(database)
     assert serve().get("/v1/stats").status_code == 200
 

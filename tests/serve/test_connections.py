@@ -54,7 +54,6 @@ def test_so_are_many_headers(path: Path) -> None:
         client.sendall(b"X-More: 1\r\n" * 100)
         came = answer(client)
     assert came.startswith(b"HTTP/1.1 431 ")
-    assert b"--header-bytes" in came
 
 
 @pytest.mark.parametrize("said", [b"", HALF])
@@ -63,7 +62,6 @@ def test_headers_that_do_not_come_are_not_waited_for(path: Path, said: bytes) ->
         client.sendall(said)
         came = answer(client)
     assert came.startswith(b"HTTP/1.1 408 ")
-    assert b"--header-seconds" in came
 
 
 def test_the_second_request_of_a_connection_is_bounded_too(path: Path) -> None:
@@ -121,8 +119,8 @@ def test_more_connections_than_files_are_not_promised() -> None:
     code = """
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 400))
-from treering.serve.connections import SPARE_FILES, room_for
-print(room_for(100) == 100, room_for(1_024) == 400 - SPARE_FILES)
+from treering.serve.connections import SPARE_FILES, available_connections
+print(available_connections(100) == 100, available_connections(1_024) == 400 - SPARE_FILES)
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 400)
 """
     pytest.importorskip("resource")

@@ -14,7 +14,7 @@ from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTr
 from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.operations import OPERATIONS, Operation
-from treering.serve.rest import chat, entries, views, wire
+from treering.serve.rest import chat, custom, requests
 from treering.views.choices import Choices
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import FactView
@@ -62,6 +62,8 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
     assert there - {one.method.__qualname__ for one in OPERATIONS} == {
         *("Memory.close", "Memory.entries", "Memory.chat_stream", "Memory.settle"),
         *("Memory.export", "Memory.import_", "Memory.fit", "Memory.reembed", "Memory.check"),
+        *("MemoView.recent", "MemoView.settle"),
+        *("TreeView.settings", "TreeView.settle"),
         *("MemoView.lines", "MemoView.pinned", "MemoView.written", "FactView.current"),
         *("CodeMemory.blocks", "CodeMemory.context_memory", "CodeMemory.rounds"),
     }
@@ -70,13 +72,10 @@ def test_every_method_is_an_operation_or_is_called_in_another_way() -> None:
 @pytest.mark.parametrize(
     ("body", "method", "differing"),
     [
-        (wire.SearchRequest, Memory.search, set()),
-        (wire.AddTextRequest, Memory.add, {"text", "content", "sync", "force"}),
-        (wire.AddMessagesRequest, Memory.add, {"messages", "content", "sync", "force"}),
-        (entries.EntryListRequest, Memory.page, set()),
+        (requests.AddRequest, Memory.add, {"text", "messages", "content", "sync", "force"}),
         (chat.ChatRequest, Memory.chat, {"stream"}),
-        (views.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
-        (views.CodeRecordRequest, CodeMemory.record, set()),
+        (custom.MemoEditRequest, MemoView.edit, {"memo_id", "pinned"}),
+        (custom.CodeRecordRequest, CodeMemory.record, set()),
     ],
 )
 def test_a_body_has_the_parameters_of_its_method_with_their_defaults(

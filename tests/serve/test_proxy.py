@@ -480,10 +480,11 @@ def test_a_reply_that_is_too_long_is_refused_or_passed_on_but_not_kept(
     open_memory: Open, path: Path
 ) -> None:
     long = "word " * 5_000
-    with between(
-        path, says(long), streams(chunk(long), chunk(long, "stop")), max_reply_bytes=10_000
-    ) as (client, _):
-        with pytest.raises(openai.InternalServerError, match="--max-reply-bytes"):
+    with between(path, says(long), streams(chunk(long), chunk(long, "stop")), max_bytes=10_000) as (
+        client,
+        _,
+    ):
+        with pytest.raises(openai.InternalServerError, match="--max-bytes"):
             client.chat.completions.create(model="m", messages=[user("First?")])
         pieces = client.chat.completions.create(model="m", messages=[user("Second?")], stream=True)
         text = "".join(piece.choices[0].delta.content or "" for piece in pieces if piece.choices)

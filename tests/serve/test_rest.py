@@ -85,6 +85,7 @@ def test_a_page_goes_on_where_it_ended_even_if_entries_were_forgotten(talk: Test
         ("POST", "search", {"query": "x", "relations": ["friendship"]}, "relations"),
         ("POST", "search", {"query": "x", "qurey": "y"}, "qurey"),
         ("POST", "entries", {"text": "a", "messages": []}, "messages"),
+        ("POST", "entries", {}, "text"),
         ("POST", "entries", {"text": "a", "at": True}, "at"),
         ("POST", "memos/merge", {"ids": ["x"]}, "ids"),
         ("POST", "configure", {"preset": "mine"}, "preset"),
@@ -117,8 +118,7 @@ def test_what_is_wrong_with_a_body_is_told_without_repeating_it(client: TestClie
         ("search", {"query": "x", "mode": "m"}, "mode must be 'hybrid', 'lexical' or 'dense'"),
         ("search", {"query": "x", "alpha": "much"}, "alpha must be a number or an object"),
         ("search", [], "the body must be an object"),
-        ("search-many", {"queries": ["a", 5]}, "queries[1] must be a string"),
-        ("entries", {}, "text or messages is missing"),
+        ("forget", {"ids": ["a", 5]}, "ids[1] must be a string"),
         ("entries", {"text": ["a"]}, "text must be a string"),
         ("entries", {"text": "a", "at": []}, "at must be a string or a number"),
         (

@@ -29,7 +29,7 @@ def test_a_name_does_not_depend_on_where_its_class_stands() -> None:
 
 
 def test_tools_of_the_model_context_protocol_name_no_class() -> None:
-    for tool in tools.listed():
+    for tool in tools.list_tools():
         assert not {"$defs", "title"} & tool.input_schema.keys()
         for described in tool.input_schema["properties"].values():
             assert not {"$ref", "title"} & described.keys()

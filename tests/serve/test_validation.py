@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.testclient import TestClient
 
-from treering.serve.mistakes import mistakes
+from treering.serve.problems import describe_mistakes
 
 
 @pytest.mark.parametrize("value", ["{", "[1", "boat"])
@@ -26,9 +26,11 @@ def test_a_parameter_that_is_other_json_is_told_what_it_must_be(client: TestClie
 def test_half_of_a_pair_is_told_in_words(client: TestClient) -> None:
     body = b'{"query": "\\ud83d"}'
     response = client.post("/v1/search", content=body, headers={"Content-Type": "application/json"})
-    assert "query has a character that is no valid Unicode" in response.json()["detail"]
+    assert "query has an invalid Unicode character" in response.json()["detail"]
 
 
 def test_a_field_of_no_form_is_only_unknown() -> None:
     error = {"type": "extra_forbidden", "loc": ("body", "bogus"), "msg": ""}
-    assert mistakes([error]) == [{"where": "bogus", "what": "is not a field of this request"}]
+    assert describe_mistakes([error]) == [
+        {"where": "bogus", "what": "is not a field of this request"}
+    ]

@@ -187,7 +187,12 @@ class AsyncMemory:
     ) -> ChatPrompt: ...
     def entries(self, **where: Unpack[Where]) -> AsyncIterator[Entry]: ...
     async def page(
-        self, cursor: str | None = None, *, limit: int = 100, **where: Unpack[Where]
+        self,
+        cursor: str | None = None,
+        *,
+        limit: int = 100,
+        newest: bool = False,
+        **where: Unpack[Where],
     ) -> Page: ...
     async def get(self, entry_id: str) -> Entry: ...
     async def forget(

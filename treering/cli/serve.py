@@ -17,10 +17,8 @@ from treering.cli.run import Run
 from treering.serve.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
-    HEADER_BYTES,
-    HEADER_S,
+    MAX_BYTES,
     MAX_CONNECTIONS,
-    MAX_REPLY_BYTES,
     RECALL_TOKENS,
     REQUESTS_PER_S,
     ServerSettings,
@@ -78,15 +76,9 @@ class ServerOptions:
     max_connections: Annotated[
         int, typer.Option(min=2, help="Connections that may be open at once.")
     ] = MAX_CONNECTIONS
-    header_bytes: Annotated[
-        int, typer.Option(min=1_024, help="How long the headers of a request may be.")
-    ] = HEADER_BYTES
-    header_seconds: Annotated[
-        float, typer.Option(min=0.1, help="How long the headers of a request may take.")
-    ] = HEADER_S
-    max_reply_bytes: Annotated[
-        int, typer.Option(min=1_024, help="How long a model's reply through the proxy may be.")
-    ] = MAX_REPLY_BYTES
+    max_bytes: Annotated[
+        int, typer.Option(min=1_024, help="Bytes of a request, or of a model's reply.")
+    ] = MAX_BYTES
     behind_proxy: Annotated[
         bool,
         typer.Option(
@@ -110,9 +102,7 @@ class ServerOptions:
             upstream_key=os.environ.get("TREERING_UPSTREAM_KEY"),
             recall_budget=self.recall,
             max_connections=self.max_connections,
-            header_bytes=self.header_bytes,
-            header_s=self.header_seconds,
-            max_reply_bytes=self.max_reply_bytes,
+            max_bytes=self.max_bytes,
             behind_proxy=self.behind_proxy,
         )
 
@@ -164,7 +154,7 @@ def list_keys(
             keys.open_again(database)
             note("this memory needs no key on this machine any more")
             return
-        listed = keys.listed(database)
+        listed = keys.list_keys(database)
     for entry in listed:
         label = f"  {entry.label}" if entry.label else ""
         run.out.emit(entry, (entry.id, "dim"), f"  {entry.created:%Y-%m-%d}  {entry.space}{label}")

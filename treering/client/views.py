@@ -16,6 +16,12 @@ from treering.views.tree.view import TreeView
 
 
 @calls.remote
+@calls.without(
+    {
+        "settings": "configure() of the memory returns all settings",
+        "settle": "settle() of the memory does all pending work",
+    }
+)
 class RemoteTree(TreeView):
     """``memory.tree`` of a memory on a server."""
 
@@ -24,6 +30,12 @@ class RemoteTree(TreeView):
 
 
 @calls.remote
+@calls.without(
+    {
+        "recent": "chat_prompt() of the memory shows the recent dialogue",
+        "settle": "settle() of the memory does all pending work",
+    }
+)
 class RemoteMemos(MemoView):
     """``memory.memos`` of a memory on a server."""
 

@@ -1,12 +1,14 @@
-"""Access: each key opens one space, and web pages of other sites are refused.
+"""Access: each key opens one space, pages of other sites are refused, few folders are served.
 
-A middleware, so that whatever is mounted into the app is behind it.
+The checks are a middleware, so that mounted applications are behind them, too.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -18,18 +20,19 @@ from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.serve import keys, problems
 from treering.serve.settings import ServerSettings, is_loopback
+from treering.views.code.rounds.git import Git
 
 SPACE_HEADER = "x-treering-space"
 NO_KEY_SENT = "this server requires a key"
 NO_KEY_IS_LEFT = (
-    "this memory had keys and the last one was removed; make one with `treering serve key add`, or "
-    "answer everybody on this machine again with `treering serve key --open`"
+    "the last key of this memory was removed; make one with `treering serve key add`, or answer "
+    "all callers on this machine again with `treering serve key --open`"
 )
 REFRESH_S = 1.0
-"""How long it takes at most until a running server notices that a key was added or removed."""
+"""A running server notices within this time that a key was added or removed."""
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/v1/openapi.json"})
-"""Open to all, since they show nothing of any space: page, health, OpenAPI document."""
+"""Open to all, because they show nothing of a space: page, health, OpenAPI document."""
 
 OPEN_PREFIX = "/page/"
 
@@ -38,20 +41,20 @@ PASSED_ON_PREFIX = "x-forwarded-"
 """Headers that reverse proxies and tunnels add to the requests of others."""
 
 OLD_HTTP = frozenset({"0.9", "1.0"})
-"""What nginx speaks to a server behind it unless told otherwise. It rewrites Host, too, and adds no
-header, so that this is the one sign of it. Clients of today speak 1.1."""
+"""By default nginx speaks these to the server behind it. It rewrites Host, too, and adds no header,
+so the version is the only sign of it. Clients speak 1.1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the space, and the id of the key that opened it (None where none is needed)."""
+    """The space of a request, and the id of the key that opened it; None without keys."""
 
     space: str
     key: str | None = None
 
 
 class Access:
-    """Tells who a caller is from the headers of a request."""
+    """Finds the caller of a request by its headers."""
 
     def __init__(self, settings: ServerSettings, database: Database) -> None:
         self._settings = settings
@@ -71,33 +74,33 @@ class Access:
         return not self._closed
 
     def caller(self, headers: Headers, http_version: str = "1.1") -> Caller:
-        """The caller. Raises AccessDenied, InputError."""
+        """Return the caller. Raise AccessDenied, InputError."""
         self._refresh()
         named = name_in(headers, SPACE_HEADER)
         if not self._closed:
             if not self._settings.behind_proxy:
-                _refuse_passed_on(headers, http_version)
+                _refuse_proxied(headers, http_version)
             _refuse_other_sites(headers)
             return Caller(named or self._settings.space)
-        space, key = self._opened(headers)
+        space, key = self._opened_space(headers)
         if named not in (None, space):
             raise AccessDenied(f"this key does not open the space {named!r}")
         return Caller(space, key)
 
-    def _opened(self, headers: Headers) -> tuple[str, str]:
+    def _opened_space(self, headers: Headers) -> tuple[str, str]:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise KeyUnknown(NO_KEY_SENT if self._keys else NO_KEY_IS_LEFT)
         # Digests of unguessable keys may be compared in any time.
         opened = self._keys.get(keys.digest(token.strip()))
         if opened is None:
-            raise KeyUnknown("this key is not known, or no longer")
+            raise KeyUnknown("this key is unknown or was removed")
         return opened
 
     def _refresh(self) -> None:
         """Read the keys again, in the event loop: the table is small, and readers never wait.
 
-        Once there was a key, one is required, even if the last has been removed: the file says so.
+        A memory that has had a key needs one, also after its last key was removed.
         """
         if time.monotonic() - self._read > REFRESH_S:
             self.read_keys()
@@ -110,14 +113,14 @@ class Access:
 
 
 class AccessMiddleware:
-    """Lets a request pass with its caller in ``scope["state"]["caller"]``, or refuses it."""
+    """Puts the caller into ``scope["state"]["caller"]``, or refuses the request."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check a request, then hand it on."""
+        """Check a request, then pass it on."""
         if scope["type"] == "lifespan" or _is_open(scope):
             await self._app(scope, receive, send)
             return
@@ -125,14 +128,14 @@ class AccessMiddleware:
         try:
             caller = self._access.caller(headers, scope.get("http_version", "1.1"))
         except TreeringError as error:
-            await problems.of_error(error)(scope, receive, send)
+            await problems.error_response(error)(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
 
 
 def caller_of(connection: HTTPConnection) -> Caller:
-    """The caller of a request that has passed ``AccessMiddleware``."""
+    """Return the caller of a request that has passed ``AccessMiddleware``."""
     caller: Caller = connection.state.caller
     return caller
 
@@ -143,7 +146,7 @@ def _is_open(scope: Scope) -> bool:
 
 
 def name_in(headers: Headers, header: str) -> str | None:
-    """The name that a header holds, in UTF-8 as names are. Raises InputError."""
+    """Return the name in a header, which is UTF-8. Raise InputError."""
     sent = headers.get(header)
     try:
         name = None if sent is None else sent.encode("latin-1").decode()
@@ -152,27 +155,27 @@ def name_in(headers: Headers, header: str) -> str | None:
     return checked_name(name, header)
 
 
-def _refuse_passed_on(headers: Headers, http_version: str) -> None:
-    """Without keys, refuse what a reverse proxy or a tunnel on this machine passes on.
+def _refuse_proxied(headers: Headers, http_version: str) -> None:
+    """Refuse a request that a reverse proxy or a tunnel on this machine passes on.
 
-    It comes from this machine, and with a Host that the proxy may have rewritten: nothing else
-    tells that another machine asks.
+    It comes from this machine, with a Host that the proxy may have rewritten, so only these signs
+    show that it may come from another machine.
     """
     signs = [name for name in headers if name in PASSED_ON or name.startswith(PASSED_ON_PREFIX)]
     if signs or http_version in OLD_HTTP:
         sign = f"the header {signs[0]}" if signs else f"HTTP/{http_version}"
         raise AccessDenied(
             f"a proxy passes this request on ({sign}), so it may come from anywhere; make a key "
-            "with `treering serve key add --space NAME`, or, if the proxy lets in nobody but you, "
-            "serve with --behind-proxy"
+            "with `treering serve key add --space NAME`, or serve with --behind-proxy if the proxy "
+            "admits only you"
         )
 
 
 def _refuse_other_sites(headers: Headers) -> None:
-    """Without keys, refuse requests that a web page of another site makes in a local browser.
+    """Refuse a request that a web page of another site makes in a local browser.
 
-    A foreign host name that resolves to this machine shows in Host, a foreign page in Origin, and
-    what it loads without one, such as a picture, in Sec-Fetch-Site.
+    Host shows a foreign name that resolves to this machine, Origin a foreign page, and
+    Sec-Fetch-Site its requests without Origin, such as for a picture.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if not is_loopback(_host_of(f"//{host}")):
@@ -180,13 +183,39 @@ def _refuse_other_sites(headers: Headers) -> None:
             f"the host {host!r} is not this machine; without keys only local names are answered"
         )
     if headers.get("sec-fetch-site", "").lower() == "cross-site":
-        raise AccessDenied("pages of other sites may not ask; make a key for them")
+        raise AccessDenied("this request comes from a page of another site; make a key for it")
     if origin is not None and not is_loopback(_host_of(origin)):
-        raise AccessDenied(f"pages of {origin!r} may not ask; make a key for them")
+        raise AccessDenied(f"this request comes from a page of {origin!r}; make a key for it")
 
 
 def _host_of(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
-    except ValueError:  # a bracket too few: no name of any machine
+    except ValueError:  # a missing bracket
         return ""
+
+
+def served_folder(settings: ServerSettings, root: str) -> Path:
+    """Return the folder that a client names. Raise AccessDenied unless its owner serves it."""
+    folder = Path(os.path.realpath(root))  # without links and "..": the folder that would be read
+    if not any(folder.is_relative_to(allowed) for allowed in settings.code_roots):
+        raise AccessDenied(
+            f"{root!r} is not in a folder whose code this server may read; its owner names such "
+            "folders with `treering serve --code-root FOLDER`"
+        )
+    try:
+        folder.is_dir()
+    except OSError as error:
+        raise InputError(f"{root!r} cannot be a folder: {error.strerror}") from error
+    return folder
+
+
+def served_repository(settings: ServerSettings, root: str) -> Path:
+    """As ``served_folder``, also for every folder that git reads for the repository.
+
+    Its ``.git`` may be a link, or name the store of another repository, as in a worktree.
+    """
+    folder = served_folder(settings, root)
+    for place in Git.at(folder).places():
+        served_folder(settings, str(place))
+    return folder

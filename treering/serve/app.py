@@ -1,4 +1,4 @@
-"""The application: what is served where, and what every request passes on its way."""
+"""The application: its routes, and the layers that every request passes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from treering import __version__
 from treering.errors import MissingExtra
 
-try:  # what the modules below import, here where a lack of it can be told
+try:  # imported here, so that a missing extra is named
     import prometheus_client  # noqa: F401
     from fastapi import FastAPI
 except ModuleNotFoundError as missing:
@@ -23,7 +23,7 @@ from treering.serve.mcp.http import Endpoint
 from treering.serve.metrics import Metrics, MetricsMiddleware
 from treering.serve.page import route as page
 from treering.serve.proxy.route import Proxy
-from treering.serve.rest import chat, entries, health, upkeep, views
+from treering.serve.rest import chat, custom, upkeep
 from treering.serve.rest.routes import operation_routes
 from treering.serve.schema import DescribedAPI
 from treering.serve.settings import ServerSettings
@@ -34,9 +34,9 @@ from treering.serve.traces import Traces
 
 
 def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAPI:
-    """The server as an ASGI application, which closes the memory's file when it ends.
+    """Return the server as an ASGI application, which closes the memory's file when it ends.
 
-    Raises InputError if other machines could reach it without a key, JournalError.
+    Raise InputError if other machines could reach it without a key, JournalError.
     """
     if find_spec("mcp") is None:  # imported when a client first asks for it
         raise MissingExtra.of("mcp", "serve")
@@ -45,7 +45,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     try:
         access = Access(settings, spaces.database)
         if access.is_open:
-            spaces.begin(settings.space)  # what callers get who name none
+            spaces.begin(settings.space)  # the space of callers that name none
     except BaseException:
         spaces.close()
         raise
@@ -78,8 +78,7 @@ def create_app(settings: ServerSettings, traces: Traces | None = None) -> FastAP
     app.state.metrics = metrics
     app.state.settling = settling
     problems.register(app)
-    modules = (entries, chat, upkeep, page, health)
-    for router in (*(module.router for module in modules), *views.ROUTERS):
+    for router in (chat.router, upkeep.router, upkeep.health, page.router, *custom.ROUTERS):
         app.router.routes += router.routes
     app.router.routes += [mcp.route(), *proxy.routes(), *page.files(), *operation_routes()]
     _add_middleware(app, settings, access, metrics, traces)
@@ -101,7 +100,7 @@ def _add_middleware(
     app.add_middleware(
         CrowdMiddleware,
         most=settings.max_requests,
-        max_bytes=settings.max_body_bytes,
+        max_bytes=settings.max_bytes,
         larger={upkeep.IMPORT_PATH: settings.max_import_bytes},
     )
     if traces.provider is not None:

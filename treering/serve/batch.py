@@ -1,7 +1,7 @@
-"""Batches: work that arrives while other work runs is done together when its turn comes.
+"""Batches: items that arrive while others run are processed together when their turn comes.
 
-If nothing runs, nothing waits; the more there is to do, the larger the batches become. No timer and
-no batch size has to be tuned to a load.
+An idle server processes an item without a wait; under load the batches grow. No timer and no batch
+size needs tuning.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class _Batch(Generic[Item, Result]):
-    """Items that will be done together, and the task that does them."""
+    """Items to process together, and the task that processes them."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -37,10 +37,10 @@ class Batcher(Generic[Item, Result]):
         item: Item,
         work: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
     ) -> Result:
-        """The item's result. Items of one key are interchangeable in ``work``, which keeps order.
+        """Return the result of an item; ``work`` takes any items of one ``key``, and keeps order.
 
-        Raises what ``work`` raises, for every item of the batch. A batch runs to its end even if
-        those who wait for it have gone.
+        An error of ``work`` is raised for every item of the batch. A batch runs to its end even if
+        its callers have left.
         """
         batch = self._forming.get(key)
         if batch is None or len(batch.items) >= self._most:

@@ -1,8 +1,8 @@
-"""Connections: bounds on what comes before a request is known, and so before any key is.
+"""Connections: bounds on a request before its headers, and so its key, are known.
 
-uvicorn bounds neither how long a request's headers are nor how long they take: a thousand clients
-that send half a line each would hold all the connections there can be. So would a thousand that do
-not read a reply, or that go on with the body of a request that was refused.
+uvicorn bounds neither the length nor the time of a request's headers: a thousand clients that send
+half a line each would hold all connections. So would a thousand that do not read a reply, or that
+go on with the body of a refused request.
 """
 
 from __future__ import annotations
@@ -15,52 +15,44 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from treering.serve.settings import ServerSettings
+
 SPARE_FILES = 128
 """Files besides connections: the database's, of every thread, and those of models."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """How many connections there may be, how long and large a request's headers, and how long a
-    client may read nothing of a reply."""
-
-    connections: int
-    header_bytes: int
-    header_s: float
-    unread_s: float
-
-
 @dataclass(slots=True)
 class _Connections:
-    """The connections, the oldest first, and those of them whose next request has not come whole,
-    the longest waiting first."""
+    """All connections, the oldest first, and those without a whole request, the longest waiting
+    first."""
 
-    there: dict[BoundedProtocol, None] = field(default_factory=dict)
+    open: dict[BoundedProtocol, None] = field(default_factory=dict)
     waiting: dict[BoundedProtocol, None] = field(default_factory=dict)
 
 
-def bounded_protocol(limits: ConnectionLimits) -> Callable[..., asyncio.Protocol]:
-    """What uvicorn makes a connection's protocol with."""
-    state = _Connections()
+def bounded_protocol(settings: ServerSettings) -> Callable[..., Any]:
+    """Return the function with which uvicorn makes the protocol of a connection."""
+    state, most = _Connections(), available_connections(settings.max_connections)
 
-    def make(**options: Any) -> asyncio.Protocol:
-        return BoundedProtocol(AutoHTTPProtocol(**options), limits, state)
+    def make(**options: Any) -> BoundedProtocol:
+        return BoundedProtocol(AutoHTTPProtocol(**options), settings, most, state)
 
     return make
 
 
-class BoundedProtocol(asyncio.Protocol):
-    """uvicorn's protocol, closed if the headers of a request are too long or take too long, or if
-    nothing of a reply is read.
+class BoundedProtocol:
+    """uvicorn's protocol, closed if headers are too long or too slow, or if a reply is not read.
 
-    Where all connections are taken, the one that has waited longest for its headers makes room:
-    an honest client's come in one piece. Where none waits, the oldest that has not read all of its
-    reply does.
+    A connection beyond ``most`` displaces the one that has waited longest for its headers: those of
+    an honest client come in one piece. If none waits, it displaces the oldest with an unread reply.
     """
 
-    def __init__(self, inner: Any, limits: ConnectionLimits, state: _Connections) -> None:
+    def __init__(
+        self, inner: Any, settings: ServerSettings, most: int, state: _Connections
+    ) -> None:
         self._inner = inner
-        self._limits = limits
+        self._settings = settings
+        self._most = most
         self._state = state
         self._transport: Any = None
         self._timer: asyncio.TimerHandle | None = None
@@ -68,30 +60,33 @@ class BoundedProtocol(asyncio.Protocol):
         self._unread = 0
         self._header_bytes = 0
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)  # the other methods of a protocol
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a connection in, or close it where no other can make room."""
+        """Accept a connection; beyond the bound, close one."""
         self._transport = transport
-        self._state.there[self] = None
+        self._state.open[self] = None
         self._inner.connection_made(transport)
         self._wait()
-        self._reading = self._inner.loop.call_later(self._limits.unread_s, self._look)
-        if len(self._state.there) > self._limits.connections:
+        self._reading = self._inner.loop.call_later(self._settings.unread_s, self._check_reader)
+        if len(self._state.open) > self._most:
             self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give the place free."""
-        del self._state.there[self]
+        """Free the place of the connection."""
+        del self._state.open[self]
         self._stop_waiting()
         if self._reading is not None:
             self._reading.cancel()
         self._inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Hand bytes on, and count those of headers."""
+        """Pass bytes on, and count those of headers."""
         if self._transport.is_closing():
             return
         before = self._inner.cycle
-        # Of a request that is answered already nothing is read, however long its body goes on.
+        # uvicorn ignores the rest of the body of an answered request.
         reads_body = before is not None and before.more_body
         is_answered = before is not None and before.response_complete
         self._inner.data_received(data)
@@ -99,60 +94,45 @@ class BoundedProtocol(asyncio.Protocol):
             self._stop_waiting()  # the headers of a request are complete
             self._header_bytes = 0
         elif is_answered and reads_body:
-            self._wait()  # uvicorn waits no longer: what comes ends the time that it gives
+            self._wait()  # these bytes have stopped uvicorn's own timer
         elif not reads_body:
             self._header_bytes += len(data)
             self._wait()
-            if self._header_bytes > self._limits.header_bytes:
+            if self._header_bytes > self._settings.header_bytes:
                 self._refuse(
                     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                    f"the headers have more than {self._limits.header_bytes} bytes "
-                    "(--header-bytes)",
+                    f"the headers have more than {self._settings.header_bytes} bytes",
                 )
 
-    def eof_received(self) -> bool | None:
-        """Hand on."""
-        ended: bool | None = self._inner.eof_received()
-        return ended
-
-    def pause_writing(self) -> None:
-        """Hand on."""
-        self._inner.pause_writing()
-
-    def resume_writing(self) -> None:
-        """Hand on."""
-        self._inner.resume_writing()
-
     def _wait(self) -> None:
-        """Begin to wait for headers, unless that has begun."""
+        """Start to wait for headers, unless the wait has begun."""
         if self._timer is None:
             self._state.waiting[self] = None
-            self._timer = self._inner.loop.call_later(self._limits.header_s, self._too_slow)
+            self._timer = self._inner.loop.call_later(self._settings.header_s, self._refuse_slow)
 
     def _make_room(self) -> None:
-        """Close the connection that has the least right to its place: this one, if need be."""
+        """Close the connection with the least right to its place, which may be this one."""
         longest = next(iter(self._state.waiting))
-        slowest = next((other for other in self._state.there if other._has_unread()), None)
+        slowest = next((other for other in self._state.open if other._has_unread()), None)
         if longest is self and slowest is not None:
             slowest._transport.abort()
             return
         longest._refuse(
             HTTPStatus.SERVICE_UNAVAILABLE,
-            f"{self._limits.connections} connections are open, as many as this server takes "
-            "(--max-connections)",
+            f"{self._most} connections are open, as many as this server takes (--max-connections)",
         )
 
     def _has_unread(self) -> bool:
         return bool(self._transport.get_write_buffer_size())
 
-    def _look(self) -> None:
-        """Close the connection if its client has read nothing since the last look."""
+    def _check_reader(self) -> None:
+        """Close the connection if its client has read nothing since the last check."""
         unread = self._transport.get_write_buffer_size()
         if 0 < unread == self._unread:
             self._transport.abort()
             return
         self._unread = unread
-        self._reading = self._inner.loop.call_later(self._limits.unread_s, self._look)
+        self._reading = self._inner.loop.call_later(self._settings.unread_s, self._check_reader)
 
     def _stop_waiting(self) -> None:
         self._state.waiting.pop(self, None)
@@ -160,15 +140,14 @@ class BoundedProtocol(asyncio.Protocol):
             self._timer.cancel()
             self._timer = None
 
-    def _too_slow(self) -> None:
+    def _refuse_slow(self) -> None:
         self._refuse(
             HTTPStatus.REQUEST_TIMEOUT,
-            f"the headers of a request did not come within {self._limits.header_s:g} s "
-            "(--header-seconds)",
+            f"the headers of a request did not come within {self._settings.header_s:g} s",
         )
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        """Say why, as far as the client listens, and close."""
+        """Answer with the reason, if the client reads it, and close."""
         self._stop_waiting()
         if self._transport.is_closing():
             return
@@ -179,16 +158,15 @@ class BoundedProtocol(asyncio.Protocol):
             f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         )
         cycle = self._inner.cycle
-        if cycle is None or cycle.response_complete:  # else it would stand inside of a reply
+        if cycle is None or cycle.response_complete:  # else it would be part of a reply
             self._transport.write(head.encode() + body)
         self._transport.close()
         # A client that reads nothing would keep the connection until its buffer is empty.
         self._inner.loop.call_later(1.0, self._transport.abort)
 
 
-def room_for(connections: int) -> int:
-    """How many of these connections the system has files for; its limit is raised as far as it
-    lets us."""
+def available_connections(connections: int) -> int:
+    """Return how many of these connections the system has files for; raise its limit if it can."""
     try:
         import resource
     except ModuleNotFoundError:  # Windows has no such limit

@@ -1,7 +1,7 @@
 """API keys: made, stored as digests in the memory's file, and looked up.
 
-A key is 256 random bits, too many to guess from its SHA-256. A slow password hash would protect
-nothing more, and every request would pay for it.
+A key is 256 random bits, too many to guess from its SHA-256: a slow password hash would only cost
+time.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from treering.journal.entries import micros, moment
 from treering.journal.fields import checked_name
 
 PREFIX = "tr_"
-"""Tells people, and scanners for leaked secrets, what such a text is."""
+"""Lets people and scanners for leaked secrets recognise a key."""
 
 KEY_BYTES = 32
-ID_CHARS = 8  # of the digest in hexadecimal: names a key without giving it away
+ID_CHARS = 8  # of the digest in hexadecimal: they name a key and do not reveal it
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is stored about a key; the key itself is not."""
+    """The stored data of a key, without its text."""
 
     id: str
     space: str
@@ -35,21 +35,21 @@ class Key:
 
 
 def digest(key: str) -> bytes:
-    """The digest under which a key is stored."""
+    """Return the digest of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
 def add(database: Database, space: str, label: str | None = None) -> tuple[str, Key]:
-    """Make a key for a space; its text is returned this once. Raises InputError."""
+    """Make a key for a space, and return its text, which is not stored. Raise InputError."""
     name = checked_name(space, "space") or ""
     checked_name(label, "label")
     text = PREFIX + secrets.token_urlsafe(KEY_BYTES)
-    kept_digest = digest(text)
-    key = Key(kept_digest.hex()[:ID_CHARS], name, label, datetime.now(UTC))
+    key_digest = digest(text)
+    key = Key(key_digest.hex()[:ID_CHARS], name, label, datetime.now(UTC))
     with database.write() as writer:
         writer.execute(
             "INSERT INTO serve_key (id, digest, space, label, created) VALUES (?, ?, ?, ?, ?)",
-            (key.id, kept_digest, name, label, micros(key.created)),
+            (key.id, key_digest, name, label, micros(key.created)),
         )
         if not _is_closed(writer):
             writer.execute("INSERT INTO serve_closed (since) VALUES (?)", (micros(key.created),))
@@ -57,13 +57,13 @@ def add(database: Database, space: str, label: str | None = None) -> tuple[str, 
 
 
 def is_closed(database: Database) -> bool:
-    """Whether a key was ever made: nobody is let in without one then, until ``open_again``."""
+    """Return whether callers need a key: one was made, and ``open_again`` was not called since."""
     with database.read() as reader:
         return _is_closed(reader)
 
 
 def open_again(database: Database) -> None:
-    """Let everybody on this machine in without a key. Raises InputError while there is a key."""
+    """Answer all callers on this machine without a key. Raise InputError while there is a key."""
     with database.write() as writer:
         row = writer.row("SELECT count(*) FROM serve_key")
         if row is not None and row[0]:
@@ -81,14 +81,14 @@ def _is_closed(reader: Reader) -> bool:
 
 
 def remove(database: Database, identity: str) -> None:
-    """Revoke a key. Raises UnknownName."""
+    """Revoke a key. Raise UnknownName."""
     with database.write() as writer:
         if not writer.execute("DELETE FROM serve_key WHERE id = ?", (identity,)):
             raise UnknownName(f"no key {identity!r}; `treering serve key` shows the ids")
 
 
-def listed(database: Database) -> list[Key]:
-    """The keys there are, oldest first."""
+def list_keys(database: Database) -> list[Key]:
+    """Return the keys, oldest first."""
     with database.read() as reader:
         rows = list(reader.rows("SELECT id, space, label, created FROM serve_key ORDER BY created"))
     with damage.decoding("the keys"):
@@ -96,7 +96,7 @@ def listed(database: Database) -> list[Key]:
 
 
 def spaces_by_digest(database: Database) -> dict[bytes, tuple[str, str]]:
-    """The space and id of every key, by its digest."""
+    """Return the space and id of every key, by its digest."""
     with database.read() as reader:
         rows = reader.rows("SELECT digest, space, id FROM serve_key")
         return {bytes(row[0]): (str(row[1]), str(row[2])) for row in rows}

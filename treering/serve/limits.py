@@ -1,4 +1,4 @@
-"""Limits: no caller, and no crowd of callers, can take the server away from the others."""
+"""Limits: no caller, and no crowd of callers, can keep the server from answering the others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from http import HTTPStatus
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treering.errors import ServerUnavailable
@@ -19,18 +20,18 @@ from treering.serve import problems
 from treering.serve.access import Caller
 
 BODY_SILENCE_S = 30.0
-"""A client that sends nothing of its body for so long is given up on."""
+"""The server waits no longer than this for the next bytes of a body."""
 
 TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 ALWAYS = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Paths without limits: monitoring must get an answer when nobody else does."""
+"""Paths without limits: monitoring must get an answer from a busy server."""
 
 
 class CrowdMiddleware:
-    """Refuses a request if too many are under way, and bodies that are too long or stop coming.
+    """Refuses a request if too many are under way, and a body that is too long or stops coming.
 
-    ``max_bytes`` is the limit of a body, except on the paths in ``larger``, which have their own.
+    ``max_bytes`` bounds a body, except on the paths in ``larger``, which have their own limits.
     """
 
     def __init__(self, app: ASGIApp, most: int, max_bytes: int, larger: Mapping[str, int]) -> None:
@@ -41,16 +42,13 @@ class CrowdMiddleware:
         self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in while there is room."""
+        """Pass a request on while there is room."""
         if scope["type"] != "http" or scope["path"] in ALWAYS:
             await self._app(scope, receive, send)
             return
         if self._under_way >= self._most:
-            error = ServerUnavailable(
-                f"{self._most} requests are under way, as many as this server takes; "
-                f"try again in {problems.RETRY_AFTER_S} s"
-            )
-            await problems.of_error(error)(scope, receive, send)
+            detail = f"{self._most} requests are under way, as many as this server takes"
+            await _busy_response(detail)(scope, receive, send)
             return
         limit = self._larger.get(scope["path"], self._max_bytes)
         length = Headers(scope=scope).get("content-length", "")
@@ -59,7 +57,7 @@ class CrowdMiddleware:
             return
         self._under_way += 1
         try:
-            await self._app(scope, _bounded(receive, limit), send)
+            await self._app(scope, _bound_body(receive, limit), send)
         finally:
             self._under_way -= 1
 
@@ -77,7 +75,7 @@ class Bucket:
         self.left = self.burst
 
     def take(self, now: float) -> float:
-        """Take out one request and return 0, or return the seconds until there is one to take."""
+        """Take one request and return 0, or return the seconds to wait for one."""
         self.left = min(self.burst, self.left + (now - self.since) * self.rate)
         self.since = now
         if self.left < 1:
@@ -87,10 +85,10 @@ class Bucket:
 
 
 class RateMiddleware:
-    """Bounds the requests of each key; where no key is needed there is one user, and no bound.
+    """Bounds the requests of each key; without keys there is one user, and no bound.
 
-    ``most`` are under way at once: a key whose model hangs, or that listens to many streams, does
-    not take the places of the others.
+    At most ``most`` requests of a key are under way, so that a key whose model hangs, or that reads
+    many streams, leaves places to the others.
     """
 
     def __init__(self, app: ASGIApp, rate: float, burst: int, most: int) -> None:
@@ -102,7 +100,7 @@ class RateMiddleware:
         self._under_way: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass if its key has requests left."""
+        """Pass a request on if its key has requests left."""
         caller: Caller | None = scope.get("state", {}).get("caller")
         if caller is None or caller.key is None:
             await self._app(scope, receive, send)
@@ -110,54 +108,57 @@ class RateMiddleware:
         if caller.key not in self._buckets:
             self._buckets[caller.key] = Bucket(self._rate, self._burst)
         if self._under_way[caller.key] >= self._most:
-            error = ServerUnavailable(
-                f"{self._most} requests of this key are under way, as many as one may have; "
-                f"try again in {problems.RETRY_AFTER_S} s"
-            )
-            await problems.of_error(error)(scope, receive, send)
+            detail = f"{self._most} requests of this key are under way, as many as one may have"
+            await _busy_response(detail)(scope, receive, send)
             return
         wait = self._buckets[caller.key].take(time.monotonic())
-        if not wait:
-            await self._let_in(caller.key, scope, receive, send)
+        if wait:
+            detail = f"this key may make {self._rate:g} requests a second"
+            detail += f"; try again in {wait:.2f} s"
+            refused = problems.problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                detail,
+                error=ServerUnavailable(detail),
+                headers={"Retry-After": str(math.ceil(wait))},
+            )
+            await refused(scope, receive, send)
             return
-        detail = f"this key may ask {self._rate:g} times a second; try again in {wait:.2f} s"
-        refused = problems.problem(
-            HTTPStatus.TOO_MANY_REQUESTS,
-            detail,
-            error=ServerUnavailable(detail),
-            headers={"Retry-After": str(math.ceil(wait))},
-        )
-        await refused(scope, receive, send)
-
-    async def _let_in(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
-        self._under_way[key] += 1
+        self._under_way[caller.key] += 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._under_way[key] -= 1
+            self._under_way[caller.key] -= 1
 
 
-def _bounded(receive: Receive, limit: int) -> Receive:
-    """``receive`` that gives up on a body, but waits for a disconnection as long as it takes."""
-    size, whole = 0, False
+def _busy_response(detail: str) -> Response:
+    error = ServerUnavailable(f"{detail}; try again in {problems.RETRY_AFTER_S} s")
+    return problems.error_response(error)
 
-    async def received() -> Message:
-        nonlocal size, whole
-        if whole:
+
+def _bound_body(receive: Receive, limit: int) -> Receive:
+    """Return a ``receive`` that bounds the body; it waits for a disconnection without end."""
+    size, is_whole = 0, False
+
+    async def receive_part() -> Message:
+        nonlocal size, is_whole
+        if is_whole:
             return await receive()
         try:
             message = await asyncio.wait_for(receive(), BODY_SILENCE_S)
         except TimeoutError as error:
-            detail = f"nothing of the body came for {BODY_SILENCE_S:g} s"
+            detail = f"no bytes of the body came for {BODY_SILENCE_S:g} s"
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from error
         size += len(message.get("body", b""))
         if size > limit:
             raise HTTPException(TOO_LARGE, _too_large(limit))
-        whole = not message.get("more_body", False)
+        is_whole = not message.get("more_body", False)
         return message
 
-    return received
+    return receive_part
 
 
 def _too_large(limit: int) -> str:
-    return f"the body has more than {limit} bytes; send it in parts, or an export to /v1/import"
+    return (
+        f"the body has more than {limit} bytes (--max-bytes); send it in parts, or an export to "
+        "/v1/import"
+    )

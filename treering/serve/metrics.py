@@ -11,7 +11,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 OTHER = "other"
-"""The label of what clients choose freely, such as unknown paths: labels must stay few."""
+"""The label of values that clients choose, such as unknown paths: labels must stay few."""
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -56,20 +56,20 @@ class Metrics:
 
 
 class MetricsMiddleware:
-    """Counts and times every request; outermost, so that it counts those refused too."""
+    """Counts and times every request; it is outermost, so it counts refused ones, too."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on and note how it went."""
+        """Pass a request on, and count its status and time."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         status = 500  # of an application that fails before it answers
 
-        async def noting(message: Message) -> None:
+        async def watch(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -78,7 +78,7 @@ class MetricsMiddleware:
         began = time.perf_counter()
         self._metrics.under_way.inc()
         try:
-            await self._app(scope, receive, noting)
+            await self._app(scope, receive, watch)
         finally:
             self._metrics.under_way.dec()
             method = scope["method"] if scope["method"] in METHODS else OTHER

@@ -1,4 +1,4 @@
-"""Requests with an idempotency key are done once, however often a client sends them."""
+"""Idempotency: a request with a key is done once, however often a client sends it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REPLAYED = {"Idempotent-Replayed": "true"}
 
 FIRST_PAUSE_S: Final = 0.02
 MAX_PAUSE_S: Final = 1.0
-"""Between looks at whether somebody else's work on the same request is done."""
+"""Pauses between looks at whether another worker has done the same request."""
 
 Key = Annotated[
     str | None,
@@ -34,14 +34,14 @@ Key = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=MAX_KEY_CHARS,
-        description="Any text that no other request has: a request that is sent again with it, "
-        "also after a restart, gets the first one's reply and changes nothing.",
+        description="A text that no other request has. A repeated request with it, also after a "
+        "restart, gets the first reply and changes nothing.",
     ),
 ]
 
 
 class ClaimedRequest:
-    """A request that is being done: its reply is kept with what it stores, or after it."""
+    """A request under way; its reply is stored in the transaction of the work, or after it."""
 
     def __init__(self, space: Space, claim: RequestClaim, status: int, *, quotes: bool) -> None:
         self._space = space
@@ -63,8 +63,8 @@ class ClaimedRequest:
         self._reply = StoredReply(self._status, to_json(answer))
         claims.complete(writer, self._claim, self._reply, quotes=self._quotes)
 
-    def kept(self, result: object) -> StoredReply:
-        """The reply, which is kept now if the work has not done so, or has come to more since."""
+    def stored_reply(self, result: object) -> StoredReply:
+        """Return the reply; store it if the work has not, or if the result has changed since."""
         reply = StoredReply(self._status, to_json(result))
         if self._reply != reply:
             with self._space.write() as writer:
@@ -76,7 +76,7 @@ class ClaimedRequest:
 
 
 Work = Callable[[ClaimedRequest | None], object]
-"""Does a request and returns what is replied; without a key there is nothing to keep."""
+"""Does a request and returns its result; without a key it gets None and stores no reply."""
 
 Run = Callable[..., Awaitable[Any]]
 """Runs a call in a thread, as ``Tenant.change`` and ``Tenant.call_slow`` do."""
@@ -84,41 +84,40 @@ Run = Callable[..., Awaitable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class GivenReply:
-    """A reply, and whether it was given before."""
+    """A reply, and whether it repeats an earlier one."""
 
     reply: StoredReply
-    replayed: bool = False
+    is_replay: bool = False
 
     def response(self) -> Response:
-        """The reply as the client gets it."""
+        """Return the HTTP response."""
         if self.reply.body is None:
             return problems.problem(
                 HTTPStatus.GONE,
-                "this was done; its reply is gone, since something it may have quoted was "
-                "forgotten",
+                "this request was done; its reply was dropped, because an entry that it may quote "
+                "was forgotten",
                 headers=REPLAYED,
             )
-        headers = REPLAYED if self.replayed else None
+        headers = REPLAYED if self.is_replay else None
         return Response(self.reply.body, self.reply.status, headers, "application/json")
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """How the reply to one request is given: as it was given before, if it was."""
+    """One request with its idempotency key, if it has one."""
 
     tenant: Tenant
     key: str | None
     request: bytes
     patience_s: float
 
-    async def given(self, run: Run, work: Work, *, status: int, quotes: bool) -> GivenReply:
-        """Do the work, or find the reply that it had; ``quotes``: it may hold text of entries.
+    async def execute(self, run: Run, work: Work, *, status: int, quotes: bool) -> GivenReply:
+        """Do the work, or return its earlier reply; ``quotes``: it may quote entries.
 
-        It is claimed first, so that nobody else does it meanwhile, in this server or another one:
-        they wait for the reply. A failure is not kept: sent again, the request is done again.
+        The request is claimed first: the same request, also at another server, waits for the reply.
+        A failure is not stored, so a repeated request is then done again.
 
-        Raises RequestUnderWay when somebody else is at it for long, InputError when the key came
-        with another request.
+        Raise RequestUnderWay if that takes long, InputError if the key came with another request.
         """
         end, pause = time.monotonic() + self.patience_s, FIRST_PAUSE_S
         while True:
@@ -133,27 +132,27 @@ class Once:
             pause = min(2 * pause, MAX_PAUSE_S)
 
     async def reply(self, run: Run, work: Work, *, status: int, quotes: bool) -> Response:
-        """As ``given``, as a response."""
-        return (await self.given(run, work, status=status, quotes=quotes)).response()
+        """Do the work as ``execute`` does, and return the response."""
+        return (await self.execute(run, work, status=status, quotes=quotes)).response()
 
     def _attempt(self, work: Work, status: int, quotes: bool) -> GivenReply:
-        """In one thread from claim to reply: a client that hangs up does not end the work."""
+        """Run in one thread from claim to reply: a client that hangs up does not end the work."""
         if self.key is None:
             return GivenReply(StoredReply(status, to_json(work(None))))
         space = Space(self.tenant.database, self.tenant.space)
         with claims.claimed(space, self.key, self.request) as claim:
             if isinstance(claim, StoredReply):
-                return GivenReply(claim, replayed=True)
+                return GivenReply(claim, is_replay=True)
             request = ClaimedRequest(space, claim, status, quotes=quotes)
-            return GivenReply(request.kept(work(request)))
+            return GivenReply(request.stored_reply(work(request)))
 
 
-async def once_of(request: Request, tenant: Asking, key: Key = None) -> Once:
-    """How to reply to a request, by its idempotency key."""
+async def idempotent_request(request: Request, tenant: Asking, key: Key = None) -> Once:
+    """Return the request with its idempotency key."""
     settings: ServerSettings = request.app.state.settings
     content = f"{request.method} {request.url.path}\n".encode() + await request.body()
     return Once(tenant, key, content, settings.patience_s)
 
 
-OnceOnly = Annotated[Once, Depends(once_of)]
-"""The parameter of a route that must not be done twice."""
+OnceOnly = Annotated[Once, Depends(idempotent_request)]
+"""The parameter of a route whose repeated request must change nothing."""

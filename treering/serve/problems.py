@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,7 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from treering import errors
 from treering.errors import TreeringError
 from treering.hints import Hint
-from treering.serve.mistakes import in_words, mistakes
 
 log = logging.getLogger("treering.serve")
 
@@ -31,11 +31,11 @@ _HEADERS = {
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": str(RETRY_AFTER_S)},
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
 }
-SHOWN_ERRORS = 10  # of a body that does not fit the schema; the first ones tell
+SHOWN_MISTAKES = 10
 
 SCHEMA: dict[str, Any] = {
     "title": "Problem",
-    "description": "What went wrong (RFC 9457). `detail` is `message` with the next step in words, "
+    "description": "An error (RFC 9457). `detail` is `message` with the next step in words, "
     "`hint` names the operation of that step, and `param` the field with the bad value.",
     "type": "object",
     "properties": {
@@ -84,7 +84,7 @@ _OWN_FAULTS = (HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.INSUFFICIENT_STORAGE
 
 
 def status_of(error: TreeringError) -> HTTPStatus:
-    """The status that stands for an error."""
+    """Return the status of an error."""
     statuses = (status for kind, status in _STATUS if isinstance(error, kind))
     return next(statuses, HTTPStatus.INTERNAL_SERVER_ERROR)
 
@@ -97,24 +97,24 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Response:
-    """A problem document; it carries the data of the ``error`` that it is made of."""
+    """Return a problem document with the data of ``error``."""
     document = {
         "type": f"{TYPE}{error.code}" if error else "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": int(status),
         "detail": detail,
     }
-    body = json.dumps(document | _data(error) | more, ensure_ascii=False)
+    body = json.dumps(document | _error_data(error) | more, ensure_ascii=False)
     return Response(body.encode("utf-8", "replace"), status, dict(headers or {}), MEDIA_TYPE)
 
 
-def _data(error: TreeringError | None) -> dict[str, Any]:
-    """What a program needs to raise the error again."""
+def _error_data(error: TreeringError | None) -> dict[str, Any]:
+    """Return the fields from which a client can raise the error again."""
     if error is None:
         return {}
     data = {
         "code": error.code,
-        "message": _message(error),
+        "message": _public_message(error),
         "hint": error.hint,
         "param": error.param,
         "values": error.values or None,
@@ -122,92 +122,160 @@ def _data(error: TreeringError | None) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value is not None}
 
 
-def _message(error: TreeringError) -> str:
-    """The message of an error. One of the journal names its file's path, so its class describes it
-    to clients."""
+def _public_message(error: TreeringError) -> str:
+    """Return the message; a JournalError names the file's path, which stays on the server."""
     return str(type(error).__doc__) if isinstance(error, errors.JournalError) else error.message
 
 
-def of_error(error: TreeringError) -> Response:
-    """The problem document of an error."""
+def error_response(error: TreeringError) -> Response:
+    """Return the problem document of an error."""
     status = status_of(error)
     if status in _OWN_FAULTS:
         log.warning("%s: %s", type(error).__name__, error)
-    detail = _message(error) + error.next_step("rest")
+    detail = _public_message(error) + error.next_step("rest")
     return problem(status, detail, error=error, headers=_HEADERS.get(status))
 
 
 class StopMiddleware:
-    """Answers requests that are given up because the server stops."""
+    """Answers requests that the server cancels because it stops."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on; if it is cancelled before it is answered, say that it may be done."""
+        """Pass a request on; if it is cancelled unanswered, say that it may have been done."""
         is_answered = False
 
-        async def noting(message: Message) -> None:
+        async def watch(message: Message) -> None:
             nonlocal is_answered
             is_answered = True
             await send(message)
 
         try:
-            await self._app(scope, receive, noting)
+            await self._app(scope, receive, watch)
         except asyncio.CancelledError:
             if scope["type"] != "http" or is_answered:
                 raise
-            # Only the server cancels a whole request, and nothing of it comes after this.
-            stopped = "the server stopped before this was done, and it may be done or not"
-            answer = of_error(errors.ServerUnavailable(f"{stopped}; send it again"))
+            # Only the server cancels a whole request, and no more messages follow.
+            stopped = "the server stopped during this request, which may be done or not"
+            answer = error_response(errors.ServerUnavailable(f"{stopped}; send it again"))
             await answer(scope, receive, send)
 
 
 def register(app: FastAPI) -> None:
     """Answer every error of the app with a problem."""
-    app.add_exception_handler(TreeringError, _treering)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _bug)
+    app.add_exception_handler(TreeringError, _answer_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    app.add_exception_handler(HTTPException, _answer_http)
+    app.add_exception_handler(Exception, _answer_bug)
 
 
-async def _treering(_: Request, error: Exception) -> Response:
+async def _answer_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, TreeringError)  # registered for these alone
-    return of_error(error)
+    return error_response(error)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _answer_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    if _is_of_another_type(request, error):
-        sent = request.headers.get("content-type", "none")
+    mistakes = error.errors()
+    # Only JSON is read: a page of another site could send a form.
+    sent = request.headers.get("content-type", "none")
+    essence = sent.partition(";")[0].strip().lower()
+    in_body = (each["loc"][0] == "body" and each["type"] != "missing" for each in mistakes)
+    if essence != "application/json" and not essence.endswith("+json") and any(in_body):
         detail = f"the content type is {sent}; send the header Content-Type: application/json"
         status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
         return problem(status, detail, error=errors.InputError(detail, param="Content-Type"))
-    # Without what was sent, which may be large or secret.
-    wrong = mistakes(error.errors())[:SHOWN_ERRORS]
-    detail = in_words(wrong)
-    refused = errors.InputError(detail, param=wrong[0]["where"])
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error=refused, errors=wrong)
+    # Without the values, which may be large or secret.
+    places = describe_mistakes(mistakes)[:SHOWN_MISTAKES]
+    detail = join_mistakes(places)
+    refused = errors.InputError(detail, param=places[0]["where"])
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error=refused, errors=places)
 
 
-def _is_of_another_type(request: Request, error: RequestValidationError) -> bool:
-    """Whether the body was refused for its content type.
-
-    Only JSON is read: a form, which a page of another site could send, is not.
-    """
-    essence = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_json = essence == "application/json" or essence.endswith("+json")
-    return not is_json and any(
-        mistake["loc"][0] == "body" and mistake["type"] != "missing" for mistake in error.errors()
-    )
-
-
-async def _http(_: Request, error: Exception) -> Response:
+async def _answer_http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return problem(error.status_code, str(error.detail), headers=error.headers)
 
 
-async def _bug(_: Request, error: Exception) -> Response:
-    """The problem document of a bug; the server logs its traceback."""
-    detail = f"the server failed with {type(error).__name__}; its log tells more"
+async def _answer_bug(_: Request, error: Exception) -> Response:
+    """Return the problem document of a bug; the server logs its traceback."""
+    detail = f"the server failed with {type(error).__name__}; see its log"
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail)
+
+
+# ------------------------------------------------------------------ mistakes in a request
+#
+# Pydantic names its own types and the branches of unions, which clients do not know. A mistake
+# reads "messages[0].content must be a string".
+
+_TYPE: Final = re.compile(r"(str|int|float|bool|list|dict)|\w+\[.*\]")
+_NOUNS: Final = {
+    "string": "a string",
+    "list": "a list",
+    "dict": "an object",
+    "model": "an object",
+    "model_attributes": "an object",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+}
+_WRONG_TYPE: Final = re.compile(rf"({'|'.join(_NOUNS)})_(type|parsing|from_float)")
+_LIMITS: Final = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a field of this request",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must have at least {min_length} character(s)",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_long": "must have at most {max_length} items",
+    "too_short": "must have at least {min_length} items",
+    "string_unicode": "has an invalid Unicode character, such as half of a surrogate pair",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "json_type": "must be JSON",
+}
+
+
+def describe_mistakes(errors: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return each wrong place (``where``) of a failed validation and its mistake (``what``)."""
+    places: dict[str, list[Mapping[str, Any]]] = {}
+    for error in errors:
+        places.setdefault(_place(error), []).append(error)
+    return [{"where": place, "what": _mistake(found)} for place, found in places.items()]
+
+
+def join_mistakes(mistakes: Sequence[Mapping[str, str]]) -> str:
+    """Return mistakes as one text."""
+    return "; ".join(f"{mistake['where']} {mistake['what']}" for mistake in mistakes)
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    """Return the field as a user would write it: ``messages[0].content``."""
+    if _is_unreadable(error):  # the location is then a number of characters
+        return "the body"
+    place = ""
+    for step in error["loc"][1:]:  # the first step is body, query, path or header
+        if isinstance(step, int):
+            place += f"[{step}]"
+        elif not _TYPE.fullmatch(step):
+            place += f".{step}" if place else step
+    return place or "the body"
+
+
+def _is_unreadable(error: Mapping[str, Any]) -> bool:
+    """Return whether the whole body, and not the value of one parameter, is invalid JSON."""
+    return bool(error["type"] == "json_invalid" and error["loc"][0] == "body")
+
+
+def _mistake(errors: Sequence[Mapping[str, Any]]) -> str:
+    types = (_WRONG_TYPE.fullmatch(error["type"]) for error in errors)
+    if nouns := [_NOUNS[wrong[1]] for wrong in types if wrong]:
+        return f"must be {' or '.join(dict.fromkeys(nouns))}"
+    error = errors[0]
+    context = error.get("ctx", {})
+    if error["type"] == "json_invalid":
+        where = f" at character {error['loc'][-1]}" if _is_unreadable(error) else ""
+        return f"is not valid JSON{where}: {context['error']}"
+    limit = _LIMITS.get(error["type"])
+    return limit.format(**context) if limit else str(error["msg"])

@@ -1,4 +1,4 @@
-"""Running the server in this process until it is told to stop."""
+"""Run the server in this process until a signal stops it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ try:
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("uvicorn", "serve") from missing
 
-from treering.serve.connections import ConnectionLimits, bounded_protocol, room_for
+from treering.serve.connections import bounded_protocol
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 log = logging.getLogger("treering.serve")
 
-BACKLOG = 2048  # connections that wait to be accepted: clients come in crowds after a restart
+BACKLOG = 2048  # waiting connections: clients come in crowds after a restart
 
 
 def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; requests under way are answered before the file is closed.
+    """Serve until SIGINT or SIGTERM; answer requests under way before the file is closed.
 
-    ``ready`` is called with the address once the port is open. Raises InputError if other machines
-    could reach it without a key or if the address is taken, JournalError.
+    Call ``ready`` with the address once the port is open. Raise InputError if other machines could
+    reach the server without a key or if the address is taken, JournalError.
     """
-    with _listening(settings) as listening:
-        # Once the port is there: what an application opens is closed by the server that runs it.
+    with _open_port(settings) as listening:
+        # After the port: the running server closes the files that the application opens.
         app = create_app(settings, traces.from_environment())
         host, port = listening.getsockname()[:2]
         ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
@@ -45,34 +45,28 @@ def run(settings: ServerSettings, ready: Callable[[str], None]) -> None:
         except KeyboardInterrupt as stop:
             # After SIGTERM the command line ends the process by that, and waits for no thread.
             if app.state.spaces.calls_left and type(stop) is KeyboardInterrupt:
-                # Python would wait for their threads, which may take minutes to embed a long text.
-                # They can store nothing any more: the file is closed, and nobody was told they did.
+                # Python would wait for their threads, which may embed a text for minutes. They can
+                # store nothing: the file is closed, and their requests were not acknowledged.
                 logging.shutdown()
                 os._exit(128 + signal.SIGINT)
             raise
 
 
 def configuration(app: FastAPI, settings: ServerSettings, **options: Any) -> uvicorn.Config:
-    """How uvicorn serves the application; ``options`` are further ones of uvicorn's."""
-    limits = ConnectionLimits(
-        connections=room_for(settings.max_connections),
-        header_bytes=settings.header_bytes,
-        header_s=settings.header_s,
-        unread_s=settings.unread_s,
-    )
+    """Return uvicorn's configuration; ``options`` are further ones of uvicorn."""
     defaults: dict[str, Any] = {
         "log_config": None,
         "access_log": False,  # paths hold ids and filters; the metrics count requests
         "server_header": False,
         "timeout_graceful_shutdown": STOP_WITHIN_S,
-        "http": bounded_protocol(limits),
+        "http": bounded_protocol(settings),
         "ws": "none",
     }
     return uvicorn.Config(app, **{**defaults, **options})
 
 
-def _listening(settings: ServerSettings) -> socket.socket:
-    """The open port; connections wait in it until the server answers them."""
+def _open_port(settings: ServerSettings) -> socket.socket:
+    """Open the port; connections wait in it until the server answers them."""
     try:
         addresses = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
         family, _, _, _, address = addresses[0]

@@ -1,11 +1,13 @@
-"""The OpenAPI document: its names are a promise to generated clients, and are chosen here.
+"""The OpenAPI document, whose names are a promise to generated clients.
 
-A body is called after its operation, ``…Request``. What is answered is called as its class, unless
-that name says too little to somebody who sees the document alone, or two classes share it.
+A body has the name of its operation, ``…Request``. An answer has the name of its class, unless that
+says too little to a reader of the document alone, or two classes share it.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -53,18 +55,21 @@ NAMES: Final[Mapping[type, str]] = {
     TreeSettings: "TreeSettings",
     Usage: "ModelUsage",
 }
-"""What classes are called in the document, where that is not their own name."""
+"""The names of classes in the document, where they differ from their own."""
 
 _REFERENCE: Final = "#/components/schemas/"
 
+_ANY_JSON: Final = re.compile(rf'{{"\$ref": "{_REFERENCE}JSON-\w+"}}')
+"""References to the recursive type of JSON, which generators of clients cannot read."""
+
 
 class DescribedAPI(FastAPI):
-    """An application whose description has chosen names and knows problems and keys."""
+    """An application whose OpenAPI document has chosen names, problems and keys."""
 
     def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document."""
+        """Return the OpenAPI document."""
         if self.openapi_schema is None:
-            document = _renamed(super().openapi())
+            document = _rename(super().openapi())
             parts = document.setdefault("components", {})
             parts.setdefault("schemas", {})["Problem"] = problems.SCHEMA
             parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -73,33 +78,23 @@ class DescribedAPI(FastAPI):
         return self.openapi_schema
 
 
-def _renamed(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with the names of ``NAMES``."""
+def _rename(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with the names of ``NAMES``, and any JSON value as ``{}``."""
     schemas = document["components"]["schemas"]
-    new_names = {_generated(kind, schemas): name for kind, name in NAMES.items()}
-    references = {_REFERENCE + old: _REFERENCE + new for old, new in new_names.items()}
+    new_names = {_generated_name(kind, schemas): name for kind, name in NAMES.items()}
     document["components"]["schemas"] = {
         new_names.get(old, old): schema | ({"title": new_names[old]} if old in new_names else {})
         for old, schema in sorted(schemas.items())
+        if not old.startswith("JSON-")
     }
-    replaced: dict[str, Any] = _with_references(document, references)
-    return replaced
+    text = _ANY_JSON.sub("{}", json.dumps(document))
+    for old, new in new_names.items():
+        text = text.replace(f'"{_REFERENCE}{old}"', f'"{_REFERENCE}{new}"')
+    renamed: dict[str, Any] = json.loads(text)
+    return renamed
 
 
-def _generated(kind: type, schemas: Mapping[str, Any]) -> str:
-    """The name that FastAPI gives a class: with its module if two classes share a name."""
+def _generated_name(kind: type, schemas: Mapping[str, Any]) -> str:
+    """Return FastAPI's name of a class: with its module if two classes share a name."""
     qualified = f"{kind.__module__}.{kind.__qualname__}".replace(".", "__")
     return qualified if qualified in schemas else kind.__name__
-
-
-def _with_references(part: Any, references: Mapping[str, str]) -> Any:
-    if isinstance(part, dict):
-        return {
-            key: references.get(value, value)
-            if key == "$ref"
-            else _with_references(value, references)
-            for key, value in part.items()
-        }
-    if isinstance(part, list):
-        return [_with_references(item, references) for item in part]
-    return part

@@ -1,4 +1,4 @@
-"""Pending work of spaces, done in the background and stopped with the server."""
+"""Settle spaces in the background, until the server stops."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ class _Work:
 
 
 class Settling:
-    """At most one ``settle`` a space; whoever asks for another joins it, or is next in turn."""
+    """Runs at most one ``settle`` a space; another call joins it, or is next in turn."""
 
     def __init__(self) -> None:
         self._at_work: dict[str, _Work] = {}
         self._stopping = False
 
     def at_work(self, space: str) -> bool:
-        """Whether a space is being settled."""
+        """Return whether a space is being settled."""
         return space in self._at_work
 
     async def settle(self, tenant: Tenant, wait_s: float, *, upgrade: bool) -> Stats | None:
-        """Settle a space; None if it is not done after ``wait_s`` seconds and goes on.
+        """Settle a space; return None if that goes on after ``wait_s`` seconds.
 
-        Raises what stood in the way, if that shows in time; the work stays queued.
+        Raise the error of the work, if it comes in time; the work stays queued.
         """
         until = time.monotonic() + wait_s
         while True:
-            work = self._at_work.get(tenant.space) or self._begun(tenant, upgrade)
+            work = self._at_work.get(tenant.space) or self._begin(tenant, upgrade)
             done, _ = await asyncio.wait([work.task], timeout=max(until - time.monotonic(), 0))
             if not done:
                 return None
             if work.upgrade or not upgrade:
                 return work.task.result()
 
-    def _begun(self, tenant: Tenant, upgrade: bool) -> _Work:
+    def _begin(self, tenant: Tenant, upgrade: bool) -> _Work:
         work = _Work(asyncio.create_task(self._run(tenant, upgrade)), upgrade)
         self._at_work[tenant.space] = work
         return work
 
     def stop(self) -> None:
-        """End what is under way at its next step; what was done stays done."""
+        """Stop all work at its next step; the steps done stay done."""
         self._stopping = True
 
     async def _run(self, tenant: Tenant, upgrade: bool) -> Stats:
@@ -62,6 +62,6 @@ class Settling:
             del self._at_work[tenant.space]
 
     def _go_on_unless_stopping(self, done: int, total: int) -> None:
-        """Stop the work between two steps if the server stops. Raises ServerUnavailable."""
+        """Raise ServerUnavailable between two steps if the server stops."""
         if self._stopping:
             raise ServerUnavailable(f"the server is stopping; {total - done} steps stay queued")

@@ -1,4 +1,4 @@
-"""The spaces of one file, open as long as they are asked for."""
+"""The open spaces of one file."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ from treering.views.fragments.model import space_embedder
 log = logging.getLogger("treering.serve")
 
 MAX_OPEN = 64
-"""Spaces kept open; the one unused for longest is closed first, and opened again when needed."""
-
+"""Open spaces; the one unused for longest is closed first, and opened again when needed."""
 
 SCRUB_PAUSE_S = 10.0
-"""Between two attempts to remove from the file what was erased while somebody was reading it."""
+"""The time between two attempts to scrub text from the file that was erased beside a reader."""
 
 
 class Spaces:
@@ -45,7 +44,7 @@ class Spaces:
         self._embedder = settings.embedder
         self._metrics = metrics
         self._code_roots = settings.code_roots
-        self._llm = _opened_llm(settings.llm)
+        self._llm = _open_llm(settings.llm)
         self._closes_llm = self._llm is not settings.llm
         self.database: Database = open_database(settings.url)
         self._tenants: OrderedDict[str, Tenant] = OrderedDict()
@@ -54,16 +53,16 @@ class Spaces:
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._threads = Threads(traces)
         self.calls_left = 0
-        """Calls that were still under way when the spaces were closed."""
+        """The number of calls under way when the spaces were closed."""
 
     async def tenant(self, space: str) -> Tenant:
-        """The tenant of a space. Raises ModelMismatch, UnknownName, JournalError."""
+        """Return the tenant of a space. Raise ModelMismatch, UnknownName, JournalError."""
         while space not in self._tenants:
-            # Each space is opened by itself: one that has an import to finish first takes long.
+            # Spaces open side by side: one that has an import to finish takes long.
             opening = self._opening.get(space)
             if opening is None:
                 opening = self._opening[space] = asyncio.create_task(self._keep_open(space))
-            await asyncio.shield(opening)  # whoever hangs up leaves it to the others
+            await asyncio.shield(opening)  # others may wait for it when this client leaves
         self._tenants.move_to_end(space)
         return self._tenants[space]
 
@@ -76,26 +75,26 @@ class Spaces:
             self._tenants.popitem(last=False)
 
     async def keep_scrubbed(self) -> None:
-        """Remove erased text from the file where a reader prevented it, imports that were cut short
-        and replies whose time has passed; runs until cancelled."""
+        """Scrub erased text that a reader kept in the file, finish interrupted imports and drop old
+        replies, until cancelled."""
         while True:
             await self._threads.run("write", partial(_upkeep, self.database))
             await asyncio.sleep(SCRUB_PAUSE_S)
 
     def begin(self, name: str) -> None:
-        """Make a space if it is not there. Raises InputError, JournalError."""
+        """Make a space unless it exists. Raise InputError, JournalError."""
         begin(Space(self.database, checked_name(name, "space") or ""), create=True)
 
     def drop(self, name: str) -> None:
-        """Keep a space open no longer: it was removed."""
+        """Close a removed space."""
         self._tenants.pop(name, None)
 
     async def probe(self) -> None:
-        """Read from the file, in a thread as requests do. Raises JournalError."""
+        """Read from the file, in a thread as requests do. Raise JournalError."""
         await self._threads.run("read", partial(self._read))
 
     def close(self) -> None:
-        """Wait for calls that have begun, then close the models and the file."""
+        """Wait for the calls that have begun, then close the models and the file."""
         self.calls_left = self._threads.close()
         if self.calls_left:
             log.warning("stopped without waiting longer for %d calls", self.calls_left)
@@ -113,7 +112,7 @@ class Spaces:
         return Tenant(space, memory, self.database, self._threads, self._metrics.batches.observe)
 
     def _model(self, spec: str | Embedder) -> Embedder:
-        """The embedder of a specification, opened once for all spaces."""
+        """Return the embedder of a specification, opened once for all spaces."""
         if not isinstance(spec, str):
             return open_embedder(spec)
         with self._embedders_lock:
@@ -128,13 +127,13 @@ def _upkeep(database: Database) -> None:
     try:
         claims.expire(database)
     except JournalError as error:
-        log.warning("what is kept of old requests is not dropped yet: %s", error)
+        log.warning("replies to old requests are not dropped yet: %s", error)
 
 
-def _opened_llm(spec: str | LLM | None) -> str | LLM | None:
-    """The language model, once for all spaces; None where none is configured.
+def _open_llm(spec: str | LLM | None) -> str | LLM | None:
+    """Open the language model for all spaces; return None without a configured one.
 
-    ``none`` stays, so that no memory takes the environment's.
+    ``none`` is returned as it is, so that no memory uses the model of the environment.
     """
     if spec == NONE:
         return spec

@@ -27,8 +27,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MAX_BATCH = 16
-"""Searches of one pass: so many cost half of what they cost one by one; twice as many gain little
-more, and every term of their scores takes 13 MB for 100,000 fragments."""
+"""Searches of one pass: together they cost half as much as one by one. Twice as many gain little,
+and every term of their scores takes 13 MB for 100,000 fragments."""
 
 
 class Tenant:
@@ -49,11 +49,11 @@ class Tenant:
         self._searches = Batcher[str, list[Hit]](MAX_BATCH, THREADS["read"] // SHARE, observe)
 
     async def search(self, query: str, **options: Any) -> list[Hit]:
-        """Search together with whoever searches the space in the same way at this moment.
+        """Search together with the other searches of the moment that have the same options.
 
-        Raises what ``Memory.search`` raises.
+        Raise the errors of ``Memory.search``.
         """
-        check_queries([query])  # alone: it would fail for all of the batch
+        check_queries([query])  # alone: a bad query would fail the whole batch
 
         async def work(queries: Sequence[str]) -> Sequence[list[Hit]]:
             return await self.call(self.memory.search_many, queries, **options)
@@ -65,21 +65,21 @@ class Tenant:
         return await self._share.run("read", partial(work, *args, **kwargs))
 
     async def change(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that writes: writers wait for each other, searches do not wait for them."""
+        """Run a call that writes: writers wait for each other, searches do not."""
         return await self._share.run("write", partial(work, *args, **kwargs))
 
     async def call_slow(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that waits for a language model or goes over everything."""
+        """Run a call that waits for a language model or reads everything."""
         return await self._share.run("wait", partial(work, *args, **kwargs))
 
     def spend(self, cost: Spent) -> None:
-        """Add to the ledger what was spent on the space's behalf."""
+        """Add a cost to the ledger of the space."""
         with Space(self.database, self.space).write() as writer:
             ledger.spend(writer, cost)
 
 
 async def tenant_of(connection: HTTPConnection) -> Tenant:
-    """The tenant that a request is for; mounted applications call this too."""
+    """Return the tenant of a request; mounted applications call this, too."""
     spaces: Spaces = connection.app.state.spaces
     return await spaces.tenant(caller_of(connection).space)
 

@@ -1,4 +1,4 @@
-"""The threads that calls run in, and how much of them one space may take."""
+"""The threads of calls, and the share that one space may take of them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ T = TypeVar("T")
 Kind = Literal["read", "write", "wait"]
 
 THREADS: dict[Kind, int] = {
-    "read": 4,  # compute: a few more than cores wait for the disk, many more only switch
-    "write": 16,  # wait for each other's commits, and what waited is embedded together
-    "wait": 16,  # wait for a language model, and so never hold up a search
+    "read": 4,  # compute: some more than cores, since some wait for the disk
+    "write": 16,  # wait for each other's commits; texts that waited are embedded together
+    "wait": 16,  # wait for a language model, so they need other threads than searches
 }
 
 SHARE = 2
-"""One space has at most a half of each kind: the other half is there for all others."""
+"""One space has at most a half of each kind of threads; the others have the other half."""
 
 
 PATIENCE_S = 10.0
-"""How long calls may take once the server stops; requests have had their time by then."""
+"""How long calls may take once the server stops, after the requests have had their time."""
 
 
 class Threads:
-    """Pools of threads, one a kind of call, so that no kind waits for another."""
+    """A pool of threads for each kind of call, so that no kind waits for another."""
 
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
@@ -39,7 +39,7 @@ class Threads:
         self._under_way: dict[Kind, set[Future[Any]]] = {kind: set() for kind in THREADS}
 
     async def run(self, kind: Kind, work: partial[T]) -> T:
-        """Run a call in a thread of that kind; what it raises is raised."""
+        """Run a call in a thread of that kind; raise its errors."""
         name = getattr(work.func, "__qualname__", type(work.func).__name__)
         with self._traces.span(name):
             call = self._pools[kind].submit(copy_context().run, work)
@@ -48,10 +48,10 @@ class Threads:
             return await asyncio.wrap_future(call)
 
     def close(self, patience_s: float = PATIENCE_S) -> int:
-        """Wait for calls that have begun; those that have not are cancelled.
+        """Wait for the calls that have begun, cancel the others; return how many are not done.
 
-        Returns how many are not done after ``patience_s``: they wait for a model, take in a long
-        text or go over everything. None of them has been acknowledged.
+        After ``patience_s`` some may still wait for a model or read everything. None of them has
+        been acknowledged.
         """
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
@@ -60,13 +60,13 @@ class Threads:
 
 
 class Share:
-    """What one space may take of the threads."""
+    """The share of the threads that one space may take."""
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
         self._turns = {kind: asyncio.Semaphore(count // SHARE) for kind, count in THREADS.items()}
 
     async def run(self, kind: Kind, work: partial[T]) -> T:
-        """Run a call when it is its turn: first come, first served."""
+        """Run a call in its turn: first come, first served."""
         async with self._turns[kind]:
             return await self._threads.run(kind, work)

@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, where an endpoint for them is configured and nowhere else."""
+"""OpenTelemetry traces, only with a configured endpoint."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-"""Where OpenTelemetry's own variables say that traces go; without them nothing leaves."""
+"""OpenTelemetry's variables for the address of traces; without them no trace is sent."""
 
 
 class Traces:
-    """Spans of the calls that requests make; without a provider there are none."""
+    """Spans of the calls of requests; without a provider there are none."""
 
     def __init__(self, provider: TracerProvider | None) -> None:
         self.provider = provider
         self._tracer = provider.get_tracer("treering", __version__) if provider else None
 
     def span(self, name: str) -> AbstractContextManager[object]:
-        """A span around a call, below the one of its request."""
+        """Return a span around a call, below the span of its request."""
         if self._tracer is None:
             return nullcontext()
         return self._tracer.start_as_current_span(name)
 
     def close(self) -> None:
-        """Send what is still to be sent."""
+        """Send the remaining spans."""
         if self.provider is not None:
             self.provider.shutdown()
 
 
 def from_environment() -> Traces:
-    """Traces to the endpoint that the environment names, or none. Raises MissingExtra."""
+    """Return traces to the endpoint of the environment, or none. Raise MissingExtra."""
     if not any(os.environ.get(name) for name in ENDPOINTS):
         return Traces(None)
     try:

@@ -16,8 +16,8 @@ from tests.code.repositories import SHOP
 from tests.conftest import Open
 from tests.memo.talk import messages, place
 from tests.serve.conftest import MakeKey, Serve, bearer
-from treering.serve.page import branches, story
-from treering.serve.page.markdown import MAX_CHARS, MarkdownNode, formatted, parsed
+from treering.serve.page import story
+from treering.serve.page.markdown import MAX_CHARS, MarkdownNode, format_if_marked, parse_markdown
 from treering.views.tree import grow
 
 
@@ -181,13 +181,13 @@ def test_the_newest_entries_come_a_page_at_a_time_and_meet_a_filter(
     texts: list[str] = []
     cursor: str | None = None
     for _ in range(3):
-        query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
-        page = client.get("/v1/page/newest", params=query).json()
+        query = {"limit": 2, "newest": True} | ({"cursor": cursor} if cursor else {})
+        page = client.get("/v1/entries", params=query).json()
         texts += [entry["text"] for entry in page["entries"]]
         cursor = page["next"]
     assert cursor is None
     assert texts == [entry.text for entry in memory.entries()][::-1]
-    found = client.get("/v1/page/newest", params={"source": "notes"}).json()
+    found = client.get("/v1/entries", params={"newest": True, "source": "notes"}).json()
     assert [entry["text"] for entry in found["entries"]] == ["Elsewhere."]
 
 
@@ -211,7 +211,7 @@ def test_the_tree_comes_in_parts_and_says_how_many_texts_have_no_place(
         "branches": [], "offset": 0, "total": 0, "unplaced": 12,
     }  # fmt: skip
     monkeypatch.setattr(grow, "SHORT_BATCH_VECTORS", 5)
-    monkeypatch.setattr(branches, "PLACING_S", 1e-6)
+    monkeypatch.setattr(story, "PLACING_S", 1e-6)
     unplaced = [
         client.get("/v1/page/tree", params={"place": True}).json()["unplaced"] for _ in range(3)
     ]
@@ -229,9 +229,9 @@ def test_the_tree_comes_in_parts_and_says_how_many_texts_have_no_place(
     "href", ["javascript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc", "//x", "/y"]
 )
 def test_a_link_of_a_text_leads_to_web_pages_only(href: str) -> None:
-    [block] = parsed(f"[press]({href})")
+    [block] = parse_markdown(f"[press]({href})")
     assert "href" not in str(block).replace("href=None", "")
-    assert parsed("[press](https://x.org)")[0].children[0].href == "https://x.org"
+    assert parse_markdown("[press](https://x.org)")[0].children[0].href == "https://x.org"
 
 
 @given(st.text(max_size=200))
@@ -241,7 +241,7 @@ def test_any_text_becomes_known_elements(text: str) -> None:
             yield node
             yield from walk(node.children)
 
-    nodes = list(walk(parsed(text)))
+    nodes = list(walk(parse_markdown(text)))
     assert {node.tag for node in nodes} <= {None, "a", "br", "code", "hr", "pre", "span"} | {
         *("p", "ul", "ol", "li", "strong", "em", "s", "blockquote", "table", "thead", "tbody"),
         *("tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6"),
@@ -249,8 +249,8 @@ def test_any_text_becomes_known_elements(text: str) -> None:
 
 
 def test_a_plain_text_is_not_taken_for_markdown() -> None:
-    assert formatted("We met at noon.\nThen we left.\n\nThe end.") is None
-    assert formatted("We met at *noon*.") is not None
+    assert format_if_marked("We met at noon.\nThen we left.\n\nThe end.") is None
+    assert format_if_marked("We met at *noon*.") is not None
 
 
 @pytest.mark.parametrize("mark", ["*", "*_", "~~", "> ", "- ", "["])
@@ -266,5 +266,5 @@ def test_marks_in_marks_without_end_are_shown_as_they_are_written(
 
 def test_a_text_that_is_too_long_to_format_is_shown_as_it_is_written() -> None:
     text = "Some *words*. " * (MAX_CHARS // 14 + 1)
-    assert formatted(text) is None
-    assert parsed(text) == (MarkdownNode("p", children=(MarkdownNode(text=text),)),)
+    assert format_if_marked(text) is None
+    assert parse_markdown(text) == (MarkdownNode("p", children=(MarkdownNode(text=text),)),)

@@ -1,4 +1,4 @@
-"""The tools over streamable HTTP, for whoever has a key, at one address of the server."""
+"""The tools over streamable HTTP, at one address of the server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from treering.memory import Memory
-from treering.serve.paths import served_git
+from treering.serve.access import served_repository
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import tenant_of
 from treering.serve.threads import Kind
@@ -27,9 +27,9 @@ PATH = "/mcp"
 
 
 class Endpoint:
-    """The protocol as an ASGI application. No state is kept between requests: nothing to steal.
+    """The protocol as an ASGI application, without state between requests.
 
-    It starts with the first request: its SDK takes as long to import as all the rest of the server.
+    It starts with the first request: its SDK takes as long to import as the rest of the server.
     """
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -55,7 +55,7 @@ class Endpoint:
         await self._manager.handle_request(scope, receive, send)
 
     def route(self) -> Route:
-        """Where it is found."""
+        """Return the route of the endpoint."""
         return Route(PATH, endpoint=self, include_in_schema=False)
 
     def _new_manager(self) -> StreamableHTTPSessionManager:
@@ -63,7 +63,7 @@ class Endpoint:
 
         from treering.serve.mcp.server import build
 
-        server = build(_within, partial(served_git, self._settings))
+        server = build(_within, partial(served_repository, self._settings))
         # Its own check of hosts stays off: AccessMiddleware has checked them.
         return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 

@@ -1,4 +1,4 @@
-"""The protocol around the tools, by the official SDK; a memory's failures become tool errors."""
+"""The protocol, by the official SDK; the errors of a memory become those of tools."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ try:
 except ModuleNotFoundError as missing:
     raise MissingExtra.of("mcp", "mcp") from missing
 
-from treering.serve.mcp import prompts, resources, tools
-from treering.serve.mistakes import in_words, mistakes
+from treering.serve.mcp import resources, tools
+from treering.serve.problems import describe_mistakes, join_mistakes
 from treering.serve.threads import Kind
 
 INSTRUCTIONS: Final = (
@@ -36,12 +36,11 @@ INSTRUCTIONS: Final = (
 
 Context = ServerRequestContext[Any, Any]
 Within = Callable[[Any, Callable[[Memory], Any], Kind], Awaitable[Any]]
-"""Runs a call on the memory that a request means, in a thread of a kind: a memory blocks. The
-request is None where the transport has none (stdio)."""
+"""Runs a call on the memory of a request, in a thread of a kind. Over stdio the request is None."""
 
 
 def build(within: Within, reach: tools.Reach) -> Server[Any]:
-    """A server whose calls are run by ``within`` and read the folders that ``reach`` allows."""
+    """Return a server that runs calls by ``within`` and reads the folders that ``reach`` allows."""
     service = _Service(within, reach)
     return Server(
         "treering",
@@ -58,8 +57,8 @@ def build(within: Within, reach: tools.Reach) -> Server[Any]:
     )
 
 
-def on(memory: Memory) -> Within:
-    """Runs all calls on one memory."""
+def calls_on(memory: Memory) -> Within:
+    """Return a ``Within`` that runs all calls on one memory."""
 
     async def within(_: Any, use: Callable[[Memory], Any], __: Kind) -> Any:
         return await anyio.to_thread.run_sync(use, memory)
@@ -69,13 +68,13 @@ def on(memory: Memory) -> Within:
 
 def serve_stdio(memory: Memory) -> None:
     """Serve one memory over standard input and output until the client hangs up."""
-    # The client has started this process: it may read whatever that may.
-    server = build(on(memory), Path)
+    # The client has started this process, so it may name any folder.
+    server = build(calls_on(memory), Path)
 
     async def serve() -> None:
         async with (
             stdio_server() as (lines, replies),
-            _answered(lines, replies.send) as requests,
+            _answer_invalid(lines, replies.send) as requests,
         ):
             await server.run(requests, replies, server.create_initialization_options())
 
@@ -105,12 +104,12 @@ class Serving(threading.Thread):
 
 
 @asynccontextmanager
-async def _answered(
+async def _answer_invalid(
     lines: AsyncIterable[SessionMessage | Exception],
     reply: Callable[[SessionMessage], Awaitable[None]],
 ) -> AsyncIterator[MemoryObjectReceiveStream[SessionMessage | Exception]]:
-    """The messages among lines. One that is none is answered: the SDK only logs it, and its sender
-    would wait for ever.
+    """Yield the valid messages, and answer the other lines, which the SDK would only log: their
+    senders would wait for ever.
     """
     sending, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
@@ -130,14 +129,14 @@ async def _answered(
 
 
 def _is_blank(error: Exception) -> bool:
-    """Whether the line that is no message is empty, which nobody waits for an answer to."""
+    """Return whether the invalid line is empty: then no client waits for an answer."""
     return isinstance(error, ValidationError) and not str(error.errors()[0]["input"]).strip()
 
 
 def _parse_error(error: Exception) -> types.JSONRPCError:
     why = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-    told = types.ErrorData(code=types.PARSE_ERROR, message=f"no message of JSON-RPC: {why}")
-    return types.JSONRPCError(jsonrpc="2.0", id=None, error=told)
+    data = types.ErrorData(code=types.PARSE_ERROR, message=f"invalid JSON-RPC message: {why}")
+    return types.JSONRPCError(jsonrpc="2.0", id=None, error=data)
 
 
 class _Service:
@@ -146,7 +145,7 @@ class _Service:
     def __init__(self, within: Within, reach: tools.Reach) -> None:
         self._within = within
         self._reach = reach
-        self._tools = tools.listed()
+        self._tools = tools.list_tools()
         self.schemas = {tool.name: tool.input_schema for tool in self._tools}
 
     async def list_tools(
@@ -157,22 +156,22 @@ class _Service:
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        kind = tools.CALLS.get(params.name)
-        if kind is None:
-            names = ", ".join(tools.CALLS)
+        tool = tools.TOOLS.get(params.name)
+        if tool is None:
+            names = ", ".join(tools.TOOLS)
             raise MCPError(types.INVALID_PARAMS, f"no tool {params.name!r:.100}; there are {names}")
         try:
-            call = kind.model_validate(params.arguments or {})
+            given = dict(tool.arguments.model_validate(params.arguments or {}))
             reply: tools.ToolReply = await self._within(
                 context.request,
-                lambda memory: call.run(memory, self._reach),
-                kind.threads,
+                lambda memory: tool.run(memory, self._reach, **given),
+                tool.threads,
             )
         except ValidationError as error:
-            return _result(_mistakes(params.name, error), is_error=True)
+            return _result(_describe(params.name, error), is_error=True)
         except TreeringError as error:
             return _result(error.worded("mcp"), is_error=True)
-        return _result(reply.text, reply.data if kind.output is not None else None)
+        return _result(reply.text, reply.data if tool.output else None)
 
     async def list_resources(
         self, _: Context, __: types.PaginatedRequestParams | None
@@ -190,17 +189,17 @@ class _Service:
         uri = str(params.uri)
         try:
             text = await self._within(
-                context.request, lambda memory: resources.read(memory, uri), "read"
+                context.request, lambda memory: resources.resource_text(memory, uri), "read"
             )
         except TreeringError as error:
             raise MCPError(types.INVALID_PARAMS, error.worded("mcp"), {"uri": uri}) from error
-        shown = types.TextResourceContents(uri=params.uri, text=text, mime_type="text/plain")
-        return types.ReadResourceResult(contents=[shown])
+        contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=resources.TEXT)
+        return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(
         self, _: Context, __: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=prompts.PROMPTS)
+        return types.ListPromptsResult(prompts=resources.PROMPTS)
 
     async def get_prompt(
         self, context: Context, params: types.GetPromptRequestParams
@@ -208,7 +207,7 @@ class _Service:
         try:
             text = await self._within(
                 context.request,
-                lambda memory: prompts.text_of(memory, params.name, params.arguments or {}),
+                lambda memory: resources.prompt_text(memory, params.name, params.arguments or {}),
                 "read",
             )
         except TreeringError as error:
@@ -227,10 +226,7 @@ def _result(
     )
 
 
-def _mistakes(name: str, error: ValidationError) -> str:
-    """What is wrong with a call's arguments, for the model that made it and will try again.
-
-    The values are left out: they may be long.
-    """
-    wrong = mistakes([{**mistake, "loc": ("body", *mistake["loc"])} for mistake in error.errors()])
-    return f"{name} cannot be called like this: {in_words(wrong)}"
+def _describe(name: str, error: ValidationError) -> str:
+    """Return the mistakes in a call's arguments, without the values, which may be long."""
+    mistakes = [{**mistake, "loc": ("body", *mistake["loc"])} for mistake in error.errors()]
+    return f"{name} cannot be called like this: {join_mistakes(describe_mistakes(mistakes))}"

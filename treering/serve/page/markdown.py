@@ -1,4 +1,4 @@
-"""Markdown as a tree of few known elements, which the page builds; no markup is ever sent."""
+"""Markdown as a tree of few known elements, from which the page is built without markup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 LINKED = frozenset({"http", "https", "mailto"})
-"""Schemes of addresses that a text may link to; others stay text."""
+"""Schemes of addresses that become links; others stay text."""
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _TAGS = {
@@ -32,12 +32,12 @@ _TAGS = {
     "td": "td",
 }
 MAX_CHARS: Final = 100_000
-"""Longer texts are shown as they are written: to take one apart takes a second per 300,000."""
+"""Longer texts stay as written: the parser takes a second for 300,000 characters."""
 
 _DEEPEST: Final = 100
-"""Elements inside one another. Writers need ten."""
+"""The deepest nesting of elements. Writers need ten."""
 
-_BREAKS = ("hardbreak", "softbreak")  # who wrote a line end in a note meant one
+_BREAKS = ("hardbreak", "softbreak")  # a line end in a note is meant as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +50,20 @@ class MarkdownNode:
     children: tuple[MarkdownNode, ...] = ()
 
 
-def parsed(text: str) -> tuple[MarkdownNode, ...]:
-    """The blocks of a text. None of it is markup to a browser, whatever it says.
+def parse_markdown(text: str) -> tuple[MarkdownNode, ...]:
+    """Return the blocks of a text, whose strings a browser never reads as markup.
 
-    One paragraph, as it is written, if it is too long or its marks lie too deep in each other.
+    A text that is too long or nested too deeply is one paragraph, as written.
     """
     tokens = _PARSER.parse(text) if len(text) <= MAX_CHARS else []
     if not tokens or _depth(tokens) > _DEEPEST:
         return (MarkdownNode("p", children=(MarkdownNode(text=text),)),) if text.strip() else ()
-    return tuple(_shown(SyntaxTreeNode(tokens).children))
+    return tuple(_children(SyntaxTreeNode(tokens).children))
 
 
-def formatted(text: str) -> tuple[MarkdownNode, ...] | None:
-    """As ``parsed``; None for a text that is plain: paragraphs of nothing but words."""
-    blocks = parsed(text)
+def format_if_marked(text: str) -> tuple[MarkdownNode, ...] | None:
+    """Return the blocks of a text; None if they are only paragraphs of words."""
+    blocks = parse_markdown(text)
     plain = all(
         block.tag == "p" and all(child.tag in (None, "br") for child in block.children)
         for block in blocks
@@ -72,7 +72,7 @@ def formatted(text: str) -> tuple[MarkdownNode, ...] | None:
 
 
 def _depth(tokens: Iterable[Token]) -> int:
-    """How many marks lie in each other; anyone may write thousands, which no stack can hold."""
+    """Return the depth of nested marks: thousands would overflow the stack."""
     depth = deepest = 0
     for token in tokens:
         depth += token.nesting
@@ -81,17 +81,17 @@ def _depth(tokens: Iterable[Token]) -> int:
     return deepest
 
 
-def _shown(nodes: Iterable[SyntaxTreeNode]) -> list[MarkdownNode]:
+def _children(nodes: Iterable[SyntaxTreeNode]) -> list[MarkdownNode]:
     return [element for node in nodes for element in _elements(node)]
 
 
 def _elements(node: SyntaxTreeNode) -> list[MarkdownNode]:
-    if node.type == "paragraph" and node.hidden:  # of a list whose items stand close together
-        return _shown(node.children)
+    if node.type == "paragraph" and node.hidden:  # of a list without blank lines
+        return _children(node.children)
     if node.type in _TAGS:
-        return [MarkdownNode(_TAGS[node.type], children=tuple(_shown(node.children)))]
+        return [MarkdownNode(_TAGS[node.type], children=tuple(_children(node.children)))]
     if node.type == "heading":
-        return [MarkdownNode(node.tag, children=tuple(_shown(node.children)))]
+        return [MarkdownNode(node.tag, children=tuple(_children(node.children)))]
     if node.type == "link":
         return [_link(node)]
     if node.type in ("fence", "code_block"):
@@ -102,14 +102,14 @@ def _elements(node: SyntaxTreeNode) -> list[MarkdownNode]:
         return [MarkdownNode("hr")]
     if node.type in _BREAKS:
         return [MarkdownNode("br")]
-    if node.type == "image":  # only its text: a picture is asked for at its address
+    if node.type == "image":  # only its text: a browser would request the picture at its address
         return [MarkdownNode(text=node.content)]
-    return _shown(node.children) if node.children else [MarkdownNode(text=node.content)]
+    return _children(node.children) if node.children else [MarkdownNode(text=node.content)]
 
 
 def _link(node: SyntaxTreeNode) -> MarkdownNode:
     href = str(node.attrs.get("href", ""))
-    children = tuple(_shown(node.children))
+    children = tuple(_children(node.children))
     if urlsplit(href).scheme.lower() in LINKED:
         return MarkdownNode("a", href=href, children=children)
     return MarkdownNode("span", children=children)

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import Query
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from treering.ingest.where import to_filter
 from treering.journal.listing import EntryNames, names
-from treering.memory import Memory, page_back, space_of
-from treering.records import Page
-from treering.serve.page.branches import TreePart, part
-from treering.serve.page.markdown import MarkdownNode, parsed
-from treering.serve.page.story import EntryStory, ForgetPreview, preview, story
-from treering.serve.rest.entries import EntryListRequest
-from treering.serve.rest.router import router_of
-from treering.serve.rest.routes import Offset
-from treering.serve.rest.wire import MAX_IDS, Body, FilterRequest
+from treering.memory import Memory, space_of
+from treering.serve.page.markdown import MarkdownNode, parse_markdown
+from treering.serve.page.story import (
+    EntryStory,
+    ForgetPreview,
+    TreePart,
+    preview,
+    story,
+    tree_part,
+)
+from treering.serve.rest.requests import MAX_IDS, Body, FilterRequest
+from treering.serve.rest.routes import Offset, new_router
 from treering.serve.tenant import Asking
 from treering.text import check_text
 from treering.views.tree.shape import ROOT
 
-router = router_of("page", "/v1/page")
+router = new_router("page", "/v1/page")
 
 NAMES_SHOWN: Final = 500
 NODES_SHOWN: Final = 100
 
 HEADERS: Final = {
-    # Nothing from elsewhere, nothing written into the page, no page of others around it.
+    # No foreign or inline content, and no frame around the page.
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
         "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -46,15 +47,8 @@ _TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript"
 
 @router.get("/entries/{entry_id}/story")
 async def entry_story(entry_id: str, tenant: Asking) -> EntryStory:
-    """An entry, where it went and what was derived from it."""
+    """An entry, its places in the tree, and its memos and facts."""
     return await tenant.call(story, tenant.memory, entry_id)
-
-
-@router.get("/newest")
-async def newest(body: Annotated[EntryListRequest, Query()], tenant: Asking) -> Page:
-    """The entries that meet a filter, the newest first; ``next`` is the cursor of older ones."""
-    condition = to_filter(body.filters())
-    return await tenant.call(page_back, tenant.memory, condition, body.cursor, body.limit)
 
 
 @router.get("/names")
@@ -72,19 +66,18 @@ async def entry_names(tenant: Asking) -> EntryNames:
 async def tree(
     tenant: Asking, below: int = ROOT, offset: Offset = 0, place: bool = False
 ) -> TreePart:
-    """The nodes below one, by default the topmost; with ``place`` some more texts get their place
-    first."""
-    return await tenant.call(part, tenant.memory, below, offset, NODES_SHOWN, place)
+    """The nodes below one, by default the topmost; ``place`` adds more texts to the tree first."""
+    return await tenant.call(tree_part, tenant.memory, below, offset, NODES_SHOWN, place)
 
 
 class ForgetPreviewRequest(FilterRequest):
-    """Which entries would be erased."""
+    """The entries to erase."""
 
     ids: list[str] = Field([], max_length=MAX_IDS)
 
 
 class MarkdownRequest(Body):
-    """A text to take apart, such as an answer."""
+    """A text in Markdown, such as an answer."""
 
     text: str
 
@@ -92,17 +85,17 @@ class MarkdownRequest(Body):
 @router.post("/markdown")
 async def markdown(body: MarkdownRequest, tenant: Asking) -> list[MarkdownNode]:
     """A text in Markdown as a tree of elements."""
-    return list(await tenant.call(parsed, check_text(body.text, "the text")))
+    return list(await tenant.call(parse_markdown, check_text(body.text, "the text")))
 
 
 @router.post("/forget-preview")
 async def forget_preview(which: ForgetPreviewRequest, tenant: Asking) -> ForgetPreview:
-    """What forgetting these entries would touch; nothing is changed."""
+    """The consequences of forgetting these entries; nothing is changed."""
     return await tenant.call(preview, tenant.memory, which.ids, which.filters())
 
 
 def files() -> list[Route]:
-    """The page and what it is made of; they hold nothing of any memory."""
+    """Return the routes of the page's files, which hold no data of a memory."""
     folder = resources.files("treering.serve.page").joinpath("static")
     routes = []
     for file in folder.iterdir():
@@ -113,7 +106,7 @@ def files() -> list[Route]:
 
 
 def _file_route(path: str, content: bytes, kind: str) -> Route:
-    """A route that answers with a file, held in main memory."""
+    """Return a route that answers with a file, which stays in main memory."""
     media_type = f"{kind}; charset=utf-8"
 
     async def answer(_: Request) -> Response:

@@ -1,4 +1,4 @@
-"""An entry's story, and what forgetting would touch: composed of what the views know."""
+"""The page's compositions of views: an entry's story, a forget preview, parts of the tree."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from treering.hints import Hint
 from treering.ingest.where import Where, to_filter
 from treering.memory import Memory, tree_so_far
 from treering.records import Entry, Filter
-from treering.serve.page.branches import TreeBranch, named
-from treering.serve.page.markdown import MarkdownNode, formatted
+from treering.serve.page.markdown import MarkdownNode, format_if_marked
 from treering.views.facts.view import Fact
 from treering.views.memos.record import Memo
 from treering.views.tree.node import TreeNode
+from treering.views.tree.shape import ROOT
 from treering.views.tree.view import TreeView
 
 SHOWN = 20
-"""Entries, summaries and memos that a preview names; counts tell the rest."""
+"""Entries, summaries and memos that a preview names, beside the counts."""
 
 FOLLOWED = 500
-"""Entries whose traces in the tree a preview follows: about a second of it."""
+"""Entries whose places in the tree a preview reads: about a second of work."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeafPlace:
-    """A leaf of the tree that an entry's text stands on, and the summaries above, top first."""
+    """A leaf of the tree with text of an entry, and the summaries above, top first."""
 
     leaf: TreeNode
     above: tuple[TreeBranch, ...]
@@ -34,7 +34,7 @@ class LeafPlace:
 
 @dataclass(frozen=True, slots=True)
 class EntryStory:
-    """An entry, where it went and what was derived from it.
+    """An entry, its places in the tree, and its memos and facts.
 
     ``formatted`` is its text as Markdown; None if it is plain.
     """
@@ -48,10 +48,10 @@ class EntryStory:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPreview:
-    """What ``forget`` would touch: counts, and the first of each by name.
+    """The consequences of ``forget``: counts, and the first of each kind by name.
 
-    ``rewritten`` summaries of the tree would be made anew and ``resting`` memos checked again. With
-    ``partial``, there are more leaves and summaries than were looked at.
+    ``rewritten`` summaries of the tree would be written again and ``resting`` memos checked again.
+    With ``partial``, more leaves and summaries are affected than were counted.
     """
 
     count: int
@@ -66,21 +66,21 @@ class ForgetPreview:
 
 
 def story(memory: Memory, entry_id: str) -> EntryStory:
-    """Raises UnknownName."""
+    """Return the story of an entry. Raise UnknownName."""
     entry = memory.get(entry_id)
-    tree = tree_so_far(memory, 0.0)  # who looks at an entry does not wait for a tree to grow
+    tree = tree_so_far(memory, 0.0)  # without a wait for the tree to grow
     places = tuple(_place(tree, leaf) for leaf in tree.find(entry_id))
     facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
-    text = None if entry.kind == "code" else formatted(entry.text)
+    text = None if entry.kind == "code" else format_if_marked(entry.text)
     return EntryStory(entry, text, places, _memos(memory, [entry_id]), facts)
 
 
 def _place(tree: TreeView, leaf: TreeNode) -> LeafPlace:
-    return LeafPlace(leaf, named(tree, tree.path(leaf.number)))
+    return LeafPlace(leaf, label_nodes(tree, tree.path(leaf.number)))
 
 
 def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
-    """Raises UnknownName when nothing matches, InputError without any condition."""
+    """Preview ``forget``. Raise UnknownName if nothing matches, InputError without a condition."""
     if not ids and to_filter(where) == Filter():
         raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
     doomed = list(_doomed(memory, ids, where))
@@ -114,3 +114,48 @@ def _doomed(memory: Memory, ids: Sequence[str], where: Where) -> Iterable[Entry]
 def _memos(memory: Memory, ids: Sequence[str]) -> tuple[Memo, ...]:
     entry_ids = set(ids)
     return tuple(memo for memo in memory.memos.list() if entry_ids.intersection(memo.entry_ids))
+
+
+PLACING_S = 0.6
+"""The time in which a request places texts before it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBranch:
+    """A node with its label: its text, or a typical text below it until it has one."""
+
+    node: TreeNode
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreePart:
+    """Some of the ``total`` nodes below one, from ``offset`` on.
+
+    ``unplaced`` texts have no place in the tree yet; the next request places more.
+    """
+
+    branches: tuple[TreeBranch, ...]
+    offset: int
+    total: int
+    unplaced: int
+
+
+def tree_part(
+    memory: Memory, number: int = ROOT, offset: int = 0, limit: int = 100, place: bool = False
+) -> TreePart:
+    """Return nodes below a node; with ``place`` put more texts into the tree first.
+
+    Raise UnknownName.
+    """
+    tree = tree_so_far(memory, PLACING_S if place else 0.0)
+    nodes = tree.children(number)
+    branches = label_nodes(tree, nodes[offset : offset + limit])
+    return TreePart(branches, offset, len(nodes), tree._unplaced())
+
+
+def label_nodes(tree: TreeView, nodes: Sequence[TreeNode]) -> tuple[TreeBranch, ...]:
+    """Return nodes of a tree with their labels."""
+    unnamed = [node.number for node in nodes if not node.leaf and not node.text]
+    examples = tree._examples(unnamed) if unnamed else {}
+    return tuple(TreeBranch(node, node.text or examples.get(node.number, "")) for node in nodes)

@@ -202,8 +202,8 @@ class Proxy:
         utterance = reply.utterance()
         if reply.is_too_long:
             log.warning(
-                "a reply was not kept: it has more than %d bytes (--max-reply-bytes)",
-                self._settings.max_reply_bytes,
+                "a reply was not kept: it has more than %d bytes (--max-bytes)",
+                self._settings.max_bytes,
             )
         talks = conversations(turn.tenant.memory)
         changed = talks.changed(turn.shown)
@@ -254,13 +254,13 @@ class Proxy:
 
     async def _whole(self, answer: httpx2.Response) -> httpx2.Response | Response:
         """An answer that is not streamed, or a refusal where it does not end."""
-        most, content = self._settings.max_reply_bytes, bytearray()
+        most, content = self._settings.max_bytes, bytearray()
         try:
             async for chunk in answer.aiter_bytes():
                 content += chunk
                 if len(content) > most:
                     return _refusal(
-                        502, f"the model server's reply has over {most} bytes (--max-reply-bytes)"
+                        502, f"the model server's reply has over {most} bytes (--max-bytes)"
                     )
         finally:
             await answer.aclose()
@@ -268,7 +268,7 @@ class Proxy:
         return httpx2.Response(answer.status_code, headers=headers, content=bytes(content))
 
     def _reply(self, *, streams: bool) -> UpstreamReply:
-        return UpstreamReply(streams=streams, max_bytes=self._settings.max_reply_bytes)
+        return UpstreamReply(streams=streams, max_bytes=self._settings.max_bytes)
 
     def _headers(self, sent: Headers) -> dict[str, str]:
         passed = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}

@@ -1,4 +1,4 @@
-"""Conversations that are remembered, answered whole or as the reply is written."""
+"""Remembered conversations: the reply comes whole, or piece by piece."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from treering.http import encoded_event
 from treering.memory import chat_policy, conversations
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
-from treering.serve.rest.router import router_of
-from treering.serve.rest.wire import Body, Budget, Query
+from treering.serve.rest.requests import Body, Budget, Query
+from treering.serve.rest.routes import new_router
 from treering.serve.tenant import Asking, Tenant
 
-router = router_of("chat", "/v1")
+router = new_router("chat", "/v1")
 
 EVENTS: Final = "text/event-stream"
 SILENCE_S: Final = 15.0
-"""A comment is sent after it: what lies between might take a slow model for a dead connection."""
+"""After so long a comment is sent, so that no proxy takes a slow model for a dead connection."""
 
 _END: Final = None
 _NOT_STORED: Final = {"Cache-Control": "no-store"}
@@ -41,10 +41,10 @@ class ChatRequest(Body):
     """One message of a conversation."""
 
     message: Query
-    policy: str | None = Field(None, description="What the model is shown besides the message.")
+    policy: str | None = Field(None, description="Which context the model gets.")
     source: str = Field("chat", description="The conversation.")
     budget: Budget | None = None
-    speaker: str | None = Field(None, description="Who says the message.")
+    speaker: str | None = Field(None, description="The author of the message.")
     stream: bool = Field(False, description="Reply with server-sent events.")
 
 
@@ -63,7 +63,7 @@ async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
     policy = await tenant.call(lambda: chat_policy(tenant.memory, asked.policy))
     if asked.stream:
-        return await _streamed(asked, policy, tenant, once)
+        return await _stream_reply(asked, policy, tenant, once)
 
     def work(record: RoundRecord | None) -> Answer:
         talk = conversations(tenant.memory)
@@ -72,8 +72,8 @@ async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
 
 
-async def _streamed(asked: ChatRequest, policy: Policy, tenant: Tenant, once: Once) -> Response:
-    """The reply as events. What fails before the first piece is raised."""
+async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once: Once) -> Response:
+    """Return the reply as events. Raise an error that comes before the first piece."""
     loop, pieces, left = asyncio.get_running_loop(), Pieces(), threading.Event()
 
     def put(piece: str) -> None:
@@ -87,18 +87,18 @@ async def _streamed(asked: ChatRequest, policy: Policy, tenant: Tenant, once: On
         return _read(stream, put, left)
 
     reading = asyncio.create_task(
-        once.given(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
+        once.execute(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
     )
 
     def end(task: asyncio.Task[GivenReply]) -> None:
         pieces.put_nowait(_END)
         if not task.cancelled():
-            task.exception()  # looked at here: nobody else does once the client has left
+            task.exception()  # retrieved here, in case the client has left
 
     reading.add_done_callback(end)
     first = await pieces.get()
-    if first is _END and (given := reading.result()).replayed:
-        return _replayed(given)
+    if first is _END and (given := reading.result()).is_replay:
+        return _replay(given)
 
     async def events() -> AsyncIterator[bytes]:
         piece = first
@@ -109,13 +109,13 @@ async def _streamed(asked: ChatRequest, policy: Policy, tenant: Tenant, once: On
                     yield b": the model is at work\n\n"
             yield await _last(reading)
         finally:
-            left.set()  # whoever goes early stops the model
+            left.set()  # a client that leaves early stops the model
 
     return StreamingResponse(events(), media_type=EVENTS, headers=_NOT_STORED)
 
 
-def _replayed(given: GivenReply) -> Response:
-    """A reply that was given before, in one piece; what is gone is a problem."""
+def _replay(given: GivenReply) -> Response:
+    """Return an earlier reply in one piece, or a problem if it was dropped."""
     body = given.reply.body
     if body is None:
         return given.response()
@@ -125,11 +125,11 @@ def _replayed(given: GivenReply) -> Response:
 
 
 class _ClientLeft(Exception):
-    """Nobody reads the reply any more, so that it is not remembered."""
+    """The client has left, so the reply is not remembered."""
 
 
 def _read(stream: ChatStream, put: Callable[[str], object], left: threading.Event) -> Answer:
-    """Read a reply in a worker thread, which alone touches it."""
+    """Read a reply in one worker thread."""
     with stream:
         for piece in stream:
             if left.is_set():
@@ -140,7 +140,7 @@ def _read(stream: ChatStream, put: Callable[[str], object], left: threading.Even
 
 
 async def _next(pieces: Pieces) -> str | None:
-    """The next piece, or an empty one if none comes for a while."""
+    """Return the next piece, or an empty one after some silence."""
     try:
         return await asyncio.wait_for(pieces.get(), SILENCE_S)
     except TimeoutError:
@@ -151,7 +151,7 @@ async def _last(reading: asyncio.Task[GivenReply]) -> bytes:
     try:
         return _event((await reading).reply.body, "done")
     except TreeringError as error:
-        return _event(bytes(problems.of_error(error).body), "error")
+        return _event(bytes(problems.error_response(error).body), "error")
 
 
 def _event(data: object, name: str | None = None) -> bytes:

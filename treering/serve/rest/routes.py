@@ -12,36 +12,55 @@ from fastapi import APIRouter, Query, Request
 from fastapi.routing import APIRoute
 
 from treering.operations import OPERATIONS, Operation
-from treering.serve.paths import served, served_git
-from treering.serve.rest.router import router_of
-from treering.serve.rest.wire import Body, request_of
+from treering.serve import problems
+from treering.serve.access import served_folder, served_repository
+from treering.serve.rest.requests import Body, request_of
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Asking, Tenant
 
-MAX_PART = 1_000  # of one reply; a list that is longer comes in parts
+MAX_PART = 1_000  # items of one reply; a longer list comes in parts
 
 Offset = Annotated[int, Query(ge=0)]
 Limit = Annotated[int, Query(ge=1, le=MAX_PART)]
 
-_ROOTS: Final = {"folder": served, "git": served_git}
+_ROOTS: Final = {"folder": served_folder, "git": served_repository}
 _WORK: Final = {"read": Tenant.call, "write": Tenant.change, "wait": Tenant.call_slow}
 
 
+def new_router(tag: str, prefix: str) -> APIRouter:
+    """Return a router whose routes have a tag and a prefix and may answer with a problem.
+
+    The options belong to the routes: given to ``include_router``, FastAPI would build each route
+    again for every application.
+    """
+    return APIRouter(
+        tags=[tag],
+        prefix=prefix,
+        responses=problems.RESPONSES,
+        generate_unique_id_function=_operation_id,
+    )
+
+
+def _operation_id(route: APIRoute) -> str:
+    return f"{route.tags[0]}_{route.name}".rstrip("_")
+
+
 def operation_routes() -> list[APIRoute]:
-    """The routes of all operations for which the server has no function of its own."""
+    """Return the routes of all operations for which the server has no function of its own."""
     routers: dict[str, APIRouter] = {}
     for operation in OPERATIONS:
         if operation.is_custom:
             continue
         tag = operation.tag or operation.view
-        router = routers.setdefault(tag, router_of(tag, "/v1"))
-        result = None if _result(operation) is type(None) else _result(operation)
-        gone = operation.verb == "DELETE" and result is None
+        router = routers.setdefault(tag, new_router(tag, "/v1"))
+        result: Any = get_type_hints(operation.method)["return"]
+        is_empty = result is type(None)
+        gone = operation.verb == "DELETE" and is_empty
         router.add_api_route(
             operation.path,
             _endpoint(operation),
             methods=[operation.verb],
-            response_model=result,
+            response_model=None if is_empty else result,
             status_code=HTTPStatus.NO_CONTENT if gone else HTTPStatus.OK,
         )
     return [route for router in routers.values() for route in router.routes]  # type: ignore[misc]
@@ -49,10 +68,9 @@ def operation_routes() -> list[APIRoute]:
 
 def _endpoint(operation: Operation) -> Callable[..., Any]:
     in_path = [name for _, name, _, _ in Formatter().parse(operation.path) if name]
-    fields = _request(operation, in_path)
-    positional = [
+    listed = [
         (name, operation.renamed.get(name, name))
-        for name, parameter in _parameters(operation).items()
+        for name, parameter in Signature.from_callable(operation.method).parameters.items()
         if parameter.kind is Parameter.VAR_POSITIONAL
     ]
 
@@ -66,36 +84,28 @@ def _endpoint(operation: Operation) -> Callable[..., Any]:
         if operation.root != "any" and named["root"] is not None:
             settings: ServerSettings = request.app.state.settings
             named["root"] = await tenant.call(_ROOTS[operation.root], settings, named["root"])
-        rest = [value for name, _ in positional for value in named.pop(name)]
+        if operation.work == "search":
+            return await tenant.search(**named)
+        items = [value for name, _ in listed for value in named.pop(name)]
 
         def work() -> Any:
             owner = getattr(tenant.memory, operation.view) if operation.view else tenant.memory
-            result = getattr(owner, operation.method.__name__)(*rest, **named)
+            result = getattr(owner, operation.method.__name__)(*items, **named)
             return result[offset : offset + limit] if operation.in_parts else result
 
         work.__qualname__ = operation.method.__qualname__  # the name of its span in a trace
         return await _WORK[operation.work](tenant, work)
 
-    kind = Parameter.KEYWORD_ONLY
-    hints = get_type_hints(operation.method)
-    parameters = [Parameter(name, kind, annotation=hints[name]) for name in in_path]
-    if fields is not None:
-        parameters.append(Parameter("body", kind, annotation=fields))
-    if operation.in_parts:
-        parameters.append(Parameter("offset", kind, default=0, annotation=Offset))
-        parameters.append(Parameter("limit", kind, default=MAX_PART, annotation=Limit))
-    parameters += [
-        Parameter("tenant", kind, annotation=Asking),
-        Parameter("request", kind, annotation=Request),
-    ]
-    endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    endpoint.__signature__ = Signature(_parameters(operation, in_path))  # type: ignore[attr-defined]
     endpoint.__name__ = operation.method.__name__
     endpoint.__doc__ = operation.help
     return endpoint
 
 
-def _request(operation: Operation, in_path: list[str]) -> Any:
-    """The type of the parameter that holds the arguments; None where there are none."""
+def _parameters(operation: Operation, in_path: list[str]) -> list[Parameter]:
+    """Return the parameters of an endpoint, from which FastAPI reads the request."""
+    hints = get_type_hints(operation.method)
+    types: dict[str, Any] = {name: hints[name] for name in in_path}
     in_query = operation.verb in ("GET", "DELETE")
     model = request_of(
         operation.method,
@@ -104,14 +114,12 @@ def _request(operation: Operation, in_path: list[str]) -> Any:
         renamed=operation.renamed,
         in_query=in_query,
     )
-    if not model.model_fields:
-        return None
-    return Annotated[model, Query()] if in_query else model
-
-
-def _parameters(operation: Operation) -> dict[str, Parameter]:
-    return dict(Signature.from_callable(operation.method).parameters)
-
-
-def _result(operation: Operation) -> Any:
-    return get_type_hints(operation.method)["return"]
+    if model.model_fields:
+        types["body"] = Annotated[model, Query()] if in_query else model
+    types |= {"tenant": Asking, "request": Request}
+    kind = Parameter.KEYWORD_ONLY
+    parameters = [Parameter(name, kind, annotation=hint) for name, hint in types.items()]
+    if operation.in_parts:
+        parameters.append(Parameter("offset", kind, default=0, annotation=Offset))
+        parameters.append(Parameter("limit", kind, default=MAX_PART, annotation=Limit))
+    return parameters

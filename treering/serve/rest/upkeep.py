@@ -1,41 +1,43 @@
-"""Looking after a space: spaces, figures, pending work, export and import."""
+"""Maintenance: spaces, pending work, export and import, and the health of the server."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from http import HTTPStatus
 from itertools import islice
 from typing import IO, Annotated
 
-from fastapi import Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
-from starlette.responses import StreamingResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
 
 from treering.errors import AccessDenied, InputError, TextEncodingError
 from treering.records import Forgotten, Receipt, Stats
 from treering.serve.access import Access, caller_of
-from treering.serve.rest.router import router_of
+from treering.serve.metrics import Metrics
+from treering.serve.rest.routes import new_router
 from treering.serve.settling import Settling
 from treering.serve.spaces import Spaces
 from treering.serve.tenant import Asking
 from treering.views.pending import in_words
 
-router = router_of("upkeep", "/v1")
+router = new_router("upkeep", "/v1")
+health = APIRouter(tags=["health"], include_in_schema=False)
 
 IMPORT_PATH = "/v1/import"
-"""Where a body may be larger than anywhere else."""
+"""The path whose body may be larger than those of all others."""
 
 NDJSON = "application/x-ndjson"
-PAGE = 256  # lines of an export made at a time: a change of threads for each would cost more
+PAGE = 256  # lines of an export at a time: a change of threads for each would cost more
 MAX_LINE_BYTES = 16 * 2**20  # four times the longest entry in UTF-8, for escapes
 MAX_WAIT_S = 20.0  # below the time-outs of common clients and proxies
 
 
 class PendingWork(BaseModel):
-    """Work that is queued, by kind; the same ``told`` in words; and whether the server is at it."""
+    """Queued work by kind, the same in words (``told``), and whether the server works on it."""
 
     pending: dict[str, int]
     told: dict[str, str]
@@ -44,7 +46,7 @@ class PendingWork(BaseModel):
 
 @router.get("/spaces")
 async def spaces(request: Request, tenant: Asking) -> list[str]:
-    """The names of the spaces the caller may ask for: its key's, or all where none is needed."""
+    """The names of the spaces that the caller may use: the one of its key, or all without keys."""
     if caller_of(request).key is not None:
         return [tenant.space]
     return await tenant.call(tenant.memory.spaces)
@@ -52,7 +54,7 @@ async def spaces(request: Request, tenant: Asking) -> list[str]:
 
 @router.put("/spaces/{name:path}")
 async def begin_space(name: str, request: Request, tenant: Asking) -> list[str]:
-    """Make a space that is empty at first; without this, the first entry makes it."""
+    """Make an empty space; the first entry of a space makes it, too."""
     tenant_spaces: Spaces = request.app.state.spaces
     _ensure_own(request, name)
     await tenant.change(tenant_spaces.begin, name)
@@ -67,12 +69,12 @@ async def forget_space(name: str, request: Request, tenant: Asking) -> Forgotten
     tenant_spaces: Spaces = request.app.state.spaces
     access: Access = request.app.state.access
     tenant_spaces.drop(name)
-    access.read_keys()  # at once: a key of the space would make it again
+    access.read_keys()  # now: a key of the space would make it again
     return forgotten
 
 
 def _ensure_own(request: Request, name: str) -> None:
-    """Raises AccessDenied if the caller's key does not open the space of that name."""
+    """Raise AccessDenied if the caller's key does not open the space of that name."""
     caller = caller_of(request)
     if caller.key is not None and caller.space != name:
         raise AccessDenied(f"this key does not open the space {name!r}")
@@ -80,7 +82,7 @@ def _ensure_own(request: Request, name: str) -> None:
 
 @router.get("/pending")
 async def pending(request: Request, tenant: Asking) -> PendingWork:
-    """What is still to be done for the space."""
+    """The queued work of the space."""
     settling: Settling = request.app.state.settling
     figures = await tenant.call(tenant.memory.stats)
     return PendingWork(
@@ -92,7 +94,7 @@ async def pending(request: Request, tenant: Asking) -> PendingWork:
 
 @router.post(
     "/settle",
-    responses={HTTPStatus.ACCEPTED: {"description": "It goes on.", "model": PendingWork}},
+    responses={HTTPStatus.ACCEPTED: {"description": "The server goes on.", "model": PendingWork}},
 )
 async def settle(
     request: Request,
@@ -103,7 +105,7 @@ async def settle(
     ] = False,
     wait: Annotated[float, Query(ge=0, le=MAX_WAIT_S)] = MAX_WAIT_S,
 ) -> Stats | PendingWork:
-    """Do all pending work. What takes longer than ``wait`` seconds goes on: see ``pending``."""
+    """Do all pending work. After ``wait`` seconds the server answers and goes on: see `pending`."""
     settling: Settling = request.app.state.settling
     done = await settling.settle(tenant, wait, upgrade=upgrade)
     if done is not None:
@@ -126,7 +128,7 @@ async def export(tenant: Asking) -> StreamingResponse:
     def page() -> bytes:
         return "".join(f"{line}\n" for line in islice(lines, PAGE)).encode()
 
-    # Before the reply begins: a space that is not there is told by its status.
+    # Before the reply begins, so that an unknown space is answered with its status.
     first = await tenant.call(page)
 
     async def pages() -> AsyncIterator[bytes]:
@@ -158,17 +160,14 @@ async def import_(
     with tempfile.TemporaryFile() as received:
         async for chunk in request.stream():
             await asyncio.to_thread(received.write, chunk)
-        import_ = partial(tenant.memory.import_, settings=settings, again_forgotten=again_forgotten)
-        return await tenant.call_slow(_taken_in, import_, received)
-
-
-def _taken_in(import_: Callable[[Iterator[str]], Receipt], received: IO[bytes]) -> Receipt:
-    received.seek(0)
-    return import_(_lines(received))
+        received.seek(0)
+        options = {"settings": settings, "again_forgotten": again_forgotten}
+        take_in = partial(tenant.memory.import_, _lines(received), **options)
+        return await tenant.call_slow(take_in)
 
 
 def _lines(received: IO[bytes]) -> Iterator[str]:
-    """The lines of an export. Raises InputError, TextEncodingError."""
+    """Yield the lines of an export. Raise InputError, TextEncodingError."""
     number = 0
     while line := received.readline(MAX_LINE_BYTES):
         number += 1
@@ -178,3 +177,25 @@ def _lines(received: IO[bytes]) -> Iterator[str]:
             yield line.decode()
         except UnicodeDecodeError as error:
             raise TextEncodingError(f"line {number} is not UTF-8: {error}") from error
+
+
+@health.get("/healthz")
+async def healthz() -> Response:
+    """The process runs."""
+    return PlainTextResponse("ok\n")
+
+
+@health.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Figures for Prometheus; they name no space and quote nothing."""
+    figures: Metrics = request.app.state.metrics
+    text, media_type = figures.text()
+    return Response(text, media_type=media_type)
+
+
+@health.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """A worker thread is free soon and the file can be read. Raise JournalError."""
+    spaces: Spaces = request.app.state.spaces
+    await spaces.probe()
+    return PlainTextResponse("ready\n")

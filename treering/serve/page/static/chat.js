@@ -34,7 +34,7 @@ export async function chat(page, query) {
 }
 
 async function history(source) {
-  const page = await get("page/newest", { source, kind: "chat", limit: HISTORY });
+  const page = await get("entries", { newest: true, source, kind: "chat", limit: HISTORY });
   return page.entries.reverse().map((entry) => line(entry.speaker ?? entry.role ?? "", [h("p", { class: "text" }, entry.text)], entry));
 }
 

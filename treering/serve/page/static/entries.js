@@ -51,7 +51,7 @@ function adding(open) {
 }
 
 async function more(list, where, cursor) {
-  const page = await get("page/newest", { ...where, limit: PAGE, cursor });
+  const page = await get("entries", { newest: true, ...where, limit: PAGE, cursor });
   put(list, page.entries.map((one) => h("li", {}, brief(one))));
   if (!page.next) return;
   const button = h("button", { type: "button", class: "quiet", on: { click: async () => {

@@ -28,7 +28,7 @@ export async function search(page, query) {
 
 /** What is shown before anything is asked for. */
 async function newest(results) {
-  const page = await get("page/newest", { limit: NEWEST });
+  const page = await get("entries", { newest: true, limit: NEWEST });
   if (!page.entries.length) {
     fill(results, nothing("Nothing is remembered here yet. "), h("p", {}, h("a", { href: "#/entries?add=1" }, "Add an entry")));
     return;

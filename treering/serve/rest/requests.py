@@ -1,7 +1,6 @@
-"""What requests hold: bodies made of the operations that they are for.
+"""Requests: their fields are the parameters of the operations, with narrower types.
 
-``@body_of(Memory.search)`` gives a body the parameters of ``Memory.search`` with their defaults. On
-the wire some have narrower types, which stand here once; a body names only what it has otherwise.
+``@body_of(Memory.add)`` gives a body the parameters of ``Memory.add`` with their defaults.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ from inspect import Parameter, signature
 from types import NoneType
 from typing import Annotated, Any, Final, TypeVar, Unpack, cast, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, Json, create_model
 from pydantic.fields import FieldInfo
 
+from treering.errors import InputError
 from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.parameters import parameter_help
@@ -22,15 +22,14 @@ from treering.search.searcher import MAX_QUERY_CHARS
 from treering.views.choices import MAX_K, Choices, settings_by_name
 
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
-MAX_QUERIES = 256  # of one search: more go into another
-
+MAX_QUERIES = 256  # of one search
 MAX_IDS = 1_000
 MAX_MERGED = 100  # memos
 MAX_DEPTH = 1_000  # commits that one check compares with
 MAX_PATH_CHARS = 4096
 
 PathText = Annotated[str, Field(min_length=1, max_length=MAX_PATH_CHARS, pattern=r"^[^\x00]*$")]
-"""A path as a client writes it; whether it is read is for who takes it to decide."""
+"""A path as a client writes it; the operation decides whether it may be read."""
 
 Query = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
 K = Annotated[int, Field(ge=1, le=MAX_K)]
@@ -39,7 +38,7 @@ Time = Annotated[str | float, Field(description="ISO 8601, or seconds since the 
 Moment = Annotated[str, Field(description="ISO 8601.")]
 Weight = Annotated[float, Field(ge=0, le=10, description="The weight of the relation.")]
 
-_ON_THE_WIRE: Final[dict[str, Any]] = {
+_NARROWER: Final[dict[str, Any]] = {
     "alpha": float | dict[str, float],
     "as_of": str,
     "at": Time,
@@ -54,6 +53,7 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
     "budget": Budget,
     "instruction": Query,
     "k": K,
+    "limit": K,
     "message": Query,
     "min_confidence": Annotated[float, Field(ge=0, le=1)],
     "policy": str,
@@ -61,40 +61,57 @@ _ON_THE_WIRE: Final[dict[str, Any]] = {
     "query": Query,
     "question": Query,
     "relations": list[str],
-    "rerank": Annotated[str, Field(pattern=r"^[\w.-]+$")],  # a URL is for the owner to choose
+    "rerank": Annotated[str, Field(pattern=r"^[\w.-]+$")],  # only the owner may choose a URL
     "since": Moment,
     "until": Moment,
 }
-"""Types of parameters that are narrower in a request, wherever a parameter has that name."""
+"""Types of parameters by name, where a request allows less than the method does."""
 
 _CALLBACKS: Final = frozenset({"progress", "count_tokens"})
 """Parameters that cannot be sent."""
-
-IN_QUERY: Final = ConfigDict(strict=False)
-"""Of what stands in a query string: there everything is a text."""
 
 B = TypeVar("B", bound="Body")
 
 
 class Body(BaseModel):
-    """A body that refuses unknown fields, so that a mistyped name is an error, and takes no value
-    for one of another type: true is no number, and "3" is a text.
-    """
+    """A body that refuses unknown fields and values of another type, so that mistakes show."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     def given(self, *but: str) -> dict[str, Any]:
-        """The fields as the operation takes them, ``but`` for these."""
+        """Return the fields as the operation takes them, without those named."""
         return {name: getattr(self, name) for name in type(self).model_fields if name not in but}
 
 
+class FilterRequest(Body):
+    """Conditions on entries; all that are given must hold."""
+
+    source: str | None = None
+    speaker: str | None = None
+    session: str | None = None
+    kind: Kind | None = None
+    since: str | None = Field(None, description="Only from then on: ISO 8601.")
+    until: str | None = Field(None, description="Only before then: ISO 8601.")
+    metadata: dict[str, JSON] | None = Field(
+        None, description='Values by key, or conditions such as {"$in": [1, 2]}.'
+    )
+    omit: list[str] | None = Field(None, description="Ids of entries to leave out.")
+    as_of: str | None = Field(None, description="As it was known then: ISO 8601.")
+
+    def filters(self) -> Where:
+        """Return the conditions as ``Memory`` takes them."""
+        return cast(Where, {name: getattr(self, name) for name in FilterRequest.model_fields})
+
+
 def body_of(operation: Callable[..., object], *without: str) -> Callable[[type[B]], type[B]]:
-    """Give a body the parameters of an operation, but for those that it has itself or goes
-    ``without``, such as an id that stands in the path."""
+    """Give a body the parameters of an operation that it does not declare itself.
+
+    Parameters in ``without``, such as an id in the path, are left out.
+    """
     fields = _fields(operation, without, {})
 
     def complete(body: type[B]) -> type[B]:
-        # A subclass of the same name: fields cannot be added to a model that is there.
+        # A subclass of the same name: fields cannot be added to a finished model.
         more = {name: field for name, field in fields.items() if name not in body.model_fields}
         return create_model(
             body.__name__,
@@ -114,21 +131,24 @@ def request_of(
     renamed: Mapping[str, str],
     in_query: bool,
 ) -> type[Body]:
-    """The request that holds the parameters of an operation, named after it."""
+    """Return the request that holds the parameters of an operation, named after it."""
     takes_filters = get_type_hints(operation).get("where") == Unpack[Where]
     base = FilterRequest if takes_filters else Body
-    if in_query:
-        base = create_model("InQuery", __base__=base)
-        base.model_config = base.model_config | IN_QUERY
     fields = _fields(operation, without, renamed)
+    if in_query:  # where every value is text
+        base = create_model("InQuery", __base__=base)
+        base.model_config = base.model_config | ConfigDict(strict=False)
+        if takes_filters:
+            described = Field(None, description="A JSON object.")
+            fields["metadata"] = (Json[dict[str, JSON]] | None, described)
     return create_model(_request_name(operation), __base__=base, __doc__=doc, **fields)
 
 
 def _request_name(operation: Callable[..., object]) -> str:
     """Such as ``MemoSearchRequest`` of ``MemoView.search``, ``AskRequest`` of ``Memory.ask``."""
     kind, _, method = operation.__qualname__.partition(".")
-    of = kind.removesuffix("View").removesuffix("Memory")
-    return of + "".join(word.capitalize() for word in method.split("_")) + "Request"
+    prefix = kind.removesuffix("View").removesuffix("Memory")
+    return prefix + "".join(word.capitalize() for word in method.split("_")) + "Request"
 
 
 def _fields(
@@ -144,7 +164,7 @@ def _fields(
     if hints.get("choices") == Unpack[Choices]:
         fields |= {
             name: (
-                (kind if kind is str else _ON_THE_WIRE.get(name, kind)) | None,
+                (kind if kind is str else _NARROWER.get(name, kind)) | None,
                 Field(None, description=setting.help),
             )
             for name, (kind, setting) in settings_by_name().items()
@@ -153,59 +173,35 @@ def _fields(
 
 
 def _field(parameter: Parameter, hint: Any) -> tuple[Any, Any]:
-    """The type and default of a parameter, with its help, which a union would hide."""
+    """Return the type and default of a parameter, with its help, which a union would hide."""
     kind = _type(parameter, hint)
     notes = (note for part in (kind, *get_args(kind)) for note in get_args(part)[1:])
     helps = (note.description for note in notes if isinstance(note, FieldInfo))
     description = next(filter(None, helps), parameter_help(parameter.name))
-    return kind, Field(_default(parameter), description=description)
-
-
-def _default(parameter: Parameter) -> Any:
     if parameter.kind is Parameter.VAR_POSITIONAL:
-        return []
-    # The current folder is not the client's.
-    is_needed = parameter.default is Parameter.empty or parameter.default == "."
-    return ... if is_needed else parameter.default
+        default: Any = []
+    else:  # a default of "." is the server's folder, not the client's
+        is_needed = parameter.default in (Parameter.empty, ".")
+        default = ... if is_needed else parameter.default
+    return kind, Field(default, description=description)
 
 
 def _type(parameter: Parameter, hint: Any) -> Any:
-    """A parameter's type in a request."""
     if hint is float and parameter.name == "alpha":
         return Weight
     is_node = hint is int and parameter.name == "root"  # of the tree, not a folder
     may_be_empty = parameter.default == ""  # as the message of a commit that is checked
-    narrower = None if is_node or may_be_empty else _ON_THE_WIRE.get(parameter.name)
+    narrower = None if is_node or may_be_empty else _NARROWER.get(parameter.name)
     if parameter.kind is Parameter.VAR_POSITIONAL:
         return narrower or list[hint]
     if narrower is None:
         return hint
-    may_be_left_out = parameter.default is None or NoneType in get_args(hint)
-    return narrower | None if may_be_left_out else narrower
-
-
-class FilterRequest(Body):
-    """Which entries are meant. All conditions that are given must hold."""
-
-    source: str | None = None
-    speaker: str | None = None
-    session: str | None = None
-    kind: Kind | None = None
-    since: str | None = Field(None, description="Only from then on: ISO 8601.")
-    until: str | None = Field(None, description="Only before then: ISO 8601.")
-    metadata: dict[str, JSON] | None = Field(
-        None, description='Values by key, or conditions such as {"$in": [1, 2]}.'
-    )
-    omit: list[str] | None = Field(None, description="Ids of entries to leave out.")
-    as_of: str | None = Field(None, description="What was known then: ISO 8601.")
-
-    def filters(self) -> Where:
-        """As ``Memory`` takes them."""
-        return cast(Where, {name: getattr(self, name) for name in FilterRequest.model_fields})
+    is_optional = parameter.default is None or NoneType in get_args(hint)
+    return narrower | None if is_optional else narrower
 
 
 class ChatMessage(BaseModel):
-    """A message as OpenAI's interface has it; other keys are kept in the entry's metadata."""
+    """A message of OpenAI's interface; the entry's metadata gets its other keys."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -218,28 +214,19 @@ class ChatMessage(BaseModel):
 
 
 @body_of(Memory.add, "content", "sync", "force")
-class EntryDetails(Body):
-    """What holds for everything that is added, unless a message says otherwise."""
+class AddRequest(Body):
+    """A text or a conversation to remember; a message may have its own values for other fields."""
 
+    text: str | None = None
+    messages: list[ChatMessage] | None = None
     source: str | None = Field(None, description="Default: notes for a text, chat for messages.")
 
-    def details(self) -> dict[str, Any]:
-        """As ``Memory.add`` takes them."""
-        return {name: getattr(self, name) for name in EntryDetails.model_fields}
-
-
-class AddTextRequest(EntryDetails):
-    """A text to remember."""
-
-    text: str
-
-
-class AddMessagesRequest(EntryDetails):
-    """A conversation to remember."""
-
-    messages: list[ChatMessage]
-
-
-@body_of(Memory.search)
-class SearchRequest(FilterRequest):
-    """A search."""
+    def content(self) -> str | list[dict[str, Any]]:
+        """Return the text or the messages. Raise InputError unless exactly one is given."""
+        if self.text is not None and self.messages is not None:
+            raise InputError("give text or messages, not both", param="messages")
+        if self.text is not None:
+            return self.text
+        if self.messages is None:
+            raise InputError("text or messages is missing", param="text")
+        return [message.model_dump(exclude_unset=True) for message in self.messages]

@@ -1,0 +1,141 @@
+"""Routes that are more than one call of a method: entries, memos, facts and rounds of code."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import Request, Response
+
+from treering.errors import InputError
+from treering.memory import add_recorded
+from treering.records import Entry, Receipt
+from treering.serve.access import served_repository
+from treering.serve.metrics import Metrics
+from treering.serve.once import ClaimedRequest, OnceOnly
+from treering.serve.rest.requests import AddRequest, Body, PathText, body_of
+from treering.serve.rest.routes import new_router
+from treering.serve.tenant import Asking
+from treering.views.code.memory import CodeMemory
+from treering.views.code.rounds.session import SessionBlock
+from treering.views.facts.change import attribute_key
+from treering.views.facts.view import Fact
+from treering.views.memos.record import Memo
+from treering.views.memos.view import MemoView
+
+entries = new_router("entries", "/v1/entries")
+memos = new_router("memos", "/v1/memos")
+facts = new_router("facts", "/v1/facts")
+code = new_router("code", "/v1/code")
+
+ROUTERS = (entries, memos, facts, code)
+
+
+@entries.post("", status_code=HTTPStatus.CREATED, response_model=Receipt)
+async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly) -> Response:
+    """Remember a text or a conversation; durable once answered. Known texts are not added twice."""
+    metrics: Metrics = request.app.state.metrics
+    content = new.content()
+
+    def work(claimed: ClaimedRequest | None) -> Receipt:
+        record = None if claimed is None else claimed.keep_answer
+        receipt = add_recorded(tenant.memory, content, record, **new.given("text", "messages"))
+        metrics.added.inc(receipt.added)
+        return receipt
+
+    return await once.reply(tenant.change, work, status=HTTPStatus.CREATED, quotes=False)
+
+
+class EntryChangeRequest(Body):
+    """Another text for an entry, or whether it comes before all others."""
+
+    text: str | None = None
+    pinned: bool | None = None
+
+
+@entries.patch("/{entry_id}")
+async def change(entry_id: str, body: EntryChangeRequest, tenant: Asking) -> Entry:
+    """Give an entry another text, or let it come before all others in contexts and briefs.
+
+    Its place, time, speaker and metadata stay.
+    """
+    if body.text is not None and body.pinned is None:
+        return await tenant.change(tenant.memory.replace, entry_id, body.text)
+    if body.pinned is not None and body.text is None:
+        return await tenant.change(tenant.memory.pin, entry_id, body.pinned)
+    raise InputError("give text or pinned")
+
+
+@body_of(MemoView.edit, "memo_id")
+class MemoEditRequest(Body):
+    """A memo's new topic or summary, which counts as supported, and whether it is pinned."""
+
+    pinned: bool | None = None
+
+
+@memos.patch("/{memo_id}", name="edit")
+async def edit_memo(memo_id: str, body: MemoEditRequest, tenant: Asking) -> Memo:
+    """Give a memo another topic or summary, pin it, or let go of it."""
+
+    def work() -> Memo:
+        memos, text = tenant.memory.memos, body.given("pinned")
+        if body.pinned is None:
+            return memos.edit(memo_id, **text)
+        if any(value is not None for value in text.values()):
+            memos.edit(memo_id, **text)
+        return memos.pin(memo_id, body.pinned)
+
+    return await tenant.change(work)
+
+
+@memos.get("/{memo_id}/lines", name="lines")
+async def memo_lines(memo_id: str, tenant: Asking) -> list[Entry]:
+    """The lines that a memo sums up, word for word."""
+
+    def work() -> list[Entry]:
+        memos = tenant.memory.memos
+        return memos.lines(memos.get(memo_id))
+
+    return await tenant.call(work)
+
+
+@facts.get("", name="list")
+async def list_facts(
+    tenant: Asking,
+    subject: str | None = None,
+    attribute: str | None = None,
+    current: bool = False,
+    as_of: str | None = None,
+) -> list[Fact]:
+    """Statements in the order they were said, of all subjects or one, of all attributes or one.
+
+    ``current``: only the facts that hold. ``as_of``: as they were known at that time.
+    """
+    facts = tenant.memory.facts
+    statements = await tenant.change(facts.current if current else facts.all, subject, as_of)
+    key = None if attribute is None else attribute_key(attribute)
+    return [fact for fact in statements if key is None or fact.attribute == key]
+
+
+@body_of(CodeMemory.record)
+class CodeRecordRequest(Body):
+    """A round of work on code: its instruction, and its changes.
+
+    Give ``root`` for the git working tree there, or the files ``after`` the round, and ``before``.
+    """
+
+    root: PathText | None = None
+    before: dict[PathText, str] | None = None
+    after: dict[PathText, str] | None = None
+
+
+@code.post("/rounds", name="record", status_code=HTTPStatus.CREATED)
+async def record_round(
+    body: CodeRecordRequest, request: Request, tenant: Asking
+) -> tuple[SessionBlock, ...]:
+    """Remember a round of work: its instruction, and every definition that it changed."""
+    given = body.given("root")
+    if body.root is not None:
+        given["root"] = await tenant.call(served_repository, request.app.state.settings, body.root)
+    elif body.after is None:
+        raise InputError("give root, or the files as they are after the round", param="root")
+    return await tenant.change(lambda: tenant.memory.code.record(**given))
