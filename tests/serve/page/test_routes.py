@@ -55,7 +55,6 @@ def test_with_keys_the_page_is_open_and_what_it_shows_is_not(
     for path, status in {
         "entries/x/story": 404,
         "code/neighbours?path=a&definition=b": 404,
-        "newest": 200,
         "names": 200,
         "tree": 200,
         "tree?below=1": 200,
