@@ -161,9 +161,14 @@ async def import_(
         async for chunk in request.stream():
             await asyncio.to_thread(received.write, chunk)
         received.seek(0)
-        options = {"settings": settings, "again_forgotten": again_forgotten}
-        take_in = partial(tenant.memory.import_, _lines(received), **options)
-        return await tenant.call_slow(take_in)
+        return await tenant.call_slow(
+            partial(
+                tenant.memory.import_,
+                _lines(received),
+                settings=settings,
+                again_forgotten=again_forgotten,
+            )
+        )
 
 
 def _lines(received: IO[bytes]) -> Iterator[str]:
