@@ -84,7 +84,7 @@ def odd_call(ids: list[str], rng: random.Random) -> dict[str, Any]:
     """A call of a tool, or a request for a resource or a prompt."""
     method = rng.choice(["tools/call"] * 4 + ["resources/read", "prompts/get"])
     if method == "tools/call":
-        tool = rng.choice(tools.list_keys())
+        tool = rng.choice(tools.list_tools())
         params = {"name": tool.name, "arguments": odd_arguments(tool.input_schema, ids, rng)}
     elif method == "resources/read":
         uri = rng.choice(["treering://entry/{}", "treering://memo/{}", "treering://tree/{}"])
