@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.document_results import PAGES, RESULTS, ROOT, document
+from tools.draw_pictures import FOLDER, PICTURES
 from treering_bench.perf import report as speed
 from treering_bench.perf.run import OPERATIONS
 
@@ -17,6 +18,12 @@ def test_the_tables_of_pages_are_made_of_the_committed_results() -> None:
         text = (ROOT / page).read_text(encoding="utf-8")
         assert text == document(page, text), "run: python -m tools.document_results"
         assert all(f"<!-- {name} -->" in text for name in tables)
+
+
+@pytest.mark.parametrize("name", ["relations.svg", "cost.svg"])
+def test_a_picture_shows_the_committed_results(name: str) -> None:
+    drawn = (FOLDER / name).read_text(encoding="utf-8")
+    assert drawn == PICTURES[name](), "run: python -m tools.draw_pictures"
 
 
 def test_make_bench_compares_every_operation_with_committed_ratios() -> None:

@@ -40,6 +40,16 @@ def test_the_examples_of_the_readme_run(reader: Reader) -> None:
     assert reader.read(ROOT / "README.md") >= 8
 
 
+def test_the_readme_shows_figures_of_the_page_on_figures() -> None:
+    readme, page = (ROOT / "README.md").read_text("utf-8"), (DOCS / "figures.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([\w-]+) \([\w ]+\) \| (.*) \|$", readme, re.MULTILINE)
+    assert len(rows) == 6
+    for name, values in rows:
+        [row] = re.findall(rf"^\| {name} \| (.*) \|$", page, re.MULTILINE)
+        recall = [cell.split(" / ")[0] for cell in row.split(" | ")[2:5]]
+        assert values.split(" | ") == recall, name
+
+
 @pytest.mark.parametrize("page", READ_WHOLE)
 def test_the_examples_of_a_page_run(reader: Reader, page: str) -> None:
     assert reader.read(DOCS / "how-to" / f"{page}.md")
