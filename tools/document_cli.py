@@ -11,9 +11,9 @@ from typing import Any
 
 import typer
 
-from treering.cli.global_options import Globals
 from treering.cli.main import app
 from treering.cli.options import option_names
+from treering.cli.run import Globals
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "cli.md"
 MARK = "<!-- What follows is written by tools/document_cli.py; change the help texts instead. -->"

@@ -25,7 +25,6 @@ from treering import (
     errors,
     records,
 )
-from treering.bulk.ingest import IngestProgress
 from treering.chat.answer import Answer
 from treering.chat.prompt import ChatPrompt
 from treering.hints import Hint, words
@@ -58,7 +57,7 @@ _OBJECTS: Final[Mapping[str, type]] = {
 
 _RECORDS: Final[Sequence[type]] = (
     *(records.Entry, records.Receipt, records.Forgotten, records.Stats, records.Page),
-    *(IngestReport, IngestProgress, SpaceCopy),
+    *(IngestReport, SpaceCopy),
     *(records.Hit, records.Why, records.Newer, records.Context, records.Passage),
     *(Answer, ChatPrompt, Brief, BriefLine, Fact, Change, Memo, TreeNode),
 )

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from tests import programs
 from tests.cli.conftest import PLUGINS, ROOT
 from treering.agents import endpoint
-from treering.agents.launch import Launcher
+from treering.agents.clients import Launcher
 from treering.agents.server import serve, stop
 from treering.cli.main import app
 from treering.hooks.places import user_memory

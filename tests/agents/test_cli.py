@@ -195,13 +195,13 @@ def test_past_sessions_go_to_their_projects_once(
         (sessions / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
     (sessions / "odd.jsonl").write_text("no transcript\n")
     shown = treering_command(home / "work", "install", "claude-code", "--past")
-    assert "took in 1 message of host/ana/boat" in shown
-    assert "took in 1 message of /gone/shop" in shown
+    assert "imported 1 message of host/ana/boat" in shown
+    assert "imported 1 message of /gone/shop" in shown
     assert "odd.jsonl: no transcript" in shown
     assert sorted(treering_command(home, "spaces").split()) == ["/gone/shop", "host/ana/boat"]
     assert "mast" in treering_command(boat, "list", "--space", "host/ana/boat")
     again = treering_command(home, "install", "claude-code", "--past")
-    assert "took in 0 messages of host/ana/boat" in again
+    assert "imported 0 messages of host/ana/boat" in again
 
 
 def test_sessions_without_a_known_form_are_not_guessed_at(

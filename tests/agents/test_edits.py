@@ -1,3 +1,5 @@
+"""Edits of settings files: put in and taken out, with every other byte as it was."""
+
 from __future__ import annotations
 
 import json
@@ -7,11 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agents.test_jsonc import LAYOUTS, VALUES
-from treering.agents import jsonc
-from treering.agents.edits import SettingsEdit, put_in, take_out
+from treering.agents.edits import Form, SettingsEdit, put_in, read, take_out
 from treering.errors import InputError
 
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda below: (
+        st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=5), below, max_size=3)
+    ),
+    max_leaves=8,
+)
+LAYOUTS = st.sampled_from([None, 0, 1, 2, 4, "\t"])
 EDITS = (
     SettingsEdit(("servers", "ours"), {"command": "t", "args": ["mcp"]}),
     SettingsEdit(("version",), 1, "unless"),
@@ -30,35 +38,169 @@ FILES = st.fixed_dictionaries(
 )
 COMMENTS = st.sampled_from(["", "// mine\n", "/* a, { */ ", "\n\n"])
 
+ZED = """// Zed settings
+{
+  // The theme
+  "theme": "One Dark", // not the "light" one
+  "servers": {
+    "other": { "command": "x", "args": [] }, /* kept */
+  },
+  "vim_mode": true, // trailing comma below
+}
+"""
+CODEX = """# mine
+model = "o5" # the good one
+
+[mcp_servers.other] # kept
+command = "x"
+
+[projects."/home/me"]
+trust_level = "trusted"
+"""
+TABLE = SettingsEdit(
+    ("mcp_servers", "treering"),
+    {"command": r"C:\Programs\treering.exe", "args": ["mcp", "--memory", "/home/ä b/🌳.db"]},
+)
+
 
 @given(FILES, LAYOUTS, COMMENTS, COMMENTS)
-def test_what_was_put_in_comes_out_to_the_byte(
+def test_an_edit_is_put_in_and_taken_out_of_a_file_in_any_layout(
     value: dict[str, Any], layout: Any, before: str, after: str
 ) -> None:
     text = before + json.dumps(value, indent=layout) + "\n" + after
     changed, done = put_in(text, "json", EDITS)
-    assert jsonc.read(changed).value["servers"]["ours"] == EDITS[0].value
-    assert take_out(changed, "json", done) == text
+    assert read(changed, "json")["servers"]["ours"] == EDITS[0].value
+    rest = take_out(changed, "json", done)
+    assert read(rest, "json") == value
+    assert rest.startswith(before)
+    assert rest.endswith(after)
 
 
 @given(FILES, LAYOUTS, LAYOUTS)
-def test_it_comes_out_of_a_file_that_was_written_anew(
+def test_it_is_taken_out_of_a_file_that_was_written_again(
     value: dict[str, Any], layout: Any, other: Any
 ) -> None:
     changed, done = put_in(json.dumps(value, indent=layout), "json", EDITS)
-    anew = json.dumps({"first": 1} | jsonc.read(changed).value, indent=other)
-    assert jsonc.read(take_out(anew, "json", done)).value == {"first": 1} | value
+    again = json.dumps({"first": 1} | read(changed, "json"), indent=other)
+    assert read(take_out(again, "json", done), "json") == {"first": 1} | value
 
 
 @given(FILES, LAYOUTS)
 def test_containers_that_others_use_since_stay(value: dict[str, Any], layout: Any) -> None:
     changed, done = put_in(json.dumps(value, indent=layout), "json", EDITS)
-    shared = jsonc.put_first(changed, ("hooks", "Stop"), {"new": 1})
-    rest = jsonc.read(take_out(shared, "json", done)).value
+    shared, _ = put_in(changed, "json", [SettingsEdit(("hooks", "Stop"), {"new": 1}, "first")])
+    rest = read(take_out(shared, "json", done), "json")
     assert rest["hooks"]["Stop"] == [{"new": 1}]
     assert {key: rest[key] for key in value.keys() - {"hooks"}} == {
         key: value[key] for key in value.keys() - {"hooks"}
     }
+
+
+@pytest.mark.parametrize(("form", "text"), [("json", ZED), ("toml", CODEX)])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_comments_and_every_other_byte_stay(form: Form, text: str, end: str) -> None:
+    before = text.replace("\n", end)
+    edit = EDITS[0] if form == "json" else TABLE
+    changed, done = put_in(before, form, [edit])
+    lines = changed.splitlines(keepends=True)
+    assert [line for line in before.splitlines(keepends=True) if line not in lines] == []
+    assert take_out(changed, form, done).rstrip() == before.rstrip()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", '{\n  "ours": {\n    "b": 1\n  }\n}\n'),
+        ("{}", '{\n  "ours": {\n    "b": 1\n  }\n}'),
+        ("{\n}\n", '{\n  "ours": {\n    "b": 1\n  }\n}\n'),
+        ('{"a": 1}', '{"ours": {"b": 1}, "a": 1}'),
+        ('{\r\n\t"a": 1\r\n}', '{\r\n\t"ours": {\r\n\t\t"b": 1\r\n\t},\r\n\t"a": 1\r\n}'),
+        ("{\n  // nothing yet\n}", '{\n  "ours": {\n    "b": 1\n  }\n  // nothing yet\n}'),
+        ('{ // mine\n  "a": 1\n}', '{ // mine\n  "ours": {\n    "b": 1\n  },\n  "a": 1\n}'),
+    ],
+)
+def test_the_layout_of_the_file_is_followed(before: str, after: str) -> None:
+    assert put_in(before, "json", [SettingsEdit(("ours", "b"), 1)])[0] == after
+
+
+def test_an_item_is_put_before_those_of_others() -> None:
+    text = '{\n  "hooks": {\n    "Stop": [\n      {"theirs": 1}\n    ]\n  }\n}\n'
+    changed, done = put_in(text, "json", [SettingsEdit(("hooks", "Stop"), {"ours": 1}, "first")])
+    assert read(changed, "json")["hooks"]["Stop"] == [{"ours": 1}, {"theirs": 1}]
+    assert take_out(changed, "json", done) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ('{"a": 1, /* x, y */ "b": 2}', '{"a": 1 /* x, y */}'),
+        ('{"b": 2, // x\n "a": 1,}', '{ // x\n "a": 1,}'),
+        ('{"b": 2,}', "{}"),
+        ('{"a": [1,], "b": 2, }', '{"a": [1,], }'),
+    ],
+)
+def test_a_member_is_taken_out_with_one_comma(text: str, rest: str) -> None:
+    assert take_out(text, "json", [SettingsEdit(("b",), 2)]) == rest
+
+
+@given(VALUES, LAYOUTS)
+def test_json_is_read_as_the_standard_library_reads_it(value: Any, layout: Any) -> None:
+    text = json.dumps(value, indent=layout)
+    assert read(text, "json") == json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        ("json", '{\n  "a": 1\n  "b": 2\n}', "line 3: "),
+        ("json", '{"a" 1}', "line 1: "),
+        ("json", '{"a": [1,\n  2', "line 2: "),
+        ("json", "{a: 1}", "line 1: "),
+        ("json", '{"a": 1} x', "line 1: "),
+        ("json", '{"a": 1, "a": 2}', "twice, one of a"),
+        ("json", '{"a": "x\ny"}', "line 1: "),
+        ("json", "[" * 100_000, "recursion"),
+        ("toml", "a = 1\nb = \n", "line 2"),
+    ],
+)
+def test_a_broken_text_is_refused_with_its_line(form: Form, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(text, form)
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "said"),
+    [
+        ('{"hooks": []}', EDITS[3], "'hooks' must be an object"),
+        ('{"hooks": {"Stop": 3}}', EDITS[3], r"'hooks\.Stop' must be a list"),
+        ("[]", EDITS[3], "the whole file must be an object"),
+        ('{"servers": {"ours": 1}}', EDITS[0], "there already and was not written by"),
+    ],
+)
+def test_a_place_that_holds_something_else_is_refused(
+    text: str, edit: SettingsEdit, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        put_in(text, "json", [edit])
+
+
+@pytest.mark.parametrize("text", ["mcp_servers = {}\n", 'mcp_servers = "x"\n'])
+def test_a_table_that_would_not_be_read_is_not_written(text: str) -> None:
+    with pytest.raises(InputError, match="mcp_servers"):
+        put_in(text, "toml", [TABLE])
+
+
+def test_a_table_is_taken_out_alone() -> None:
+    more = "\n[tui]\ntheme = 1\n"
+    changed, done = put_in(CODEX, "toml", [TABLE])
+    rest = take_out(changed + more, "toml", done)
+    assert read(rest, "toml") == read(CODEX + more, "toml")
+    assert "# kept" in rest
+
+
+def test_a_table_without_a_header_is_left_for_its_user() -> None:
+    with pytest.raises(InputError, match=r"is not a \[table\] of its own"):
+        take_out("[mcp_servers]\ntreering = 'x'\n", "toml", [SettingsEdit(TABLE.path, "x")])
 
 
 def test_a_record_gives_the_edit_again() -> None:

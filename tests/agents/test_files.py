@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.hooks.files import read_record
+from treering.hooks.places import read_record
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"null", b"\xff", b'{"a": '])

@@ -21,10 +21,10 @@ from jsonschema import validate
 from jsonschema.exceptions import ValidationError
 
 import treering
-from treering.agents import installer, jsonc, launch, replies
-from treering.agents.clients import client_of
+from treering.agents import clients, installer, replies
+from treering.agents.clients import Launcher, client_named
+from treering.agents.edits import read
 from treering.agents.hook import CLIENTS, EVENTS
-from treering.agents.launch import Launcher
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "plugins" / "claude-code"
@@ -105,9 +105,9 @@ WRITTEN = {
 def test_what_is_written_has_the_form_that_the_client_documents(
     client: str, file: str, launcher: Launcher, home: Path
 ) -> None:
-    installer.install(client_of(client), launcher)
+    installer.install(client_named(client), launcher)
     text = (home / file).read_text("utf-8")
-    value = tomllib.loads(text) if file.endswith(".toml") else jsonc.read(text).value
+    value = tomllib.loads(text) if file.endswith(".toml") else read(text, "json")
     validate(value, WRITTEN[client, file])
 
 
@@ -117,7 +117,7 @@ def test_a_client_that_was_moved_is_found_there(
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home / "c"))
     monkeypatch.setenv("CODEX_HOME", str(home / "x"))
     for name in ("claude-code", "codex"):
-        installer.install(client_of(name), launcher)
+        installer.install(client_named(name), launcher)
     written = ["c/.claude.json", "c/settings.json", "x/config.toml", "x/hooks.json"]
     assert all((home / file).is_file() for file in written)
 
@@ -192,8 +192,8 @@ def test_the_plug_in_is_one() -> None:
 
 def test_the_plug_in_runs_the_hooks_that_install_writes(home: Path) -> None:
     plain = Launcher(("treering",), "M")
-    installer.install(client_of("claude-code"), plain)
-    written = jsonc.read((home / ".claude" / "settings.json").read_text("utf-8")).value
+    installer.install(client_named("claude-code"), plain)
+    written = read((home / ".claude" / "settings.json").read_text("utf-8"), "json")
     hooks = json.loads((PLUGIN / "hooks" / "hooks.json").read_text("utf-8"))["hooks"]
     assert json.loads(json.dumps(written["hooks"]).replace(" --memory M", "")) == hooks
 
@@ -296,7 +296,7 @@ def test_the_schemas_refuse_what_is_wrong() -> None:
 def test_on_windows_a_hook_is_a_line_that_every_shell_reads(
     monkeypatch: pytest.MonkeyPatch, command: str, line: str
 ) -> None:
-    monkeypatch.setattr(launch, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(clients, "sys", SimpleNamespace(platform="win32"))
     assert Launcher((command,), r"C:\m.db").hook("prompt", "codex") == line
 
 
@@ -313,10 +313,10 @@ def test_elsewhere_a_path_with_odd_letters_is_one_word() -> None:
 def test_the_command_is_this_one_or_uvx_where_this_one_goes_away(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert Path(launch.own_command()[0]).is_absolute()
+    assert Path(clients.own_command()[0]).is_absolute()
     passing = SimpleNamespace(prefix="/c/uv/archive-v0/x", executable="/c/p", platform="linux")
-    monkeypatch.setattr(launch, "sys", passing)
-    assert launch.own_command() == ("uvx", "--from", "treering[mcp]", "treering")
+    monkeypatch.setattr(clients, "sys", passing)
+    assert clients.own_command() == ("uvx", "--from", "treering[mcp]", "treering")
     bare = SimpleNamespace(prefix="/usr", executable=str(tmp_path / "python"), platform="linux")
-    monkeypatch.setattr(launch, "sys", bare)
-    assert launch.own_command() == (str(tmp_path / "python"), "-m", "treering")
+    monkeypatch.setattr(clients, "sys", bare)
+    assert clients.own_command() == (str(tmp_path / "python"), "-m", "treering")

@@ -17,7 +17,7 @@ import pytest
 from tests.agents.conftest import WAIT_S, put_in, repository, wait_until
 from tests.agents.test_long_session import BEGINNINGS, claude_turn, codex_turn
 from tests.cli.conftest import PLUGINS, ROOT
-from treering.agents import jsonc, toml_table
+from treering.agents.edits import read
 from treering.agents.project import project_of
 from treering.agents.server import stop
 from treering.hooks import inbox
@@ -31,8 +31,7 @@ FILES = {
 
 
 def settings(path: Path) -> Any:
-    text = path.read_text("utf-8")
-    return toml_table.read(text) if path.suffix == ".toml" else jsonc.read(text).value
+    return read(path.read_text("utf-8"), "toml" if path.suffix == ".toml" else "json")
 
 
 def run(command: list[str], content: str) -> str:

@@ -24,7 +24,7 @@ from treering.agents.handler import HookHandler
 from treering.agents.server import serve, stop
 from treering.errors import UnknownName
 from treering.hooks import hook_log, inbox
-from treering.hooks.offsets import Offsets
+from treering.hooks.jobs import Offsets
 from treering.hooks.places import agents_home
 
 DAY_S = 86_400
@@ -431,7 +431,7 @@ def test_a_removed_space_leaves_nothing_beside_the_memory(
     assert {record["space"] for record in hook_log.records(50)} == {"default"}
     transcript(tmp_path / "of-f.jsonl", MAST, "The keel is of lead.")
     assert list(Offsets(path).behind()) == []
-    assert Offsets(path).of(tmp_path / "of-f.jsonl") > 0  # only new messages come
+    assert Offsets(path).position(tmp_path / "of-f.jsonl") > 0  # only new messages come
 
 
 def test_a_removed_space_takes_what_was_said_until_then_with_it(

@@ -15,9 +15,9 @@ import pytest
 
 from tests.cli.conftest import ROOT
 from tests.programs import Program
-from treering.agents import installer, jsonc, toml_table
-from treering.agents.clients import CLIENTS, Client, client_of
-from treering.agents.launch import Launcher
+from treering.agents import installer
+from treering.agents.clients import CLIENTS, Client, Launcher, client_named
+from treering.agents.edits import read
 from treering.errors import InputError, UnknownName
 
 SETTINGS = """{
@@ -59,8 +59,7 @@ def fill(client: Client, launcher: Launcher) -> None:
 
 
 def meaning(path: Path) -> Any:
-    text = path.read_text("utf-8")
-    return toml_table.read(text) if path.suffix == ".toml" else jsonc.read(text).value
+    return read(path.read_text("utf-8"), "toml" if path.suffix == ".toml" else "json")
 
 
 @pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
@@ -139,7 +138,7 @@ def test_what_a_client_wrote_since_stays_when_treering_goes(
 
 
 def test_comments_written_since_stay_when_treering_goes(launcher: Launcher, home: Path) -> None:
-    claude = client_of("claude-code")
+    claude = client_named("claude-code")
     fill(claude, launcher)
     installer.install(claude, launcher)
     path = home / ".claude" / "settings.json"
@@ -150,7 +149,7 @@ def test_comments_written_since_stay_when_treering_goes(launcher: Launcher, home
 
 
 def test_other_options_renew_what_was_put_in(launcher: Launcher, home: Path) -> None:
-    codex = client_of("codex")
+    codex = client_named("codex")
     fill(codex, launcher)
     before = tree(home)
     installer.install(codex, launcher)
@@ -179,7 +178,7 @@ def test_other_options_renew_what_was_put_in(launcher: Launcher, home: Path) -> 
 def test_what_was_changed_by_hand_is_left_for_hands_to_remove(
     launcher: Launcher, home: Path, name: str, file: str, old: str, new: str
 ) -> None:
-    client = client_of(name)
+    client = client_named(name)
     installer.install(client, launcher)
     path = home / file
     path.write_text(path.read_text().replace(old, new))
@@ -191,7 +190,7 @@ def test_what_was_changed_by_hand_is_left_for_hands_to_remove(
 
 
 def test_what_was_removed_by_hand_is_no_hindrance(launcher: Launcher, home: Path) -> None:
-    codex = client_of("codex")
+    codex = client_named("codex")
     installer.install(codex, launcher)
     (home / ".codex" / "hooks.json").unlink()
     (home / ".codex" / "config.toml").write_text("model = 'o5'\n")
@@ -207,14 +206,14 @@ def test_an_entry_that_somebody_else_wrote_is_not_taken_over(
     path.write_text('{"mcpServers": {"treering": {"command": "mine"}}}')
     before = tree(home)
     with pytest.raises(InputError, match="there already and was not written by"):
-        installer.install(client_of("cursor"), launcher)
+        installer.install(client_named("cursor"), launcher)
     assert tree(home) == before
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"a": 1\n"b": 2}', "line 2: a comma or }"),
+        (b'{"a": 1\n"b": 2}', "line 2: "),
         (b"[1, 2]", "must be an object"),
         (b'{"hooks": 7}', "must be an object"),
         (b'{"hooks": {"Stop": {}}}', "must be a list"),
@@ -229,7 +228,7 @@ def test_a_file_that_cannot_be_understood_is_named_and_left_alone(
     path.write_bytes(content)
     before = tree(home)
     with pytest.raises(InputError) as raised:
-        installer.install(client_of("claude-code"), launcher)
+        installer.install(client_named("claude-code"), launcher)
     assert said in str(raised.value)
     assert str(path) in str(raised.value)
     assert tree(home) == before
@@ -239,7 +238,7 @@ def test_a_folder_in_place_of_a_file_is_named(launcher: Launcher, home: Path) ->
     path = home / ".cursor" / "mcp.json"
     path.mkdir(parents=True)
     with pytest.raises(InputError, match=r"mcp\.json cannot be read"):
-        installer.install(client_of("cursor"), launcher)
+        installer.install(client_named("cursor"), launcher)
 
 
 @pytest.mark.skipif(
@@ -271,7 +270,7 @@ def test_a_second_file_that_cannot_be_written_leaves_the_first_as_it_was(
     (home / ".claude").symlink_to("/proc/not-there")
     before = tree(home)
     with pytest.raises(InputError, match=r"settings\.json cannot be written"):
-        installer.install(client_of("claude-code"), launcher)
+        installer.install(client_named("claude-code"), launcher)
     assert tree(home) == before
 
 
@@ -281,20 +280,20 @@ def test_a_link_stays_a_link_and_permissions_stay(launcher: Launcher, home: Path
     real.write_text("{}\n")
     real.chmod(0o640)
     (home / ".claude.json").symlink_to(real)
-    installer.install(client_of("claude-code"), launcher)
+    installer.install(client_named("claude-code"), launcher)
     assert (home / ".claude.json").is_symlink()
     assert "treering" in meaning(real)["mcpServers"]
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    installer.uninstall(client_of("claude-code"))
+    installer.uninstall(client_named("claude-code"))
     assert real.read_text() == "{}\n"
 
 
 def test_backups_are_the_former_bytes_and_nobody_elses_to_read(
     launcher: Launcher, home: Path
 ) -> None:
-    fill(client_of("zed"), launcher)
-    installer.install(client_of("zed"), launcher)
-    [backup] = installer.backups(client_of("zed"))
+    fill(client_named("zed"), launcher)
+    installer.install(client_named("zed"), launcher)
+    [backup] = installer.backups(client_named("zed"))
     assert backup.read_text() == SETTINGS
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
 
@@ -314,9 +313,9 @@ def test_many_installs_at_once_end_as_one(launcher: Launcher, home: Path) -> Non
 
 def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
     program = (
-        "from treering.agents import installer; from treering.agents.clients import client_of;"
-        "from treering.agents.launch import Launcher;"
-        "installer.install(client_of('gemini'), Launcher(('t',), 'm.db'))"
+        "from treering.agents import installer; from treering.agents.clients import client_named;"
+        "from treering.agents.clients import Launcher;"
+        "installer.install(client_named('gemini'), Launcher(('t',), 'm.db'))"
     )
     running = [Program([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)]
     ends = [process.communicate(timeout=60)[1] for process in running]
@@ -327,17 +326,17 @@ def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
 
 def test_what_was_never_installed_is_not_taken_out(home: Path) -> None:
     with pytest.raises(InputError, match="was not installed in Cursor"):
-        installer.uninstall(client_of("cursor"))
+        installer.uninstall(client_named("cursor"))
     for typed, meant in (("claude", "claude-code"), ("Codx", "codex"), ("VSCode", "vscode")):
         with pytest.raises(UnknownName, match=f"but there is '{meant}'; there are"):
-            client_of(typed)
+            client_named(typed)
     with pytest.raises(UnknownName, match="there are claude-code, codex"):
-        client_of("emacs")
+        client_named("emacs")
 
 
 def test_a_damaged_note_is_not_guessed_at(launcher: Launcher, home: Path) -> None:
-    installer.install(client_of("zed"), launcher)
+    installer.install(client_named("zed"), launcher)
     [note] = home.rglob("zed.json")
     note.write_text("{")
     with pytest.raises(InputError, match="is damaged"):
-        installer.uninstall(client_of("zed"))
+        installer.uninstall(client_named("zed"))

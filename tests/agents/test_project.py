@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.agents.project import name_of_remote, project_of
+from treering.agents.project import project_of, remote_name
 
 
 def repository(root: Path, config: str) -> Path:
@@ -35,7 +35,7 @@ def repository(root: Path, config: str) -> Path:
     ],
 )
 def test_every_way_to_write_a_remote_gives_one_name(url: str, name: str | None) -> None:
-    assert name_of_remote(url) == name
+    assert remote_name(url) == name
 
 
 def test_origin_comes_before_other_remotes(tmp_path: Path) -> None:

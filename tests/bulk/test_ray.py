@@ -20,7 +20,7 @@ from tests.bulk.workers import Killing
 from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.raised import raises
-from treering.bulk.ingest import IngestProgress, bulk_ingest
+from treering.bulk.ingest import bulk_ingest
 from treering.bulk.ray_actors import RayActors
 from treering.bulk.worker import WorkerTask
 from treering.errors import InputError
@@ -64,9 +64,9 @@ def test_an_actor_that_is_killed_half_way_costs_no_row(
 ) -> None:
     new = tmp_path_factory.mktemp("new")
     memory = open_memory(new / "bulk.db", embedder=Killing(new / "asked", at=(5,)))
-    steps: list[IngestProgress] = []
-    bulk_ingest(memory, folder, workers=2, ray="auto", progress=steps.append)
-    assert steps[-1].done == steps[-1].total
+    steps: list[tuple[int, int]] = []
+    bulk_ingest(memory, folder, workers=2, ray="auto", progress=lambda *step: steps.append(step))
+    assert steps[-1][0] == steps[-1][1]
     serial = open_memory(new / "serial.db")
     serial.add(folder)
     assert journal(memory) == journal(serial)

@@ -98,7 +98,7 @@ def test_a_file_that_is_gone_when_it_is_fetched_is_an_input_error(bucket: str) -
     files = RemoteFiles(f"{bucket}/notes/a.txt")
     fsspec.filesystem("memory").rm("/bucket/notes/a.txt")
     [uri] = files
-    with pytest.raises(InputError, match="cannot be read: FileNotFoundError"), files.fetched(uri):
+    with pytest.raises(InputError, match="cannot be read: FileNotFoundError"), files.fetch(uri):
         pass
 
 
@@ -120,13 +120,13 @@ def test_no_copy_of_a_remote_file_has_a_name_on_this_disk(
     place = RemoteFiles("memory://long/text.txt")
     memory = open_memory()
     intake = intake_of(memory)
-    with place.fetched("memory://long/text.txt") as file:
+    with place.fetch("memory://long/text.txt") as file:
         for _ in intake.file(file, "long", Envelope()):
             assert list(temporary.iterdir()) == []
         assert "".join(entry.text for entry in memory.entries()) == "".join(lines)
         lines[5] = "Another line.\n"
     fsspec.filesystem("memory").pipe_file("/long/text.txt", "".join(lines).encode())
-    with place.fetched("memory://long/text.txt") as file:
+    with place.fetch("memory://long/text.txt") as file:
         assert sum(receipt.removed for receipt in intake.file(file, "long", Envelope())) > 0
     kept = sorted(memory.entries(), key=lambda entry: entry.position)
     assert "".join(entry.text for entry in kept) == "".join(lines)

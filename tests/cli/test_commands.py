@@ -10,8 +10,8 @@ import pytest
 from tests.cli.conftest import ROOT, Treering, records
 from tools.document_cli import MARK, commands, document
 from treering.cli import subapps
-from treering.cli.global_options import Globals
 from treering.cli.options import option_names
+from treering.cli.run import Globals
 
 COMMANDS = dict(commands())
 
@@ -36,14 +36,6 @@ def test_the_options_of_every_command_are_on_every_command() -> None:
     for name in own:
         found = {parameter.name for parameter in COMMANDS[name].params}
         assert found >= set(option_names(Globals)), name
-
-
-def test_bench_says_where_it_went(treering: Treering) -> None:
-    for arguments in ((), ("run", "locomo", "--data", "x"), ("--help",)):
-        moved = treering("bench", *arguments)
-        assert moved.exit_code == 2
-        assert "treering-bench" in moved.stderr
-    assert "treering bench" not in COMMANDS
 
 
 def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_path: Path) -> None:

@@ -9,10 +9,7 @@ import pytest
 
 from tests.cli.conftest import Process, Treering, record
 from tests.postgres_server import new_schema
-from treering.bulk.ingest import IngestProgress
-from treering.cli.ingest import line_of, progress_lines
-from treering.cli.output import EVERY_S, FIRST_LINE_S
-from treering.cli.run import Run
+from treering.cli.run import Globals, Run
 
 TIMEOUT_S = 60
 
@@ -99,26 +96,8 @@ def test_ctrl_c_with_two_memories_open_is_told_once(
 ) -> None:
     for name in ("a.db", "b.db"):
         treering("add", "A boat.", "-m", name)
-    source, target = (Run.of(str(tmp_path / name)) for name in ("a.db", "b.db"))
+    source, target = (Run.from_options(Globals(str(tmp_path / name))) for name in ("a.db", "b.db"))
     with pytest.raises(KeyboardInterrupt), source.memory(), target.memory(create=create):
         raise KeyboardInterrupt
     [line] = capsys.readouterr().err.splitlines()
     assert ("all durable" in line) == create
-
-
-def test_progress_is_a_line_now_and_then() -> None:
-    reading = IngestProgress("reading", 12, 0, 3456, 0, 0, 2.0)
-    embedding = IngestProgress("embedding", 250, 1000, 1000, 5_000, 2_000_000, 10.0)
-    assert line_of(reading) == "reading: 12 files, 3,456 new entries"
-    assert line_of(embedding) == (
-        "embedding: 250 of 1,000 entries, 500 texts/s, 0.20 MB/s, 0:00:30 left"
-    )
-
-
-def test_lines_of_progress_come_seldom(capsys: pytest.CaptureFixture[str]) -> None:
-    now = [0.0]
-    move = progress_lines(clock=lambda: now[0])
-    for second in (0.0, FIRST_LINE_S, FIRST_LINE_S + 1, FIRST_LINE_S + EVERY_S):
-        now[0] = second
-        move(IngestProgress("reading", int(second), 0, 0, 0, 0, 1.0))
-    assert capsys.readouterr().err.count("reading: ") == 2

@@ -8,15 +8,15 @@ from inspect import Parameter, signature
 import pytest
 
 from treering.cli import recall
-from treering.cli.global_options import Globals
 from treering.cli.options import option_names
+from treering.cli.run import Globals
 from treering.ingest.where import Where
 from treering.memory import Memory
 
 OPTION_NAMES = {"relation": "relations", "meta": "metadata"}
 """What may be repeated has a singular; ``--meta KEY=VALUE`` is one key of the metadata."""
 
-ONLY_IN_PYTHON = {"self", "progress", "count_tokens", "omit"}
+ONLY_IN_PYTHON = {"self", "progress", "count_tokens", "omit", "altitude"}
 """Callbacks, and ids that only a program holds."""
 
 

@@ -175,7 +175,7 @@ def test_a_value_that_begins_like_json_and_is_none_is_refused_and_named(
     assert result.exit_code == 2
     assert repr(value[:80])[:-1] in result.stderr
     assert len(result.stderr) < 500
-    assert "begins like JSON and is none" in result.stderr
+    assert "begins like JSON but is not" in result.stderr
     assert not (tmp_path / "life.db").exists()
     assert treering("add", "words", "--meta", f"a={json.dumps(value)}").exit_code == 0
     [entry] = records(treering("list", "--meta", f"a={json.dumps(value)}", "--json"))
@@ -481,4 +481,4 @@ def test_a_link_to_what_is_not_there_is_no_text(treering: Treering, tmp_path: Pa
     Path("notes").symlink_to(tmp_path / "gone")
     refused = treering("add", "notes")
     assert refused.exit_code == 2
-    assert "'notes' is a link to what is not there" in refused.stderr
+    assert "'notes' is a broken link" in refused.stderr

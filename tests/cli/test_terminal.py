@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Process, Treering, records
-from treering.cli import snippets
+from treering.cli import hits
 from treering.cli.moments import moment, moment_to_come
 from treering.cli.output import long_path, progress_lines, short_path
 from treering.errors import InputError
@@ -29,19 +29,19 @@ def printed(parts: object) -> str:
 
 def test_a_hit_is_shown_by_the_lines_that_the_query_is_about() -> None:
     text = f"{LONG} The boilers were serviced in March. {LONG}"
-    lines = printed(snippets.shown(hit(text), "boiler service")).strip("\n").splitlines()
-    assert len(lines) == snippets.SHOWN_LINES
+    lines = printed(hits.text_parts(hit(text), "boiler service")).strip("\n").splitlines()
+    assert len(lines) == hits.SHOWN_LINES
     assert "boilers were serviced" in " ".join(line.strip() for line in lines)
     assert lines[0].strip().startswith("…")
     assert lines[-1].endswith("…")
-    assert all(len(line) <= snippets.MAX_WIDTH for line in lines)
+    assert all(len(line) <= hits.MAX_WIDTH for line in lines)
 
 
 def test_words_with_the_stem_of_a_word_of_the_query_are_marked_and_stop_words_are_not() -> None:
-    parts = snippets.shown(
+    parts = hits.text_parts(
         hit("The boilers were serviced, and the cat slept."), "the boiler service"
     )
-    assert [part[0] for part in parts if part[1] == snippets.MARKED] == ["boilers", "serviced"]
+    assert [part[0] for part in parts if part[1] == hits.MARKED] == ["boilers", "serviced"]
 
 
 def test_the_whole_text_is_shown_as_it_stands_on_request(treering: Treering) -> None:
@@ -56,7 +56,7 @@ def test_the_whole_text_is_shown_as_it_stands_on_request(treering: Treering) -> 
 
 def test_lines_of_code_are_not_run_together() -> None:
     code = "import os\n\n\ndef total(items):\n    return sum(items)\n\n\ndef other():\n    pass\n"
-    shown = printed(snippets.shown(hit(code, "code"), "total of items"))
+    shown = printed(hits.text_parts(hit(code, "code"), "total of items"))
     assert "\n    def total(items):\n        return sum(items)" in shown
 
 

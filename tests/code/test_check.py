@@ -233,7 +233,7 @@ def test_at_a_terminal_a_deleted_definition_is_said(root: Path) -> None:
     write(root, n="")
     result = run(root, "check")
     assert result.exit_code == 0
-    assert "1 definition is deleted, which is not taken for an undone fix" in result.stderr
+    assert "1 definition is deleted, which does not count as an undone fix" in result.stderr
 
 
 def test_a_check_at_a_terminal_asks_a_memory_on_a_server(

@@ -16,8 +16,7 @@ from tests.faults.forgetter import quoting
 from treering import Memory
 from treering.agents import replies
 from treering.agents.handler import HookHandler
-from treering.agents.home import agent_space
-from treering.agents.project import project_of
+from treering.agents.project import agent_space, project_of
 from treering.errors import LLMError, TreeringError
 from treering.hooks import inbox
 from treering.llm.scripted import ScriptedLLM

@@ -1,43 +1,47 @@
-"""Takes in what was said: the new lines of a transcript, or the messages that an event brought."""
+"""Takes in what was said: new lines of a transcript, messages of an event, and past sessions."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from treering.agents.clients import Client
+from treering.agents.project import DEFAULT_SPACE, agent_space, is_own
 from treering.agents.replies import without_frames
 from treering.agents.switches import off_periods
-from treering.hooks.jobs import job_messages
-from treering.hooks.offsets import Offsets
+from treering.errors import InputError, TreeringError
+from treering.hooks.jobs import Offsets, job_messages
+from treering.hooks.places import make_private, user_memory
 from treering.ingest import exchange
+from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.importing import TranscriptLines, new_lines
+from treering.ingest.transcripts.registry import line_format_of
 from treering.memory import Memory
+from treering.records import Progress, Skipped
 
 BATCH = 64
-"""Messages taken in at a time: a prompt that comes meanwhile waits for no more."""
+"""Messages in one import: a prompt that comes meanwhile waits for no more."""
 
 
 def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> int:
-    """Take in what a job names; how many messages were new. Raises TreeringError, OSError."""
-    if transcript := job.get("transcript"):
-        return _follow(memory, Path(str(transcript)), job, offsets)
-    return _import(memory, list(TranscriptLines(job_messages(job))), job)
-
-
-def _follow(memory: Memory, transcript: Path, job: Mapping[str, Any], offsets: Offsets) -> int:
+    """Store the messages of a job and return how many were new. Raise TreeringError, OSError."""
+    if not job.get("transcript"):
+        return _import(memory, list(TranscriptLines(job_messages(job))), job)
+    transcript = Path(str(job["transcript"]))
     if not transcript.is_file():
-        return 0  # a session in which nothing was said yet, or that its client has removed
-    new = new_lines(transcript, offsets.of(transcript))
+        return 0  # a session without messages, or one that its client has removed
+    new = new_lines(transcript, offsets.position(transcript))
     count = _import(memory, list(new.lines[1:]), job)
     offsets.set(transcript, new.offset, job)  # after it is durable: a failure is tried again
     return count
 
 
 def _import(memory: Memory, lines: list[str], job: Mapping[str, Any]) -> int:
-    """Take in lines of entries: what is new, and was said while hooks were on."""
+    """Import lines of entries without recalled text and without times at which hooks were off."""
     off = off_periods(job.get("project")) if "project" in job else []
     clean = []
     for entry in map(json.loads, lines):
@@ -59,3 +63,52 @@ def _was_off(entry: Mapping[str, Any], off: list[tuple[float, float]]) -> bool:
         return False
     moment = datetime.fromisoformat(at).timestamp()
     return any(start <= moment < end for start, end in off)
+
+
+def import_past_sessions(
+    client: Client,
+    memory: str,
+    space: str | None = None,
+    embedder: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[Mapping[str, int], list[Skipped]]:
+    """Import the sessions that a client has kept; return new messages by space, and other files.
+
+    Each goes into the space of its project, or all into ``space``. Hooks continue from there.
+    Raise InputError for a client whose sessions cannot be read, JournalError.
+    """
+    if not client.past:
+        raise InputError(f"the past sessions of {client.title} are in no form that treering reads")
+    by_space: dict[str, list[Path]] = defaultdict(list)
+    skipped: list[Skipped] = []
+    for path in sorted(client.sessions()):
+        try:
+            by_space[space or _session_space(path)].append(path)
+        except (TreeringError, OSError) as error:
+            skipped.append(Skipped(str(path), str(error)))
+    if by_space and is_own(memory):
+        make_private(user_memory().parent)
+    messages: Counter[str] = Counter()
+    total, done = sum(map(len, by_space.values())), 0
+    for name, paths in by_space.items():
+        with Memory.open(memory, space=name, embedder=embedder, llm="none") as opened:
+            for path in paths:
+                job = {"client": client.name, "transcript": str(path), "space": name}
+                messages[name] += take_in(opened, job, Offsets(memory))
+                done += 1
+                if progress is not None:
+                    progress(done, total)
+    return messages, skipped
+
+
+def _session_space(path: Path) -> str:
+    """Return the space of a session's project; the path of its folder if that is gone."""
+    form = line_format_of(path)
+    if form is None:
+        raise InputError("no transcript of Claude Code or Codex")
+    items = form.read(path)
+    folders = (item.project for item in items if isinstance(item, TranscriptMessage))
+    folder = next(filter(None, folders), None)
+    if folder is None:
+        return DEFAULT_SPACE
+    return agent_space(None, Path(folder)).name if Path(folder).is_dir() else folder

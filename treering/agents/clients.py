@@ -6,6 +6,7 @@ Each format was read in the client's own documentation; docs/how-to/agents.md sa
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,14 +14,60 @@ from pathlib import Path
 from typing import Any
 
 from treering.agents.edits import Form, SettingsEdit
-from treering.agents.hook import EVENTS
-from treering.agents.launch import Launcher
 from treering.errors import UnknownName
 from treering.text import nearest_told
 
 NAME = "treering"
 TIMEOUT_S = 10
-"""After which a client stops a hook. The hook itself ends after two seconds."""
+"""A client stops a hook after this time. The hook itself ends after two seconds."""
+
+_UVX_CACHE = "archive-v0"
+"""The folder of uv's cache in which ``uvx`` makes environments that go away again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """The command that runs treering, and the options that a user chose for a client."""
+
+    command: tuple[str, ...]
+    memory: str
+    space: str | None = None
+    personal: bool = False
+
+    def server(self) -> list[str]:
+        """Return the arguments that start the MCP server."""
+        return [*self.command, "mcp", *self._options()]
+
+    def hook(self, event: str, client: str) -> str:
+        """Return the line that runs a hook, as every shell reads it: sh, cmd, PowerShell, Git Bash.
+
+        Slashes work in a path everywhere. Quotes are only around white space, because PowerShell
+        takes a quoted program for a text.
+        """
+        beside = ["--personal"] if self.personal else []
+        words = [*self.command, "hook", event, "--client", client, *self._options(), *beside]
+        return " ".join(map(_shell_word, words))
+
+    def _options(self) -> list[str]:
+        space = ["--space", self.space] if self.space else []
+        return ["--memory", self.memory, *space]
+
+
+def own_command() -> tuple[str, ...]:
+    """Return the command that runs this treering again, from any folder and without a PATH."""
+    if _UVX_CACHE in Path(sys.prefix).parts:
+        return ("uvx", "--from", "treering[mcp]", "treering")
+    beside = shutil.which("treering", path=str(Path(sys.executable).parent))
+    return (beside,) if beside is not None else (sys.executable, "-m", "treering")
+
+
+def _shell_word(word: str) -> str:
+    if sys.platform == "win32":
+        word = word.replace("\\", "/")
+        return f'"{word}"' if " " in word else word
+    import shlex
+
+    return shlex.quote(word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +76,35 @@ class SettingsFile:
 
     path: Path
     form: Form
-    changes: tuple[SettingsEdit, ...]
+    edits: tuple[SettingsEdit, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An agent. ``home`` is the folder that is there where the client is installed; ``sessions``
-    are the files of past conversations, None if they have no form that can be read.
+    """An agent. ``home`` is the folder that exists where the client is installed; ``past`` matches
+    the files of past conversations in it, and is empty if treering cannot read their form.
     """
 
     name: str
     title: str
     home: Callable[[], Path]
     files: Callable[[Launcher], tuple[SettingsFile, ...]]
-    hooks: bool
+    has_hooks: bool = False
+    past: str = ""
     note: str = ""
-    sessions: Callable[[], Iterable[Path]] | None = None
 
     @property
     def is_here(self) -> bool:
         """Whether this user has the client."""
         return self.home().is_dir()
 
+    def sessions(self) -> Iterable[Path]:
+        """Return the files of past conversations."""
+        return self.home().glob(self.past)
 
-def client_of(name: str) -> Client:
-    """The client of that name. Raises UnknownName."""
+
+def client_named(name: str) -> Client:
+    """Return the client of that name. Raise UnknownName."""
     for client in CLIENTS:
         if client.name == name:
             return client
@@ -66,29 +117,31 @@ def client_of(name: str) -> Client:
 # ---------------------------------------------------------------------- where settings are
 
 
+def _folder(variable: str, default: str) -> Path:
+    """Return the folder that a variable names, else the default below the user's home."""
+    value = os.environ.get(variable)
+    return Path(value) if value else Path.home() / default
+
+
 def _claude_home() -> Path:
-    return _from_environment("CLAUDE_CONFIG_DIR") or Path.home() / ".claude"
-
-
-def _claude_servers() -> Path:
-    moved = _from_environment("CLAUDE_CONFIG_DIR")
-    return (moved or Path.home()) / ".claude.json"
+    return _folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
 def _codex_home() -> Path:
-    return _from_environment("CODEX_HOME") or Path.home() / ".codex"
+    return _folder("CODEX_HOME", ".codex")
 
 
-def _cursor_home() -> Path:
-    return Path.home() / ".cursor"
+def _config() -> Path:
+    return _folder("XDG_CONFIG_HOME", ".config")
 
 
-def _gemini_home() -> Path:
-    return Path.home() / ".gemini"
-
-
-def _windsurf_home() -> Path:
-    return Path.home() / ".codeium" / "windsurf"
+def _programs() -> Path:
+    """Return the folder in which programs with windows keep their settings."""
+    if sys.platform == "win32":
+        return _folder("APPDATA", "AppData/Roaming")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return _config()
 
 
 def _code_home() -> Path:
@@ -96,61 +149,44 @@ def _code_home() -> Path:
 
 
 def _zed_home() -> Path:
-    if sys.platform == "win32":
-        return _programs() / "Zed"
-    return _config() / "zed"
+    return _programs() / "Zed" if sys.platform == "win32" else _config() / "zed"
 
 
-def _opencode_home() -> Path:
-    return _config() / "opencode"
-
-
-def _config() -> Path:
-    return _from_environment("XDG_CONFIG_HOME") or Path.home() / ".config"
-
-
-def _programs() -> Path:
-    """Where programs with windows keep their settings."""
-    if sys.platform == "win32":
-        return _from_environment("APPDATA") or Path.home() / "AppData" / "Roaming"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return _config()
-
-
-def _from_environment(name: str) -> Path | None:
-    value = os.environ.get(name)
-    return Path(value) if value else None
+def _below_home(*parts: str) -> Callable[[], Path]:
+    return lambda: Path.home().joinpath(*parts)
 
 
 # ---------------------------------------------------------------------- what goes into them
 
 
-def _server(*above: str, **more: Any) -> Callable[[Launcher], SettingsEdit]:
-    """The entry of an MCP server under a key, in the form that most clients share."""
-
-    def change(launcher: Launcher) -> SettingsEdit:
-        command, *args = launcher.server()
-        return SettingsEdit((*above, NAME), {**more, "command": command, "args": args})
-
-    return change
+def _server(launcher: Launcher, above: str, **more: Any) -> SettingsEdit:
+    """Return the entry of an MCP server under a key, in the form that most clients share."""
+    command, *args = launcher.server()
+    return SettingsEdit((above, NAME), {**more, "command": command, "args": args})
 
 
-def _groups(client: str, names: Mapping[str, str], **more: Any) -> Callable[[Launcher], Any]:
-    """Hooks in the form that Claude Code began: event, group, handler."""
+def _server_file(
+    home: Callable[[], Path], name: str, above: str, **more: Any
+) -> Callable[[Launcher], tuple[SettingsFile, ...]]:
+    """Return the settings of a client that only gets the MCP server."""
+    return lambda launcher: (
+        SettingsFile(home() / name, "json", (_server(launcher, above, **more),)),
+    )
 
-    def changes(launcher: Launcher) -> tuple[SettingsEdit, ...]:
-        return tuple(
-            SettingsEdit(
-                ("hooks", name),
-                {"hooks": [{"type": "command", "command": launcher.hook(event, client), **more}]},
-                "first",
-                mark=_mark(event),
-            )
-            for name, event in names.items()
+
+def _hooks(
+    launcher: Launcher, client: str, events: Mapping[str, str], **more: Any
+) -> tuple[SettingsEdit, ...]:
+    """Return hooks in the form that Claude Code began: event, group, handler."""
+    return tuple(
+        SettingsEdit(
+            ("hooks", name),
+            {"hooks": [{"type": "command", "command": launcher.hook(event, client), **more}]},
+            "first",
+            _mark(event),
         )
-
-    return changes
+        for name, event in events.items()
+    )
 
 
 def _mark(event: str) -> str:
@@ -177,28 +213,29 @@ _CURSOR_EVENTS = {
     "beforeSubmitPrompt": "prompt",
     "afterAgentResponse": "turn",
 }
-assert set(_CLAUDE_EVENTS.values()) == set(EVENTS)
 
 
 def _claude_code(launcher: Launcher) -> tuple[SettingsFile, ...]:
-    server = _server("mcpServers", type="stdio")(launcher)
-    hooks = _groups("claude-code", _CLAUDE_EVENTS, timeout=TIMEOUT_S)(launcher)
+    servers = _folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
+    hooks = _hooks(launcher, "claude-code", _CLAUDE_EVENTS, timeout=TIMEOUT_S)
     return (
-        SettingsFile(_claude_servers(), "json", (server,)),
+        SettingsFile(servers, "json", (_server(launcher, "mcpServers", type="stdio"),)),
         SettingsFile(_claude_home() / "settings.json", "json", hooks),
     )
 
 
 def _codex(launcher: Launcher) -> tuple[SettingsFile, ...]:
-    hooks = _groups("codex", _CODEX_EVENTS, timeout=TIMEOUT_S)(launcher)
+    home, server = _codex_home(), _server(launcher, "mcp_servers")
+    hooks = _hooks(launcher, "codex", _CODEX_EVENTS, timeout=TIMEOUT_S)
     return (
-        SettingsFile(_codex_home() / "config.toml", "toml", (_server("mcp_servers")(launcher),)),
-        SettingsFile(_codex_home() / "hooks.json", "json", hooks),
+        SettingsFile(home / "config.toml", "toml", (server,)),
+        SettingsFile(home / "hooks.json", "json", hooks),
     )
 
 
 def _cursor(launcher: Launcher) -> tuple[SettingsFile, ...]:
-    hooks = tuple(
+    home = Path.home() / ".cursor"
+    hooks = (
         SettingsEdit(
             ("hooks", name), {"command": launcher.hook(event, "cursor")}, "first", _mark(event)
         )
@@ -206,59 +243,44 @@ def _cursor(launcher: Launcher) -> tuple[SettingsFile, ...]:
     )
     version = SettingsEdit(("version",), 1, "unless")
     return (
-        SettingsFile(_cursor_home() / "mcp.json", "json", (_server("mcpServers")(launcher),)),
-        SettingsFile(_cursor_home() / "hooks.json", "json", (version, *hooks)),
+        SettingsFile(home / "mcp.json", "json", (_server(launcher, "mcpServers"),)),
+        SettingsFile(home / "hooks.json", "json", (version, *hooks)),
     )
 
 
 def _gemini(launcher: Launcher) -> tuple[SettingsFile, ...]:
-    milliseconds = 1000 * TIMEOUT_S
-    hooks = _groups("gemini", _GEMINI_EVENTS, name=NAME, timeout=milliseconds)(launcher)
-    changes = (_server("mcpServers")(launcher), *hooks)
-    return (SettingsFile(_gemini_home() / "settings.json", "json", changes),)
-
-
-def _vscode(launcher: Launcher) -> tuple[SettingsFile, ...]:
-    server = _server("servers", type="stdio")(launcher)
-    return (SettingsFile(_code_home() / "mcp.json", "json", (server,)),)
-
-
-def _windsurf(launcher: Launcher) -> tuple[SettingsFile, ...]:
-    path = _windsurf_home() / "mcp_config.json"
-    return (SettingsFile(path, "json", (_server("mcpServers")(launcher),)),)
-
-
-def _zed(launcher: Launcher) -> tuple[SettingsFile, ...]:
-    path = _zed_home() / "settings.json"
-    return (SettingsFile(path, "json", (_server("context_servers")(launcher),)),)
+    hooks = _hooks(launcher, "gemini", _GEMINI_EVENTS, name=NAME, timeout=1000 * TIMEOUT_S)
+    edits = (_server(launcher, "mcpServers"), *hooks)
+    return (SettingsFile(Path.home() / ".gemini" / "settings.json", "json", edits),)
 
 
 def _opencode(launcher: Launcher) -> tuple[SettingsFile, ...]:
     value = {"type": "local", "command": launcher.server(), "enabled": True}
-    commented = _opencode_home() / "opencode.jsonc"
-    path = commented if commented.is_file() else _opencode_home() / "opencode.json"
+    commented = _config() / "opencode" / "opencode.jsonc"
+    path = commented if commented.is_file() else commented.with_suffix(".json")
     return (SettingsFile(path, "json", (SettingsEdit(("mcp", NAME), value),)),)
 
 
-def _claude_sessions() -> Iterable[Path]:
-    return (_claude_home() / "projects").rglob("*.jsonl")
-
-
-def _codex_sessions() -> Iterable[Path]:
-    return (_codex_home() / "sessions").rglob("rollout-*.jsonl")
-
-
 _TRUST = "Codex runs new hooks once you have looked at them: type /hooks there and trust them."
+_WINDSURF = _below_home(".codeium", "windsurf")
 
 CLIENTS = (
+    Client("claude-code", "Claude Code", _claude_home, _claude_code, True, "projects/**/*.jsonl"),
+    Client("codex", "Codex", _codex_home, _codex, True, "sessions/**/rollout-*.jsonl", _TRUST),
+    Client("cursor", "Cursor", _below_home(".cursor"), _cursor, True),
+    Client("gemini", "Gemini CLI", _below_home(".gemini"), _gemini, True),
+    Client("opencode", "OpenCode", lambda: _config() / "opencode", _opencode),
     Client(
-        "claude-code", "Claude Code", _claude_home, _claude_code, True, sessions=_claude_sessions
+        "vscode",
+        "VS Code",
+        _code_home,
+        _server_file(_code_home, "mcp.json", "servers", type="stdio"),
     ),
-    Client("codex", "Codex", _codex_home, _codex, True, _TRUST, _codex_sessions),
-    Client("cursor", "Cursor", _cursor_home, _cursor, hooks=True),
-    Client("gemini", "Gemini CLI", _gemini_home, _gemini, hooks=True),
-    Client("opencode", "OpenCode", _opencode_home, _opencode, hooks=False),
-    Client("vscode", "VS Code", _code_home, _vscode, hooks=False),
-    Client("windsurf", "Windsurf", _windsurf_home, _windsurf, hooks=False),
-    Client("zed", "Zed", _zed_home, _zed, hooks=False),
+    Client(
+        "windsurf",
+        "Windsurf",
+        _WINDSURF,
+        _server_file(_WINDSURF, "mcp_config.json", "mcpServers"),
+    ),
+    Client("zed", "Zed", _zed_home, _server_file(_zed_home, "settings.json", "context_servers")),
 )

@@ -1,19 +1,20 @@
-"""What is put into a settings file, and how it is taken out again. Texts in, texts out.
+"""Put values into a settings file as text, and take them out again; other bytes stay.
 
-Each change remembers the piece of text it put in. Taking out removes that piece if it still stands
-there, byte for byte; where a client has written the file anew since, the value alone is removed.
-Either way the result must mean what the file meant, less what was ours.
+Comments and trailing commas in JSON are blanked without moving a character, so the standard library
+reads the rest and says where each value is. A TOML table goes to the end of its file. Each result
+is read again: a text that would mean anything else than expected is never returned.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, NamedTuple, Self
 
-from treering.agents import jsonc, toml_table
 from treering.errors import InputError
 
 Form = Literal["json", "toml"]
@@ -22,214 +23,336 @@ Kind = Literal["set", "first", "unless"]
 
 @dataclass(frozen=True, slots=True)
 class SettingsEdit:
-    """A value at a path: ``set`` there, put ``first`` in the list there, or set ``unless`` there
-    is one already.
+    """A value at a path: ``set`` there, or ``first`` in the list there, or set ``unless`` there is
+    one already.
 
-    ``mark`` is a piece of text by which our item of a list is still known when somebody has
-    changed it by hand. ``piece`` is what was put into the text, and ``new_containers`` how many of
-    the containers on the path were made for it.
+    ``mark`` is a part of the value that still identifies it after a change by hand. ``made`` counts
+    the containers on the path that were made for it.
     """
 
     path: tuple[str, ...]
     value: Any
     kind: Kind = "set"
     mark: str = ""
-    piece: str = ""
-    new_containers: int = 0
+    made: int = 0
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """The change that ``record`` gave."""
+        """Return the edit that ``record`` describes."""
         return cls(**{**record, "path": tuple(record["path"])})
 
     def record(self) -> dict[str, Any]:
-        """The change as JSON can hold it."""
+        """Return the edit as JSON can hold it."""
         return asdict(self)
 
+    @property
+    def name(self) -> str:
+        """The path with dots, in quotes."""
+        return repr(".".join(self.path))
 
-def put_in(
-    text: str, form: Form, changes: Sequence[SettingsEdit]
-) -> tuple[str, list[SettingsEdit]]:
-    """The text with the changes, and those that were made, as they were made.
 
-    Raises InputError where something else stands already, or the file is broken.
+def put_in(text: str, form: Form, edits: Sequence[SettingsEdit]) -> tuple[str, list[SettingsEdit]]:
+    """Return the text with the edits, and the edits that were made.
+
+    Raise InputError if the place holds another value, or the file is broken.
     """
     done = []
-    for change in changes:
-        after, done_edit = _put(text, form, change)
-        if done_edit is not None:
-            done.append(done_edit)
-        text = after
+    for edit in edits:
+        value = read(text, form)
+        there = _value_at(value, edit.path)
+        if there is not None and edit.kind == "unless":
+            continue
+        if there is not None and edit.kind == "set":
+            raise InputError(
+                f"{edit.name} is there already and was not written by `treering install`; remove "
+                "it by hand, then install again"
+            )
+        containers = edit.path if edit.kind == "first" else edit.path[:-1]
+        depths = range(1, len(containers) + 1)
+        made = sum(_value_at(value, containers[:depth]) is None for depth in depths)
+        text = _put_table(text, edit) if form == "toml" else _put_json(text, edit)
+        done.append(replace(edit, made=made))
     return text, done
 
 
-def take_out(text: str, form: Form, changes: Sequence[SettingsEdit]) -> str:
-    """The text without what ``put_in`` put into it.
+def take_out(text: str, form: Form, edits: Sequence[SettingsEdit]) -> str:
+    """Return the text without the edits; those that are gone already are passed over.
 
-    What is gone already is passed over. Raises InputError where ours was changed by hand: what to
-    remove is then for a person to say.
+    Raise InputError if a value was changed by hand: its user has to remove it.
     """
-    for change in reversed(changes):
-        text = _take(text, form, change)
+    for edit in reversed(edits):
+        value = read(text, form)
+        there = _value_at(value, edit.path)
+        if _is_there(there, edit):
+            path = _path_to_remove(value, edit)
+            expected = _without(value, path)
+            cut = _cut_table if form == "toml" else _cut_json
+            text = cut(text, path, expected)
     return text
 
 
-def is_in(text: str, form: Form, change: SettingsEdit) -> bool:
-    """Whether a text has what a change puts in. Raises InputError if it is broken."""
-    there = _at(_read(text, form), change.path)
-    if change.kind == "first":
-        return isinstance(there, list) and change.value in there
-    return there is not None and (change.kind == "unless" or bool(there == change.value))
+def is_in(text: str, form: Form, edit: SettingsEdit) -> bool:
+    """Return whether a text has the value of an edit. Raise InputError if it is broken."""
+    there = _value_at(read(text, form), edit.path)
+    if edit.kind == "first":
+        return isinstance(there, list) and edit.value in there
+    return there is not None and (edit.kind == "unless" or bool(there == edit.value))
 
 
-def _put(text: str, form: Form, change: SettingsEdit) -> tuple[str, SettingsEdit | None]:
-    value = _read(text, form)
-    there = _at(value, change.path)
-    if there is not None and change.kind == "unless":
-        return text, None
-    if there is not None and change.kind == "set":
-        raise InputError(
-            f"{_shown(change)} is there already and was not written by `treering install`; remove "
-            "it by hand, then install again"
-        )
-    if change.kind == "first" and there is not None and not isinstance(there, list):
-        raise InputError(f"{_shown(change)} is {type(there).__name__}; it must be a list")
-    if form == "toml":
-        after = toml_table.put(text, change.path, change.value)
-    elif change.kind == "first":
-        after = jsonc.put_first(_document(text), change.path, change.value)
-    else:
-        after = jsonc.put(_document(text), change.path, change.value)
-    missing = sum(_at(value, change.path[:depth]) is None for depth in range(1, len(change.path)))
-    missing += change.kind == "first" and there is None
-    done = SettingsEdit(
-        change.path, change.value, change.kind, change.mark, _piece(text, after), int(missing)
-    )
-    return after, done
+def read(text: str, form: Form) -> Any:
+    """Return the value of a settings file. Raise InputError, with the line of a mistake."""
+    try:
+        if form == "toml":
+            return tomllib.loads(text)
+        plain = _without_trailing_commas(_without_comments(text))
+        return json.loads(plain, object_pairs_hook=_unique) if plain.strip() else {}
+    except json.JSONDecodeError as error:
+        raise InputError(f"line {error.lineno}: {error.msg}") from error
+    except (ValueError, RecursionError) as error:  # tomllib names the line
+        raise InputError(str(error)) from error
 
 
-def _document(text: str) -> str:
-    return text if text.strip() else "{}\n"
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError(f"a key is there twice, one of {', '.join(value)}")
+    return value
 
 
-def _piece(before: str, after: str) -> str:
-    """What was put in, in one piece."""
-    length = len(after) - len(before)
-    start = next(
-        (
-            place
-            for place, pair in enumerate(zip(before, after, strict=False))
-            if pair[0] != pair[1]
-        ),
-        len(before),
-    )
-    return after[start : start + length]
-
-
-def _take(text: str, form: Form, change: SettingsEdit) -> str:
-    value = _read(text, form)
-    there = _at(value, change.path)
-    if change.kind == "first":
-        if not _has_item(there, change):
-            return text
-    elif there is None:
-        return text
-    elif there != change.value:
-        raise _by_hand(change, there)
-    expected = _without(value, change)
-    after = _without_piece(text, form, change.piece, expected)
-    if after is None and form == "toml":
-        return toml_table.take(text, change.path, expected)
-    if after is None:
-        after = _structurally(text, change, value)
-    if _read(after, form) != expected:
-        raise _by_hand(change, there)
-    return after
-
-
-def _has_item(there: Any, change: SettingsEdit) -> bool:
-    """Whether our item is in a list. Raises InputError if it is, and was changed by hand."""
-    if not isinstance(there, list):
-        return False
-    if change.value in there:
+def _is_there(there: Any, edit: SettingsEdit) -> bool:
+    """Return whether our value is there. Raise InputError if it was changed by hand."""
+    if edit.kind == "first":
+        items = there if isinstance(there, list) else []
+        if edit.value in items:
+            return True
+        changed = [item for item in items if edit.mark and edit.mark in _dumped(item)]
+    elif there == edit.value:
         return True
-    for item in there:
-        if change.mark and change.mark in json.dumps(item, ensure_ascii=False):
-            raise _by_hand(change, item)
+    else:
+        changed = [] if there is None else [there]
+    if changed:
+        raise InputError(
+            f"{edit.name} was changed by hand since `treering install` wrote it; remove it by "
+            f"hand, then run this again: {_dumped(changed[0])[:300]}"
+        )
     return False
 
 
-def _without_piece(text: str, form: Form, piece: str, expected: Any) -> str | None:
-    """The text without the very piece that was put in, if it then means what is expected."""
-    at = text.find(piece) if piece else -1
-    while at >= 0:
-        after = text[:at] + text[at + len(piece) :]
-        if _means(after, form, expected):
-            return after
-        at = text.find(piece, at + 1)
-    return None
+Path = tuple[str | int, ...]
 
 
-def _means(text: str, form: Form, expected: Any) -> bool:
-    try:
-        return bool(_read(text, form) == expected)
-    except InputError:
-        return False
+def _path_to_remove(value: Any, edit: SettingsEdit) -> Path:
+    """Return the path of our value, or of the outermost container made for it alone."""
+    path: Path = edit.path
+    if edit.kind == "first":
+        path = (*path, _value_at(value, edit.path).index(edit.value))
+    for _ in range(edit.made):
+        if len(path) < 2 or len(_value_at(value, path[:-1])) > 1:
+            break
+        path = path[:-1]
+    return path
 
 
-def _structurally(text: str, change: SettingsEdit, value: Any) -> str:
-    """The text without the value, wherever it stands now and however it is written."""
-    path = _emptied(value, change)
-    if path is not None:
-        return jsonc.take(text, path)
-    if change.kind == "first":
-        return jsonc.take_item(text, change.path, _at(value, change.path).index(change.value))
-    return jsonc.take(text, change.path)
-
-
-def _emptied(value: Any, change: SettingsEdit) -> tuple[str, ...] | None:
-    """The outermost container made for a change that holds nothing else."""
-    path, emptied = change.path, None
-    left = change.new_containers
-    depth = len(path) if change.kind == "first" else len(path) - 1
-    while left and depth and len(_at(value, path[:depth])) == 1:
-        emptied, depth, left = path[:depth], depth - 1, left - 1
-    return emptied
-
-
-def _without(value: Any, change: SettingsEdit) -> Any:
-    """What a file means without a change, and without containers made for it and empty now."""
+def _without(value: Any, path: Path) -> Any:
     rest = deepcopy(value)
-    path = _emptied(value, change)
-    if path is None and change.kind == "first":
-        _at(rest, change.path).remove(change.value)
-        return rest
-    path = path or change.path
-    del _at(rest, path[:-1])[path[-1]]
+    del _value_at(rest, path[:-1])[path[-1]]
     return rest
 
 
-def _read(text: str, form: Form) -> Any:
-    if form == "toml":
-        return toml_table.read(text)
-    return jsonc.read(text).value if text.strip() else {}
-
-
-def _at(value: Any, path: Sequence[str]) -> Any:
+def _value_at(value: Any, path: Sequence[str | int]) -> Any:
     for key in path:
-        if not isinstance(value, dict) or key not in value:
+        if isinstance(key, str) and not (isinstance(value, dict) and key in value):
             return None
         value = value[key]
     return value
 
 
-def _shown(change: SettingsEdit) -> str:
-    return repr(".".join(change.path))
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _by_hand(change: SettingsEdit, there: Any) -> InputError:
-    text = json.dumps(there, ensure_ascii=False, default=str)
-    return InputError(
-        f"{_shown(change)} was changed by hand since `treering install` wrote it; remove it by "
-        f"hand, then run this again: {text[:300]}"
+# ---------------------------------------------------------------------- JSON with comments
+
+_STRING = r'"(?:[^"\\\n]|\\.)*+"'
+_COMMENTS = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/|\A\ufeff", re.DOTALL)
+_TRAILING_COMMAS = re.compile(rf"{_STRING}|,(?=\s*[\]}}])")
+_SAME_LINE = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n\r]*?\*/[ \t]*(?=[\r\n]))")
+"""A comment beside an opening bracket, which belongs to the bracket."""
+
+_decode = json.JSONDecoder().raw_decode
+
+
+class _Span(NamedTuple):
+    """An item of a container: where its key, if any, and its value begin, and where it ends."""
+
+    key: str | int
+    start: int
+    value: int
+    end: int
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENTS.sub(_blank, text)
+
+
+def _without_trailing_commas(text: str) -> str:
+    return _TRAILING_COMMAS.sub(_blank, text)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return match[0] if match[0].startswith('"') else re.sub(r"[^\n]", " ", match[0])
+
+
+def _spans(text: str, at: int) -> list[_Span]:
+    """Return the items of the container that begins at ``at``, in order."""
+    plain = _without_trailing_commas(_without_comments(text))
+    spans: list[_Span] = []
+    place = _next(plain, at + 1)
+    while plain[place] not in "]}":
+        start, key = place, len(spans)
+        if plain[at] == "{":
+            key, place = _decode(plain, start)
+            place = _next(plain, _next(plain, place) + 1)  # past the colon
+        _, end = _decode(plain, place)
+        spans.append(_Span(key, start, place, end))
+        place = _next(plain, end)
+        if plain[place] == ",":
+            place = _next(plain, place + 1)
+    return spans
+
+
+def _next(text: str, at: int) -> int:
+    """Return the place of the next character that is not white space."""
+    return at + len(text[at:]) - len(text[at:].lstrip())
+
+
+def _place(text: str, path: Path) -> tuple[int, int]:
+    """Return how much of a path is there, and where the value at that part of it begins."""
+    at = _next(_without_comments(text), 0)
+    for depth, key in enumerate(path):
+        spans = _spans(text, at) if text[at] in "{[" else []
+        span = next((span for span in spans if span.key == key), None)
+        if span is None:
+            return depth, at
+        at = span.value
+    return len(path), at
+
+
+def _put_json(text: str, edit: SettingsEdit) -> str:
+    text = text if text.strip() else "{}\n"
+    path, value = edit.path, edit.value
+    depth, at = _place(text, path)
+    if depth == len(path):
+        if text[at] != "[":
+            raise InputError(f"{edit.name} must be a list")
+        return _insert(text, at, value)
+    if text[at] != "{":
+        where = repr(".".join(path[:depth])) if depth else "the whole file"
+        raise InputError(f"{where} must be an object")
+    value = [value] if edit.kind == "first" else value
+    for key in reversed(path[depth + 1 :]):
+        value = {key: value}
+    return _insert(text, at, value, path[depth])
+
+
+def _insert(text: str, at: int, value: Any, key: str | None = None) -> str:
+    """Put in a first member or item, laid out as its neighbours are."""
+    spans = _spans(text, at)
+    closing = _next(_without_comments(text), at + 1)
+    gap = text[at + 1 : spans[0].start if spans else closing]
+    name = "" if key is None else f"{_dumped(key)}: "
+    if spans and "\n" not in gap:
+        return f"{text[: at + 1]}{name}{_dumped(value)}, {text[at + 1 :]}"
+    start = comment.end() if (comment := _SAME_LINE.match(text, at + 1)) else at + 1
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    outer, step = _indent(text, at), _indent_step(text)
+    inner = _indent(text, spans[0].start) if spans else outer + step
+    piece = name + json.dumps(value, ensure_ascii=False, indent=step)
+    tail = "," if spans else "" if "\n" in gap else f"{line_end}{outer}"
+    piece = piece.replace("\n", f"{line_end}{inner}")
+    return f"{text[:start]}{line_end}{inner}{piece}{tail}{text[start:]}"
+
+
+def _cut_json(text: str, path: Path, expected: Any) -> str:
+    """Return the text without an item, one comma beside it, and the white space before it."""
+    _, at = _place(text, path[:-1])
+    spans = _spans(text, at)
+    [number] = [number for number, span in enumerate(spans) if span.key == path[-1]]
+    bare = _without_comments(text)
+    begin, end = spans[number].start, spans[number].end
+    if bare[_next(bare, end)] == ",":
+        end = _next(bare, end) + 1
+    elif number:
+        comma = _next(bare, spans[number - 1].end)
+        text, begin, end = text[:comma] + text[comma + 1 :], begin - 1, end - 1
+    begin = len(text[:begin].rstrip())
+    if len(spans) == 1 and text[begin - 1] in "{[" and text[_next(text, end)] in "}]":
+        end = _next(text, end)
+    return _checked(text[:begin] + text[end:], "json", expected, path)
+
+
+def _indent(text: str, at: int) -> str:
+    """Return the white space at the beginning of the line around a place."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _indent_step(text: str) -> str:
+    first = re.search(r"^([ \t]+)[\"\[{]", text, re.MULTILINE)
+    return first[1] if first else "  "
+
+
+def _checked(text: str, form: Form, expected: Any, path: Path) -> str:
+    """Return the text if it means what is expected. Raise InputError."""
+    try:
+        if read(text, form) == expected:
+            return text
+    except InputError:
+        pass
+    name = ".".join(map(str, path))
+    raise InputError(f"{name!r} is written in a form that cannot be edited; do it by hand")
+
+
+# ---------------------------------------------------------------------- TOML
+
+_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def _put_table(text: str, edit: SettingsEdit) -> str:
+    end = "\r\n" if "\r\n" in text else "\n"
+    gap = "" if not text else end if text.endswith("\n") else end + end
+    lines = [f"[{'.'.join(map(_toml_key, edit.path))}]"]
+    lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in edit.value.items()]
+    expected = read(text, "toml")
+    above = expected
+    for key in edit.path[:-1]:
+        above = above.setdefault(key, {})
+        if not isinstance(above, dict):
+            raise InputError(f"{edit.name}: {key} must be a table")
+    above[edit.path[-1]] = edit.value
+    return _checked(text + gap + end.join(lines) + end, "toml", expected, edit.path)
+
+
+def _cut_table(text: str, path: Path, expected: Mapping[str, Any]) -> str:
+    """Return the text without the table at a path or below it, from its header to the next."""
+    keys = r"[ \t]*\.[ \t]*".join(
+        f"(?:{re.escape(key)}|\"{re.escape(key)}\"|'{re.escape(key)}')" for key in map(str, path)
     )
+    for match in re.finditer(rf"^[ \t]*\[[ \t]*{keys}[ \t]*[.\]]", text, re.MULTILINE):
+        following = _HEADER.search(text, match.end())
+        after = text[: match.start()] + text[following.start() if following else len(text) :]
+        try:
+            return _checked(after, "toml", expected, path)
+        except InputError:
+            continue
+    raise InputError(f"{'.'.join(map(str, path))!r} is not a [table] of its own; remove it by hand")
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _toml_value(key)
+
+
+def _toml_value(value: object) -> str:
+    """Return a text or a list of texts, which JSON writes as TOML does."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -102,7 +102,7 @@ class HookHandler:
 
     def _follow_known(self) -> None:
         """Take in what was added to transcripts of which nobody says anything more."""
-        from treering.hooks.offsets import Offsets
+        from treering.hooks.jobs import Offsets
 
         for job in Offsets(str(self._path)).behind():
             if switches.is_off(job.get("project")):
@@ -112,7 +112,7 @@ class HookHandler:
 
     def _remember(self, job: Mapping[str, Any]) -> None:
         from treering.agents.capture import take_in
-        from treering.hooks.offsets import Offsets
+        from treering.hooks.jobs import Offsets
 
         if "space" not in job:
             raise TreeringError("a file in the inbox is damaged")

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treering.agents import endpoint, replies, switches
-from treering.agents.home import DEFAULT_SPACE, agent_memory, agent_space
-from treering.agents.project import project_of
+from treering.agents.project import DEFAULT_SPACE, agent_memory, agent_space, project_of
 from treering.hooks import inbox
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
-"""Which project a folder belongs to, read from ``.git/config`` as data: git is never run.
+"""The project of a folder, and with it the memory and space that a command or a hook uses.
 
-git's own settings can start programs, and a repository of a stranger must not.
+The project is read from ``.git/config`` as data: git is never run, because its settings can start
+programs. Imported by every hook, so this imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -10,6 +11,14 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
+from unicodedata import normalize
+
+from treering.hooks.places import user_memory
+
+HERE = "treering.db"
+"""A memory of a working folder, where it can be seen, copied and deleted like any other file."""
+DEFAULT_SPACE = "default"
 
 MAX_CONFIG_BYTES = 1 << 20
 MAX_NAME_CHARS = 300
@@ -39,14 +48,14 @@ def project_of(folder: Path) -> str | None:
     """
     repository = repository_of(folder)
     if repository is None:
-        return _name_of_folder(folder.resolve())
+        return _folder_name(folder.resolve())
     for url in _remotes(repository):
-        if name := name_of_remote(url):
+        if name := remote_name(url):
             return name
     return _printable(str(repository.parent if repository.name == ".git" else repository))
 
 
-def _name_of_folder(folder: Path) -> str | None:
+def _folder_name(folder: Path) -> str | None:
     if folder.parent == folder or folder == Path.home().resolve():
         return None
     digest = hashlib.sha256(os.fsencode(folder)).hexdigest()  # other folders have the same name
@@ -69,7 +78,7 @@ def repository_of(folder: Path) -> Path | None:
         return found
 
 
-def name_of_remote(url: str) -> str | None:
+def remote_name(url: str) -> str | None:
     """``HOST/PATH`` of a remote's address, without user, password, port and ``.git``.
 
     None for a path on this machine, which another clone does not share.
@@ -112,3 +121,75 @@ def _printable(name: str) -> str:
     """A name that a space may have."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     return shown[-MAX_NAME_CHARS:]
+
+
+# ---------------------------------------------------------------------- memory and space
+
+
+def working_folder() -> Path:
+    """The folder that a command works in; where it was removed meanwhile, the user's home."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path.home()
+
+
+def command_memory(folder: Path) -> str:
+    """The memory of a command that names none: one that is here, else the user's own."""
+    return HERE if (folder / HERE).is_file() else str(user_memory())
+
+
+def agent_memory(named: str | None) -> str:
+    """The memory of a hook: the one named, by an option or $TREERING_MEMORY, else the user's own.
+
+    Never one that is here: a repository that somebody cloned would bring what an agent is shown,
+    and take what its user says into its next commit.
+    """
+    chosen = named or os.environ.get("TREERING_MEMORY")
+    if not chosen:
+        return str(user_memory())
+    return chosen if "://" in chosen else str(Path(chosen).expanduser().absolute())
+
+
+class SpaceChoice(NamedTuple):
+    """A space and the reason why it was chosen."""
+
+    name: str
+    reason: str
+
+
+def agent_space(named: str | None, folder: Path) -> SpaceChoice:
+    """Choose the space of an agent that works in ``folder``, by hooks, MCP or past sessions.
+
+    Which file the memory is in plays no part: projects that share a file stay apart.
+    """
+    from_environment = _composed(os.environ.get("TREERING_SPACE", ""))
+    if named and _composed(named) != from_environment:
+        return SpaceChoice(_composed(named), "chosen by --space")
+    if from_environment:
+        return SpaceChoice(from_environment, "chosen by TREERING_SPACE")
+    project = project_of(folder)
+    if project is None:
+        return SpaceChoice(DEFAULT_SPACE, "this folder belongs to no project")
+    if repository_of(folder):
+        return SpaceChoice(_composed(project), "the git repository of this folder")
+    return SpaceChoice(_composed(project), "this folder, which is in no git repository")
+
+
+def command_space(memory: str, folder: Path) -> str:
+    """Return the space of a command that names none.
+
+    A memory other than the user's own was made for one thing: its space is ``default``, as in
+    Python.
+    """
+    return agent_space(None, folder).name if is_own(memory) else DEFAULT_SPACE
+
+
+def is_own(memory: str) -> bool:
+    """Whether a memory is the user's own."""
+    return "://" not in memory and Path(memory).absolute() == user_memory().absolute()
+
+
+def _composed(name: str) -> str:
+    """As ``treering.text.composed``, whose module a hook need not wait for."""
+    return normalize("NFC", name)

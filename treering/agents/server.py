@@ -20,8 +20,7 @@ from filelock import FileLock, Timeout
 
 from treering.agents import endpoint
 from treering.agents.handler import HookHandler
-from treering.hooks.files import remove_empty
-from treering.hooks.places import agents_home, data_home
+from treering.hooks.places import agents_home, data_home, remove_empty
 
 log = logging.getLogger("treering")
 

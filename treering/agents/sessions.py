@@ -11,8 +11,7 @@ from typing import Any
 
 from treering.files import replace_file
 from treering.hooks import inbox
-from treering.hooks.files import read_record
-from treering.hooks.places import make_private
+from treering.hooks.places import make_private, read_record
 
 KEPT = 200
 """Sessions that somebody may still go on with."""

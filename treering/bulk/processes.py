@@ -1,9 +1,16 @@
-"""Workers that are processes of this machine, each asked through its pipes."""
+"""Workers that are processes of this machine, each asked through its pipes.
+
+Standard input brings, pickled, the module search path and the model, then one task after the other;
+standard output takes the result of each, or the error. A worker ends when its input does: with the
+process that asks, however that ends.
+"""
 
 from __future__ import annotations
 
+import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -11,19 +18,20 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import TracebackType
-from typing import IO, Any, Final, Self
+from typing import IO, Any, BinaryIO, Final, Self
 
-from treering.bulk.worker import MAX_LOST, Derived, WorkerTask
+from treering.bulk.worker import MAX_LOST, Derived, Worker, WorkerTask
 from treering.embed.contract import Embedder
-from treering.errors import WorkersLost
+from treering.errors import InputError, TreeringError, WorkersLost
 
-_COMMAND: Final = (sys.executable, "-B", "-P", "-m", "treering.bulk.process")
+_PROGRAM: Final = "from treering.bulk.processes import run_worker; run_worker()"
+_COMMAND: Final = (sys.executable, "-B", "-P", "-c", _PROGRAM)
 # -P: no module is imported from the folder that treering was called in. -B: no file is written.
 
 _END_TIMEOUT_S: Final = 10.0
 
 HUNG_S: Final = 900.0
-"""A worker that has not answered for so long is taken for lost. A task is a fraction of a second of
+"""A worker that has not answered for so long counts as lost. A task is a fraction of a second of
 work; loading a model, and an endpoint's time-outs with all repetitions, take some minutes."""
 
 
@@ -33,7 +41,7 @@ class Processes:
     def __init__(self, embedder: str | Embedder, size: int) -> None:
         self.size = size
         self._closed = False
-        # What is pickled is opened after the path is set: it may be from a module found there.
+        # The model is unpickled after the path is set: its module may be found there.
         self._setup = pickle.dumps((list(sys.path), pickle.dumps(embedder)))
         self._workers = [_Process(self._setup) for _ in range(size)]
         self._idle: queue.SimpleQueue[_Process] = queue.SimpleQueue()
@@ -60,18 +68,18 @@ class Processes:
 
     def submit(self, task: WorkerTask) -> Future[Derived]:
         """See ``WorkerPool``."""
-        return self._threads.submit(self._done, task)
+        return self._threads.submit(self._run_task, task)
 
     def collect(self, pending: Future[Derived]) -> Derived:
         """See ``WorkerPool``."""
         return pending.result()
 
     def pids(self) -> list[int]:
-        """The numbers of the processes that run."""
+        """Return the numbers of the processes that run."""
         return [pid for worker in self._workers if (pid := worker.pid) is not None]
 
-    def _done(self, task: WorkerTask) -> Derived:
-        """Have a worker do a task; one that is killed over it is replaced."""
+    def _run_task(self, task: WorkerTask) -> Derived:
+        """Let a worker do a task; a worker that is killed is replaced."""
         worker = self._idle.get()
         try:
             for _ in range(MAX_LOST):
@@ -99,8 +107,9 @@ class _Process:
         return None if process is None else process.pid
 
     def ask(self, task: WorkerTask) -> Derived:
-        """Do a task. Raises what the worker raised, and EOFError or OSError if it was killed, as
-        one is that hangs."""
+        """Do a task. Raise the worker's error, and EOFError or OSError if it was killed, as one
+        that hangs is.
+        """
         requests, answers = self._pipes()
         with self._killed_if_hung():
             pickle.dump(task, requests)
@@ -131,7 +140,7 @@ class _Process:
             if pipe is not None:
                 try:
                     pipe.close()
-                except OSError:  # what was not sent yet has no reader any more
+                except OSError:  # unsent data has no reader any more
                     continue
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
@@ -145,3 +154,46 @@ class _Process:
         assert requests is not None
         assert answers is not None
         return requests, answers
+
+
+# ---------------------------------------------------------------------- in the other process
+
+
+def run_worker() -> None:
+    """Do the tasks of another process until there are no more."""
+    # Ctrl-C goes to all processes of a terminal: the one that asks ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # output of a library is not an answer
+    sys.path[:], model = pickle.load(requests)
+    worker = _open_worker(model)
+    while (task := _next_task(requests)) is not None:
+        try:
+            pickle.dump(_answer(worker, task), answers, pickle.HIGHEST_PROTOCOL)
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(1)  # the reader is gone; Python would try to write again on the way out
+
+
+def _open_worker(model: bytes) -> Worker | InputError:
+    try:
+        return Worker(pickle.loads(model))
+    except Exception as error:  # any error of a model's own module
+        return InputError(f"a worker cannot open the embedder: {type(error).__name__}: {error}")
+
+
+def _next_task(requests: BinaryIO) -> WorkerTask | None:
+    try:
+        task: WorkerTask = pickle.load(requests)
+    except (EOFError, pickle.UnpicklingError):  # the writer is gone, perhaps amid a task
+        return None
+    return task
+
+
+def _answer(worker: Worker | InputError, task: WorkerTask) -> object:
+    if isinstance(worker, InputError):
+        return worker
+    try:
+        return worker.derive(task)
+    except TreeringError as error:
+        return error

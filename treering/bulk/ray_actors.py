@@ -1,14 +1,14 @@
 """Workers that are actors of Ray: on this machine, or on a cluster where treering is installed.
 
-What they do comes back to the process that asks, which alone reads files and writes the memory. So
-Ray Data, which would have its own readers and gives rows back out of order, is not needed.
+Only the calling process reads files and writes the memory, so Ray Data with its own readers is not
+needed.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import cycle
 from types import TracebackType
@@ -22,7 +22,7 @@ from treering.errors import InputError, MissingExtra, TreeringError, WorkersLost
 
 _AUTH_MODE: Final = "RAY_AUTH_MODE"
 _TOKEN: Final = "token"
-if "ray" not in sys.modules:  # it reads these once, when it is imported
+if "ray" not in sys.modules:  # it reads these once, at its import
     os.environ.setdefault(_AUTH_MODE, _TOKEN)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing goes to its makers
 
@@ -53,7 +53,13 @@ class RayActors:
             stack.enter_context(_connected(address))
             self._gpus = 0 if embedder == MiniLM.name else int(_resource("GPU"))
             self.size = _size(size, self._gpus)
-            make = _actor_class(self._gpus / self.size if self._gpus else 0)
+            remote: Any = ray.remote(
+                num_cpus=1,
+                num_gpus=self._gpus / self.size if self._gpus else 0,
+                max_restarts=-1,
+                max_task_retries=MAX_LOST - 1,
+            )
+            make = remote(_Actor).remote
             self._actors = [make(embedder) for _ in range(self.size)]
             for actor in self._actors:
                 stack.callback(ray.kill, actor)
@@ -78,19 +84,19 @@ class RayActors:
 
     def collect(self, pending: Any) -> Derived:
         """See ``WorkerPool``."""
-        with _translated():
+        with _ray_errors():
             derived: Derived = ray.get(pending)
         return derived
 
     def pids(self) -> list[int]:
-        """The numbers of the actors' processes."""
-        with _translated():
+        """Return the numbers of the actors' processes."""
+        with _ray_errors():
             pids: list[int] = ray.get([actor.pid.remote() for actor in self._actors])
         return pids
 
     def _await_start(self) -> None:
-        """Wait until all actors run. Raises InputError if their treering is another one."""
-        with _translated():
+        """Wait until all actors run. Raise InputError if they have another treering."""
+        with _ray_errors():
             versions = ray.get(
                 [actor.version.remote() for actor in self._actors], timeout=START_TIMEOUT_S
             )
@@ -103,8 +109,6 @@ class RayActors:
 
 
 class _Actor(Worker):
-    """A worker that says what it is."""
-
     def version(self) -> str:
         return treering.__version__
 
@@ -112,17 +116,8 @@ class _Actor(Worker):
         return os.getpid()
 
 
-def _actor_class(gpus: float) -> Callable[[str | Embedder], Any]:
-    """Makes actors, each with a processor and a share of the GPUs; killed ones start again."""
-    remote: Any = ray.remote(
-        num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=MAX_LOST - 1
-    )
-    make: Callable[[str | Embedder], Any] = remote(_Actor).remote
-    return make
-
-
 def _size(asked: int | None, gpus: int) -> int:
-    """How many actors there are to be: by default one for each GPU, or processor."""
+    """Return the number of actors: by default one for each GPU, or processor."""
     processors = int(_resource("CPU"))
     if asked is not None and asked > processors:
         raise InputError(
@@ -139,12 +134,12 @@ def _resource(name: str) -> float:
 
 @contextmanager
 def _connected(address: str) -> Iterator[None]:
-    """A connection to a cluster; one that the program has already stays as it is."""
+    """Connect to a cluster, unless the program has a connection."""
     mode = os.environ.get(_AUTH_MODE, _TOKEN)
     if mode != _TOKEN:
         raise InputError(
-            f"{_AUTH_MODE} is {mode!r}: whoever reaches the cluster's ports could run programs on "
-            f"it, and read what is taken in; set it to {_TOKEN!r} there and here"
+            f"{_AUTH_MODE} is {mode!r}: any program that reaches the cluster's ports could run "
+            f"code on it and read the texts; set it to {_TOKEN!r} there and here"
         )
     if ray.is_initialized():
         yield
@@ -166,8 +161,8 @@ def _connected(address: str) -> Iterator[None]:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
-    """Raise what a worker raised, and Ray's own errors as ``WorkersLost``."""
+def _ray_errors() -> Iterator[None]:
+    """Raise a worker's own error, and Ray's errors as ``WorkersLost``."""
     try:
         yield
     except RayTaskError as error:

@@ -1,4 +1,4 @@
-"""Files at a URI, fetched one by one through fsspec: ``s3://``, ``gs://`` and whatever it knows."""
+"""Files at a URI, fetched one by one through fsspec: ``s3://``, ``gs://`` and others."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class FetchedFile(VirtualFile):
         self._descriptor = descriptor
 
     def stat(self) -> os.stat_result:
-        """As of a file; it was modified when the remote one was."""
+        """Return the status of the copy, with the modification time of the remote file."""
         return os.fstat(self._descriptor)
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Its bytes, read at a position of one's own."""
+        """Open the copy at a position of its own."""
         with io.BufferedReader(_Positioned(self._descriptor)) as stream:
             yield stream
 
@@ -60,24 +60,24 @@ class _Positioned(io.RawIOBase):
 
 
 def is_uri(place: str) -> bool:
-    """Whether a text is a URI rather than a path."""
+    """Return whether a text is a URI instead of a path."""
     return "://" in place
 
 
 def local_path(uri: str) -> Path | None:
-    """The path that a ``file://`` URI stands for; None for another one."""
+    """Return the path of a ``file://`` URI; None for another one."""
     return Path(unquote(uri.removeprefix(FILE))) if uri.startswith(FILE) else None
 
 
 class RemoteFiles:
-    """The files below a URI, or the one that it names. Nothing is fetched before it is asked for.
+    """The files below a URI, or the one that it names, each fetched on demand.
 
-    Raises InputError for a scheme that is not known, a URI with a password, and a place that
-    cannot be listed or is empty; MissingExtra without fsspec, or what it needs for the scheme.
+    Raises InputError for an unknown scheme, a URI with a password, and a place that cannot be
+    listed or is empty; MissingExtra without fsspec, or the package that it needs for the scheme.
     """
 
     def __init__(self, uri: str) -> None:
-        with _translated(uri):
+        with _storage_errors(uri):
             password = urlsplit(uri).password
         if password is not None:
             raise InputError(
@@ -85,8 +85,8 @@ class RemoteFiles:
                 "it by the environment or the configuration of the storage's library"
             )
         self.uri = uri
-        self._system, root = _opened(uri)
-        with _translated(uri):
+        self._system, root = _open_system(uri)
+        with _storage_errors(uri):
             self.is_one = bool(self._system.isfile(root))
             paths = [root] if self.is_one else sorted(self._system.find(root))
         self._root = root
@@ -95,19 +95,19 @@ class RemoteFiles:
             raise InputError(f"there is no file at {uri}")
 
     def __iter__(self) -> Iterator[str]:
-        """The URIs of the files."""
+        """Iterate over the URIs of the files."""
         return (str(self._system.unstrip_protocol(path)) for path in self._paths)
 
     def below(self, uri: str) -> str:
-        """The place of a file below the URI, such as ``2026/notes.md``; its name, if it is one."""
+        """Return the path of a file below the URI, such as ``2026/notes.md``."""
         path = PurePosixPath(self._system._strip_protocol(uri))
         return path.name if self.is_one else path.relative_to(self._root).as_posix()
 
     @contextmanager
-    def fetched(self, uri: str) -> Iterator[FetchedFile]:
-        """A copy of a file, which lasts for the block. Raises InputError."""
+    def fetch(self, uri: str) -> Iterator[FetchedFile]:
+        """Yield a copy of a file for the block. Raise InputError."""
         with TemporaryFile(prefix="treering-") as copy:
-            with _translated(uri):
+            with _storage_errors(uri):
                 with self._system.open(self._system._strip_protocol(uri), "rb") as remote:
                     copyfileobj(remote, copy, BLOCK_BYTES)
                 copy.flush()
@@ -116,7 +116,7 @@ class RemoteFiles:
             yield FetchedFile(uri, copy.fileno())
 
     def _modified(self, uri: str) -> float | None:
-        """When a file was modified, in seconds since the epoch; None where that is not kept."""
+        """Return a file's modification time, or None if its storage has none."""
         try:
             return float(self._system.modified(self._system._strip_protocol(uri)).timestamp())
         except (NotImplementedError, AttributeError, KeyError):
@@ -127,8 +127,8 @@ class RemoteFiles:
         return any(map(is_left_out, parts))
 
 
-def _opened(uri: str) -> tuple[Any, str]:
-    """The file system of a URI, and the place in it. Raises InputError, MissingExtra."""
+def _open_system(uri: str) -> tuple[Any, str]:
+    """Return the file system of a URI, and the path in it. Raise InputError, MissingExtra."""
     try:
         from fsspec import available_protocols
         from fsspec.core import url_to_fs
@@ -141,7 +141,7 @@ def _opened(uri: str) -> tuple[Any, str]:
             "s3://bucket/folder, gs://…, az://… or file://…"
         )
     try:
-        with _translated(uri):
+        with _storage_errors(uri):
             system, root = url_to_fs(uri)
     except ImportError as error:  # it names the package that it needs for the scheme
         raise MissingExtra(f"{uri} cannot be read: {error}") from error
@@ -149,8 +149,8 @@ def _opened(uri: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _translated(uri: str) -> Iterator[None]:
-    """Raise InputError for what a storage's library raises: those have no errors in common."""
+def _storage_errors(uri: str) -> Iterator[None]:
+    """Raise InputError for any error of a storage's library: those have no common class."""
     try:
         yield
     except ImportError:

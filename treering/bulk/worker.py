@@ -1,10 +1,14 @@
-"""What a worker does, wherever it runs: it cuts entries into pieces and embeds them."""
+"""Workers cut entries into pieces and embed them, ahead of the view that stores the pieces.
+
+The view asks for the pieces of some entries, stores them, and asks for the next. Meanwhile workers
+have the entries after those: as many as keep them busy and no more.
+"""
 
 from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -14,18 +18,21 @@ from treering.embed.contract import Embedder
 from treering.embed.minilm import MiniLM
 from treering.embed.registry import GROUP, open_embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra
+from treering.journal.space import Space
 from treering.plugins import plugins
 from treering.records import Entry
 from treering.split import FragmentSize
+from treering.views import progress
+from treering.views.follow import BATCH_ENTRIES, read_sound
 from treering.views.fragments.cut import Piece, cut_and_embed
 from treering.views.fragments.parts import PartwiseEmbedder
 
 TASK_ENTRIES: Final = 64
 TASK_CHARS: Final = 1 << 16
-"""A task keeps a worker busy for a fraction of a second: so much is done again if it is killed."""
+"""A task takes a fraction of a second: only that is repeated if its worker is killed."""
 
 MAX_LOST: Final = 3
-"""So many workers may end one after the other over the same task."""
+"""A task is given up after so many workers ended over it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class WorkerTask:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The pieces of a task's entries, and the processor time that they took.
+    """The pieces of a task's entries, and the processor time for them.
 
     If the embedder failed, ``error`` says why, and no piece has a vector.
     """
@@ -49,7 +56,7 @@ class Derived:
 
 
 class WorkerPool(Protocol):
-    """Workers, so many at a time. A task that is lost with a worker is done by another one."""
+    """A number of workers. A task that is lost with a worker is done by another one."""
 
     @property
     def size(self) -> int:
@@ -57,11 +64,11 @@ class WorkerPool(Protocol):
         ...
 
     def submit(self, task: WorkerTask) -> Any:
-        """Hand a task to a worker; ``collect`` takes what this returns."""
+        """Hand a task to a worker; the result is for ``collect``."""
         ...
 
     def collect(self, pending: Any) -> Derived:
-        """Wait for a task. Raises WorkersLost, and InputError if no worker can open the model."""
+        """Wait for a task. Raise WorkersLost, and InputError if no worker can open the model."""
         ...
 
 
@@ -73,13 +80,13 @@ class Worker:
         self._embedder: Embedder | None = None
 
     def derive(self, task: WorkerTask) -> Derived:
-        """The pieces of a task's entries. Raises UnknownName for a model that is not there."""
+        """Return the pieces of a task's entries. Raise UnknownName for a missing model."""
         began = time.process_time()
         errors: list[str] = []
 
         def vectors_of(texts: list[str]) -> Floats | None:
             try:
-                model = self._opened()
+                model = self._open()
                 whole = task.size.fits_models
                 return checked(model if whole else PartwiseEmbedder(model), texts)
             except (EmbeddingError, MissingExtra) as error:
@@ -89,7 +96,7 @@ class Worker:
         pieces = cut_and_embed(task.entries, task.size, vectors_of)
         return Derived(pieces, time.process_time() - began, errors[0] if errors else None)
 
-    def _opened(self) -> Embedder:
+    def _open(self) -> Embedder:
         if self._embedder is None:
             # A worker for each processor: more threads would take them from each other.
             is_bundled = self._spec == MiniLM.name
@@ -97,8 +104,8 @@ class Worker:
         return self._embedder
 
 
-def tasks_of(entries: Mapping[int, Entry], size: FragmentSize) -> Iterator[WorkerTask]:
-    """Entries in tasks, each small enough to be done soon."""
+def tasks_for(entries: Mapping[int, Entry], size: FragmentSize) -> Iterator[WorkerTask]:
+    """Split entries into tasks that are each done soon."""
     due: dict[int, Entry] = {}
     chars = 0
     for seq, entry in entries.items():
@@ -112,18 +119,129 @@ def tasks_of(entries: Mapping[int, Entry], size: FragmentSize) -> Iterator[Worke
 
 
 def portable(embedder: Embedder) -> str | Embedder:
-    """What another process opens the same model by: its specification, or a copy of it.
+    """Return a specification or a copy by which another process opens the same model.
 
-    Raises InputError for a model that has neither.
+    Raise InputError for a model that has neither.
     """
     kind = embedder.name.partition(":")[0]
     if type(embedder).__module__.startswith("treering.") or kind in plugins(GROUP).names:
         return embedder.name
     try:
         pickle.loads(pickle.dumps(embedder))
-    except Exception as error:  # whatever the model's own methods raise
+    except Exception as error:  # any error of the model's own methods
         raise InputError(
             f"the embedder {embedder.name!r} cannot be sent to other processes ({error}); give one "
             "by its specification, such as minilm, or make it an entry point of " + GROUP
         ) from error
     return embedder
+
+
+TASKS_A_WORKER: Final = 4
+"""Tasks under way for each worker: enough that none waits while one is stored or is long."""
+
+MAX_FAILED: Final = 3
+"""The embedder counts as down after so many failed tasks in a row."""
+
+
+@dataclass(slots=True)
+class WorkDone:
+    """Counts of finished work: entries, their pieces and characters, and processor time."""
+
+    entries: int = 0
+    texts: int = 0
+    chars: int = 0
+    seconds: float = 0.0
+
+    def add(self, task: WorkerTask, derived: Derived) -> None:
+        """Count one more task."""
+        self.entries += len(task.entries)
+        self.texts += sum(map(len, derived.pieces.values()))
+        self.chars += sum(len(entry.text) for entry in task.entries.values())
+        self.seconds += derived.seconds
+
+
+@dataclass(slots=True)
+class _Handed:
+    """A task of a worker, and its result once the view has asked for it."""
+
+    task: WorkerTask
+    pending: Any
+    derived: Derived | None = None
+
+
+class ReadAhead:
+    """A ``Deriver`` whose pieces come from workers. For one thread.
+
+    ``done`` counts their work; ``moved`` is called with it after each task.
+    """
+
+    def __init__(self, space: Space, pool: WorkerPool, moved: Callable[[WorkDone], None]) -> None:
+        self.done = WorkDone()
+        self._space = space
+        self._pool = pool
+        self._moved = moved
+        self._handed: dict[int, _Handed] = {}
+        self._last = 0
+        self._failed = 0
+
+    def __call__(self, entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piece]]:
+        """Return the pieces of entries. Raise EmbeddingError, WorkersLost, InputError."""
+        if not entries:
+            return {}
+        due = {
+            seq: entry for seq, entry in entries.items() if not self._is_handed(seq, entry, size)
+        }
+        self._hand(due, size)
+        last = max(entries)
+        derived: dict[int, list[Piece]] = {}
+        for seq in entries:
+            handed = self._handed[seq]
+            if handed.derived is None:
+                # First, so that no worker waits while this process waits or stores.
+                self._read_on(last, size)
+            pieces = self._derived(handed).pieces
+            if seq in pieces:  # treering's own entries have none
+                derived[seq] = pieces[seq]
+        self._read_on(last, size)
+        # Earlier entries that the view did not ask for are gone from the journal.
+        for seq in [seq for seq in self._handed if seq <= last]:
+            del self._handed[seq]
+        return derived
+
+    def _is_handed(self, seq: int, entry: Entry, size: FragmentSize) -> bool:
+        """Return whether a worker has an entry, as it is now."""
+        handed = self._handed.get(seq)
+        return handed is not None and handed.task.size == size and handed.task.entries[seq] == entry
+
+    def _hand(self, entries: Mapping[int, Entry], size: FragmentSize) -> None:
+        for task in tasks_for(entries, size):
+            handed = _Handed(task, self._pool.submit(task))
+            self._handed |= dict.fromkeys(task.entries, handed)
+
+    def _read_on(self, last: int, size: FragmentSize) -> None:
+        """Hand over the entries that come next, until all workers have enough."""
+        self._last = max(self._last, last)
+        while self._under_way() < TASKS_A_WORKER * self._pool.size:
+            with self._space.read() as reader:
+                seqs = progress.after(reader, reader.id, self._last, BATCH_ENTRIES)
+                sound, _ = read_sound(reader, seqs)
+            if not seqs:
+                return
+            self._last = seqs[-1]
+            self._hand(sound, size)
+
+    def _under_way(self) -> int:
+        """Count the tasks of workers that the view has not asked for."""
+        return len({id(handed) for handed in self._handed.values() if handed.derived is None})
+
+    def _derived(self, handed: _Handed) -> Derived:
+        """Return the result of a task. Raise EmbeddingError if many in a row failed."""
+        if handed.derived is None:
+            handed.derived = derived = self._pool.collect(handed.pending)
+            self.done.add(handed.task, derived)
+            self._failed = 0 if derived.error is None else self._failed + 1
+            self._moved(self.done)
+            if self._failed >= MAX_FAILED:
+                self._failed = 0
+                raise EmbeddingError(str(derived.error))
+        return handed.derived

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +13,9 @@ import typer
 from treering import files
 from treering.cli import stdin
 from treering.cli.failures import FOUND
-from treering.cli.options import command, options_of
+from treering.cli.options import Text, command, opt, options_of
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
-from treering.cli.upkeep import Yes, confirm
 from treering.errors import InputError
 from treering.records import Mode
 from treering.views.code.guard.check import check as compare
@@ -33,97 +32,84 @@ if TYPE_CHECKING:
 SHORT = 9
 """Characters of an id that are shown: enough to cite it by."""
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="The code of repositories: index, search and map it, and remember the work on it.",
+)
 
-Root = Annotated[
-    Path | None,
-    typer.Option(
-        "--root",
-        metavar="FOLDER",
-        help="Which repository, where several are indexed. Default: that of the current folder.",
-    ),
-]
+_ROOT = opt(
+    "Which repository, where several are indexed. Default: that of the current folder.",
+    metavar="FOLDER",
+)
+_TREE = opt("A git working tree.", metavar="FOLDER")
+_DEFINITION = "PATH::NAME, Class.method or a name."
+_OUTCOME = opt("accepted, rejected, or in other words.", metavar="WORD")
 
 
-@app.callback()
-def code() -> None:
-    """The code of repositories: index, search and map it, and remember the work on it."""
-
-
-@command(app)
+@command(
+    app,
+    root="The root of a working tree.",
+    embed="Embed fragments too. Default: as it was, or no.",
+)
 def index(
-    run: Run,
-    root: Annotated[str, typer.Argument(help="The root of a working tree.")] = ".",
-    embed: Annotated[
-        bool | None,
-        typer.Option("--embed/--no-embed", help="Embed fragments too. Default: as it was, or no."),
-    ] = None,
+    run: Run, root: Annotated[str, typer.Argument()] = ".", embed: bool | None = None
 ) -> None:
-    """Take in a repository; only changed files are parsed."""
+    """Index a repository; only changed files are parsed."""
     if not root:
         raise InputError("the root is empty; `.` is the current folder")
     with run.memory(create=True) as memory, run.out.progress(f"indexing {root}") as progress:
         receipt = memory.code.index(root, embed=embed, progress=progress)
-    counts = {
-        "added": len(receipt.added),
-        "changed": len(receipt.changed),
-        "removed": len(receipt.removed),
-        "unchanged": receipt.unchanged,
-    }
-    run.out.emit(receipt, ", ".join(f"{count:,} {what}" for what, count in counts.items()))
+    run.out.emit(
+        receipt,
+        f"{len(receipt.added):,} added, {len(receipt.changed):,} changed, "
+        f"{len(receipt.removed):,} removed, {receipt.unchanged:,} unchanged",
+    )
     for skipped in receipt.skipped:
         note(f"skipped {skipped.path}: {skipped.reason}")
 
 
-@command(app)
+@command(
+    app,
+    query="What the code is for, or - for standard input.",
+    k=opt("How many fragments.", "--k", "-k", min=1),
+    near=opt("Where the code will go.", metavar="PATH[:LINE]"),
+    mode="Own score. Default: hybrid if embedded, else lexical.",
+    alpha="Weight of the code relation; 0 for none.",
+    path=opt(
+        "Only files at it, as in .gitignore: src/, '*.py', '!tests/'; may be repeated.",
+        metavar="PATTERN",
+    ),
+    root=_ROOT,
+)
 def search(
     run: Run,
-    query: Annotated[str, typer.Argument(help="What the code is for, or - for standard input.")],
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many fragments.")] = 10,
-    near: Annotated[
-        str | None, typer.Option(metavar="PATH[:LINE]", help="Where the code will go.")
-    ] = None,
-    mode: Annotated[
-        Mode | None, typer.Option(help="Own score. Default: hybrid if embedded, else lexical.")
-    ] = None,
-    alpha: Annotated[float, typer.Option(help="Weight of the code relation; 0 for none.")] = ALPHA,
-    path: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN",
-            help="Only files at it, as in .gitignore: src/, '*.py', '!tests/'; may be repeated.",
-        ),
-    ] = None,
-    root: Root = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
-    ] = False,
+    query: Text,
+    k: int = 10,
+    near: str | None = None,
+    mode: Mode | None = None,
+    alpha: float = ALPHA,
+    path: list[str] | None = None,
+    root: Path | None = None,
+    explain: bool = False,
 ) -> None:
     """Find the code that matters to an instruction, best first."""
     with run.memory() as memory:
+        root = _root(memory, root)
         hits = memory.code.search(
-            stdin.argument(query),
-            k=k,
-            near=near,
-            mode=mode,
-            alpha=alpha,
-            paths=path or None,
-            root=_root(memory, root),
+            query, k=k, near=near, mode=mode, alpha=alpha, paths=path or None, root=root
         )
-    for hit in hits:
-        run.out.emit(hit, *_hit(hit, explain))
-    if not hits:
-        note("nothing found")
+    run.out.emit_all(hits, lambda hit: _hit(hit, explain))
 
 
-@command(app, name="map")
-def map_(
-    run: Run,
-    budget: Annotated[
-        int, typer.Option(min=1, metavar="TOKENS", help="Tokens the map may have.")
-    ] = 1000,
-    root: Root = None,
-) -> None:
+@command(
+    app,
+    "map",
+    budget=opt("Tokens the map may have.", min=1, metavar="TOKENS"),
+    root=_ROOT,
+)
+def map_(run: Run, budget: int = 1000, root: Path | None = None) -> None:
     """Print the most called definitions of a repository within a token budget."""
     with run.memory() as memory:
         root = _root(memory, root)
@@ -138,36 +124,29 @@ def map_(
 
 
 def _root(memory: Memory, root: Path | None) -> Path | None:
-    """The repository to look at: the one named, else of several that of the current folder."""
+    """Return the repository that is named, else of several that of the current folder."""
     if root is not None:
         return root
     roots = [Path(indexed) for indexed in memory.code.repositories()]
     here = Path.cwd().resolve()  # without symbolic links, as roots are
-    holding = [indexed for indexed in roots if here.is_relative_to(indexed)]
-    innermost = max(holding, key=lambda indexed: len(indexed.parts), default=None)
+    around = [indexed for indexed in roots if here.is_relative_to(indexed)]
+    innermost = max(around, key=lambda indexed: len(indexed.parts), default=None)
     return innermost if len(roots) > 1 else None
 
 
-Tree = Annotated[Path, typer.Option("--root", metavar="FOLDER", help="A git working tree.")]
-
-
-@command(app)
+@command(
+    app,
+    instruction="The instruction of the change, or - for standard input.",
+    root=_TREE,
+    note_=opt("The reception of the change, if that is known.", metavar="TEXT"),
+    outcome=_OUTCOME,
+)
 def record(
-    run: Run,
-    instruction: Annotated[str, typer.Argument(help="What was asked for, or - for stdin.")],
-    root: Tree = Path(),
-    note_: Annotated[
-        str, typer.Option("--note", metavar="TEXT", help="What became of it, if that is known.")
-    ] = "",
-    outcome: Annotated[
-        str, typer.Option(metavar="WORD", help="accepted, rejected, or in other words.")
-    ] = "",
+    run: Run, instruction: Text, root: Path = Path(), note_: str = "", outcome: str = ""
 ) -> None:
-    """Remember what the working tree changes, and what for; before it is committed."""
+    """Remember the changes in the working tree, and their reason; before they are committed."""
     with run.memory(create=True) as memory:
-        blocks = memory.code.record(
-            stdin.argument(instruction), root=root, note=note_, outcome=outcome
-        )
+        blocks = memory.code.record(instruction, root=root, note=note_, outcome=outcome)
     if not blocks:
         raise InputError(
             "nothing was recorded: no definition has changed since the last commit or recorded "
@@ -177,24 +156,23 @@ def record(
         run.out.emit(_plain(block), f"{block.id} {block.key}")
 
 
-@command(app)
+@command(
+    app,
+    definition=_DEFINITION,
+    root=_TREE,
+    git=opt("Commits too.", "--git/--no-git"),
+    note_=opt("Write down how its last recorded change was received.", metavar="TEXT"),
+    outcome=opt("With --note: accepted, rejected, or in other words.", metavar="WORD"),
+)
 def log(
     run: Run,
-    definition: Annotated[str, typer.Argument(help="PATH::NAME, Class.method or a name.")],
-    root: Tree = Path(),
-    git: Annotated[bool, typer.Option("--git/--no-git", help="Commits too.")] = True,
-    note_: Annotated[
-        str | None,
-        typer.Option(
-            "--note", metavar="TEXT", help="Write down how its last recorded change was received."
-        ),
-    ] = None,
-    outcome: Annotated[
-        str,
-        typer.Option(metavar="WORD", help="With --note: accepted, rejected, or in other words."),
-    ] = "",
+    definition: str,
+    root: Path = Path(),
+    git: bool = True,
+    note_: str | None = None,
+    outcome: str = "",
 ) -> None:
-    """Tell the story of a definition: what was asked for, changed and noted, oldest first."""
+    """Print the story of a definition: instructions, changes and notes, oldest first."""
     if note_ is not None:
         with run.memory() as memory:
             block = memory.code.note(definition, note_, outcome=outcome)
@@ -206,7 +184,7 @@ def log(
     else:
         story = story_of(definition, (), root)
     for block in story:
-        run.out.emit(_plain(block), *_told(block))
+        run.out.emit(_plain(block), *_story(block))
 
 
 if TYPE_CHECKING:
@@ -217,19 +195,20 @@ else:
     Checking = options_of(CodeMemory.check, "staged", "commits", "depth")
 
 
-@command(app)
+@command(
+    app,
+    root=_TREE,
+    message=opt("The commit message; rounds that it cites may be undone.", metavar="TEXT"),
+    message_file=opt("A file with the commit message.", metavar="FILE"),
+)
 def check(
     run: Run,
     what: Checking,
-    root: Tree = Path(),
-    message: Annotated[
-        str, typer.Option(metavar="TEXT", help="The commit message; what it cites may be undone.")
-    ] = "",
-    message_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with the commit message.")
-    ] = None,
+    root: Path = Path(),
+    message: str = "",
+    message_file: Path | None = None,
 ) -> None:
-    """Find what a change would undo of recorded rounds and of git history; exit 6 if anything."""
+    """Warn if a change undoes recorded rounds or commits of the git history; exit 6 if so."""
     if message_file is not None:
         try:
             message = f"{message}\n{files.read_replaced(message_file)}"
@@ -251,8 +230,8 @@ def check(
     )
     if report.deleted:
         note(
-            f"{counted(report.deleted, 'definition is', 'definitions are')} deleted, which is not "
-            "taken for an undone fix"
+            f"{counted(report.deleted, 'definition is', 'definitions are')} deleted, which does "
+            "not count as an undone fix"
         )
     if report.shallow:
         note(
@@ -260,34 +239,32 @@ def check(
             "are not looked at; `git fetch --unshallow` brings the rest of the history"
         )
     if report:
-        note("if that is meant, cite what is undone in the commit message, by its id")
+        note("if you mean to undo it, cite its id in the commit message")
         raise typer.Exit(FOUND)
 
 
-@command(app)
+@command(
+    app,
+    instruction="What to write or change, or - for standard input.",
+    definition=opt("Which; PATH::NAME if it is new.", "--definition", "-d", metavar="NAME"),
+    root=_ROOT,
+)
 def generate(
     run: Run,
-    instruction: Annotated[str, typer.Argument(help="What to write or change, or - for stdin.")],
-    definition: Annotated[
-        str,
-        typer.Option("--definition", "-d", metavar="NAME", help="Which; PATH::NAME if it is new."),
-    ],
+    instruction: Text,
+    definition: Annotated[str, typer.Option()],
     how: Writing,
-    root: Root = None,
+    root: Path | None = None,
 ) -> None:
-    """Have the language model write a definition, warned of what its draft would undo."""
+    """Have the language model write a definition, warned if its draft would undo a round."""
     with run.memory() as memory:
         if not memory.code.repositories():
             note(
                 "no repository is indexed, so the model sees no code but that of recorded rounds; "
                 "`treering code index FOLDER` shows it the rest"
             )
-        result = memory.code.generate(
-            stdin.argument(instruction),
-            definition=definition,
-            root=_root(memory, root),
-            **asdict(how),
-        )
+        root = _root(memory, root)
+        result = memory.code.generate(instruction, definition=definition, root=root, **asdict(how))
     record = _plain(result.block) | {
         "regenerated": result.regenerated,
         "undone": [str(finding) for finding in result.undone],
@@ -300,77 +277,74 @@ def generate(
         note(f"likely undone still: {finding}")
 
 
-@command(app)
-def about(
-    run: Run,
-    question: Annotated[str, typer.Argument(help="Such as: why does parse() retry twice?")],
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many of each.")] = 3,
-) -> None:
-    """Answer a question about code with what was said, what was done, and what stands there."""
+@command(
+    app,
+    question="Such as: why does parse() retry twice?",
+    k=opt("How many of each.", "--k", "-k", min=1),
+)
+def about(run: Run, question: Text, k: int = 3) -> None:
+    """Answer a question about code with conversations, recorded rounds, and the code itself."""
     with run.memory() as memory:
-        answer = memory.code.about(stdin.argument(question), k=k)
+        answer = memory.code.about(question, k=k)
     if run.out.as_json:
-        rounds = [_plain(block) for block in answer.rounds]
         code = [
             {"path": definition.path, "definition": definition.qualified, "text": definition.value}
             for definition in answer.code
         ]
-        talk = [asdict(hit) for hit in answer.talk]
-        named = {"definitions": answer.definitions}
-        run.out.emit({**named, "talk": talk, "rounds": rounds, "code": code})
+        run.out.emit(
+            {
+                "definitions": answer.definitions,
+                "talk": [asdict(hit) for hit in answer.talk],
+                "rounds": [_plain(block) for block in answer.rounds],
+                "code": code,
+            }
+        )
         return
     for hit in answer.talk:
         stale = f" (possibly out of date: {hit.stale.text})" if hit.stale else ""
         run.out.emit(hit, (f"{hit.source}\n", "bold"), f"{hit.text}{stale}\n")
     for block in answer.rounds:
-        run.out.emit(block, *_told(block))
+        run.out.emit(block, *_story(block))
     for definition in answer.code:
-        run.out.emit(
-            definition,
-            (f"{definition.path}:{definition.first_line} {definition.qualified}\n", "bold"),
-            definition.value,
-        )
+        head = f"{definition.path}:{definition.first_line} {definition.qualified}\n"
+        run.out.emit(definition, (head, "bold"), definition.value)
 
 
-@command(app)
+@command(
+    app,
+    definition=_DEFINITION,
+    root=opt("The repository whose index is erased.", metavar="FOLDER"),
+)
 def forget(
     run: Run,
-    definition: Annotated[
-        str | None, typer.Argument(help="PATH::NAME, Class.method or a name.")
-    ] = None,
-    root: Annotated[
-        Path | None,
-        typer.Option("--root", metavar="FOLDER", help="The repository whose index is erased."),
-    ] = None,
-    yes: Yes = False,
+    definition: Annotated[str | None, typer.Argument()] = None,
+    root: Path | None = None,
+    yes: bool = False,
 ) -> None:
     """Erase the recorded rounds of a definition, or with --root the index of a repository.
 
-    An index can be made anew, so it is erased without being asked for.
+    An index can be made again, so it is erased without a question.
     """
     if (definition is None) == (root is None):
         raise InputError("give a definition, or --root for the index of a repository")
     with run.memory() as memory:
         if definition is not None:
             if not yes:
-                _say_which_rounds(memory.code.log(definition))
-                confirm()
+                blocks = memory.code.log(definition)
+                rounds = [block for block in blocks if block.instruction]  # not as it was found
+                note(f"{counted(len(rounds), 'round', 'rounds')} will be erased for good:")
+                for block in rounds:
+                    note(f"  {block.definition}: {block.instruction}")
+                stdin.confirm()
             gone = memory.code.forget_rounds(definition)
             run.out.emit(gone, counted(len(gone.entries), "round forgotten", "rounds forgotten"))
         elif root is not None:
-            files = memory.code.forget(root)
-            run.out.emit({"files": files}, counted(files, "file forgotten", "files forgotten"))
-
-
-def _say_which_rounds(blocks: Sequence[SessionBlock]) -> None:
-    rounds = [block for block in blocks if block.instruction]  # not as it was found
-    note(f"{counted(len(rounds), 'round', 'rounds')} will be erased for good:")
-    for block in rounds:
-        note(f"  {block.definition}: {block.instruction}")
+            count = memory.code.forget(root)
+            run.out.emit({"files": count}, counted(count, "file forgotten", "files forgotten"))
 
 
 def _plain(block: SessionBlock) -> dict[str, object]:
-    """A block as JSON can hold it."""
+    """Return a block as JSON can hold it."""
     return {
         "id": block.id,
         "at": block.at,
@@ -382,13 +356,13 @@ def _plain(block: SessionBlock) -> dict[str, object]:
         "message": block.message,
         "note": block.note,
         "outcome": block.outcome,
-        "added": _written(block.change.added),
-        "deleted": _written(block.change.deleted),
+        "added": _sources(block.change.added),
+        "deleted": _sources(block.change.deleted),
         "code": block.code,
     }
 
 
-def _told(block: SessionBlock) -> Iterator[Part]:
+def _story(block: SessionBlock) -> Iterator[Part]:
     when = f"{block.at:%Y-%m-%d %H:%M}" if block.at else ""
     asked = block.instruction or "(changed outside of the recorded rounds)"
     is_commit = bool(block.commit) and block.commit == block.id
@@ -400,12 +374,12 @@ def _told(block: SessionBlock) -> Iterator[Part]:
     if block.note or block.outcome:
         yield f"  {block.outcome or 'note'}: {block.note}\n"
     for sign, some in (("-", block.change.deleted), ("+", block.change.added)):
-        for text in _written(some):
+        for text in _sources(some):
             yield "".join(f"  {sign} {line}\n" for line in text.splitlines()), "dim"
 
 
-def _written(some: Iterable[CodeStatement]) -> list[str]:
-    """Statements as their source has them, in order."""
+def _sources(some: Iterable[CodeStatement]) -> list[str]:
+    """Return the source of statements, in order."""
     return [
         statement.source for statement in sorted(some, key=lambda statement: statement.first_line)
     ]

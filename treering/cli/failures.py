@@ -43,13 +43,8 @@ _CODES: tuple[tuple[type[TreeringError], int], ...] = (
 
 
 def exit_code(error: TreeringError) -> int:
-    """The exit code that stands for an error."""
+    """Return the exit code of an error."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), OTHER)
-
-
-def told(error: TreeringError) -> str:
-    """The message of an error in the words of the command line: commands and options."""
-    return error.worded("cli")
 
 
 class Terminated(KeyboardInterrupt):
@@ -96,7 +91,7 @@ def _reported() -> Iterator[None]:
         yield
         sys.stdout.flush()  # here, where a closed pipe can still be told from a failure
     except TreeringError as error:
-        note(f"treering: {told(error)}")
+        note(f"treering: {error.worded('cli')}")
         raise typer.Exit(exit_code(error)) from error
     except BrokenPipeError as error:
         _discard_stdout()

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from treering.agents import switches
-from treering.agents.home import working_folder
-from treering.agents.project import project_of
-from treering.cli.global_options import Globals, run_of_group
-from treering.cli.options import command, spelled_out
+from treering.agents.project import project_of, working_folder
+from treering.cli.options import command, group, opt
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import UnknownName
@@ -23,27 +21,14 @@ app = typer.Typer(
 )
 
 
-@app.callback(invoke_without_command=True)
-@spelled_out
-def hook(
-    ctx: typer.Context,
-    options: Globals,
-    on: Annotated[
-        bool | None,
-        typer.Option(
-            "--on/--off", help="Switch hooks on, or off, in the project of this folder first."
-        ),
-    ] = None,
-) -> None:
+@group(app, on=opt("Switch hooks on, or off, in the project of this folder first.", "--on/--off"))
+def hook(run: Run, on: bool | None = None) -> None:
     """Show the memory, project and space of hooks in this folder, and whether they are on.
 
     Agents run `treering hook EVENT` with the event's JSON on standard input. session-start and
-    prompt recall; turn, compact and session-end take in what was said. While hooks are off, nothing
-    is taken in, and it is not taken in later, either.
+    prompt recall; turn, compact and session-end store the new messages. Nothing said while hooks
+    are off is stored, even later.
     """
-    run = run_of_group(ctx, options)
-    if run is None:
-        return
     space, project = run.agent_space, project_of(working_folder())
     if on is not None:
         switches.switch(project, on)
@@ -72,40 +57,32 @@ def _installed() -> dict[str, str]:
     from treering.agents import installer
     from treering.agents.clients import CLIENTS
 
-    memories = ((client, installer.installed_memory(client)) for client in CLIENTS if client.hooks)
+    memories = (
+        (client, installer.installed_memory(client)) for client in CLIENTS if client.has_hooks
+    )
     return {client.name: memory for client, memory in memories if memory is not None}
 
 
-@command(app)
-def log(
-    run: Run,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
-) -> None:
-    """Show what hooks put in and took in, the newest last; texts are looked up in the memory."""
+@command(app, limit=opt("How many at most.", "--limit", "-n", min=1))
+def log(run: Run, limit: int = 20) -> None:
+    """Show what hooks recalled and stored, the newest last; texts are looked up in the memory."""
+    nothing = "no hook of an agent has run yet; `treering install` lists the agents that are here"
     records = hook_log.records(limit)
-    for record in records:
-        run.out.emit(record, *_shown(record, run.embedder))
-    if not records:
-        note("no hook of an agent has run yet; `treering install` lists the agents that are here")
+    run.out.emit_all(records, lambda record: _record_parts(record, run.embedder), nothing)
 
 
-@command(app)
-def serve(
-    run: Run,
-    idle: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            envvar="TREERING_HOOK_IDLE",
-            show_envvar=False,
-            help="End after so long without a hook. Default: $TREERING_HOOK_IDLE, else 1800.",
-        ),
-    ] = 1800.0,
-    stop: Annotated[
-        bool, typer.Option("--stop", help="End the server that runs; the next hook starts another.")
-    ] = False,
-) -> None:
+@command(
+    app,
+    idle=opt(
+        "End after so long without a hook. Default: $TREERING_HOOK_IDLE, else 1800.",
+        min=0.1,
+        metavar="SECONDS",
+        envvar="TREERING_HOOK_IDLE",
+        show_envvar=False,
+    ),
+    stop="End the server that runs; the next hook starts another.",
+)
+def serve(run: Run, idle: float = 1800.0, stop: bool = False) -> None:
     """Keep a memory warm for hooks, which start this by themselves."""
     from treering.agents.server import serve as serve_hooks
     from treering.agents.server import stop as stop_server
@@ -121,7 +98,7 @@ def serve(
 
 
 def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
-    """Look up the texts of the entries that a record names."""
+    """Yield the texts of the entries that a record names."""
     memory, entry_ids = Path(str(record.get("memory"))), record.get("entries")
     if not entry_ids or not memory.is_file():
         return
@@ -137,14 +114,14 @@ def _texts(record: dict[str, Any], embedder: str | None) -> Iterator[str]:
             yield f"{entry_id}  {text[:120]}"
 
 
-def _shown(record: dict[str, Any], embedder: str | None) -> Iterator[Part]:
+def _record_parts(record: dict[str, Any], embedder: str | None) -> Iterator[Part]:
     yield f"{str(record.get('at', ''))[:19]}  ", "dim"
     yield f"{record.get('client')} {record.get('event')}", "cyan"
     yield f"  {record.get('space')}: "
     if error := record.get("error"):
         yield str(error), "red"
     elif taken_in := record.get("taken_in"):
-        yield f"took in {counted(int(taken_in), 'message', 'messages')}"
+        yield f"stored {counted(int(taken_in), 'message', 'messages')}"
     elif not record.get("entries"):
         yield "nothing put in"
     else:

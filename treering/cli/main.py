@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from typing import Annotated
-
 import typer
 
 import treering
-from treering.cli import (
-    agents,
-    bench,
-    configure,
-    doctor,
-    facts,
-    ingest,
-    moving,
-    recall,
-    taking_in,
-    upkeep,
-)
-from treering.cli.global_options import Globals, environment
-from treering.cli.options import spelled_out
+from treering.cli import agents, doctor, entries, recall, transfer, upkeep
+from treering.cli.options import for_typer, opt
 from treering.cli.output import use_utf8
+from treering.cli.run import Globals
 from treering.cli.subapps import Root
 
 _EPILOG = (
@@ -35,21 +21,7 @@ _EPILOG = (
 
 
 class _Treering(Root):
-    apps = tuple(
-        module.commands
-        for module in (
-            taking_in,
-            ingest,
-            recall,
-            facts,
-            upkeep,
-            moving,
-            configure,
-            doctor,
-            agents,
-            bench,
-        )
-    )
+    modules = (entries, transfer, recall, upkeep, doctor, agents)
 
 
 app = typer.Typer(
@@ -67,17 +39,13 @@ def _version(asked_for: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
-@spelled_out
-def root(
-    ctx: typer.Context,
-    options: Globals,
-    version: Annotated[
-        bool,
-        typer.Option("--version", is_eager=True, callback=_version, help="Print the version."),
-    ] = False,
-) -> None:
+def root(ctx: typer.Context, options: Globals, version: bool = False) -> None:
     """A long-term memory for language models and agents, in one file."""
     del version  # its callback has ended the process
     use_utf8()
-    ctx.obj = options.over(environment(os.environ))
+    ctx.obj = options.over(Globals.from_environment())
+
+
+app.callback()(
+    for_typer(root, {"version": opt("Print the version.", is_eager=True, callback=_version)})
+)

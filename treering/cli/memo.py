@@ -1,120 +1,80 @@
-"""``treering memo``: read and correct what has been talked about, by topic and time."""
+"""``treering memo``: read and correct the memos of conversations, by topic and time."""
 
 from __future__ import annotations
-
-from typing import Annotated
 
 import typer
 
 from treering.cli import stdin
-from treering.cli.global_options import Globals, run_of_group
-from treering.cli.moments import FORMS, moment
-from treering.cli.options import command, spelled_out
+from treering.cli.options import Moment, command, group, opt
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.views.memos.record import Memo
 
-app = typer.Typer(
-    add_completion=False, help="Read and correct what has been talked about, topic by topic."
+app = typer.Typer(add_completion=False, help="Read and correct memos of conversations, by topic.")
+
+
+@group(
+    app,
+    topic="Only topics that contain this.",
+    source="Only from this conversation.",
+    about=opt("Only the -k memos that this is about, best first.", metavar="QUERY"),
+    k=opt("How many memos, with --about.", "--k", "-k", min=1),
 )
-
-Id = Annotated[str, typer.Argument(metavar="ID", help="The memo's id, as it is listed.")]
-AsOf = Annotated[
-    str | None, typer.Option("--as-of", metavar="TIME", help=f"As it was at this time: {FORMS}.")
-]
-NewTopic = Annotated[str | None, typer.Option("--topic", help="Its new topic.")]
-NewSummary = Annotated[str | None, typer.Option("--summary", help="Its new summary.")]
-
-
-@app.callback(invoke_without_command=True)
-@spelled_out
 def memos(
-    ctx: typer.Context,
-    options: Globals,
-    topic: Annotated[str | None, typer.Option(help="Only topics that contain this.")] = None,
-    source: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help=f"Only with lines from this time on: {FORMS}."),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Only with lines from before this time."),
-    ] = None,
-    as_of: AsOf = None,
-    about: Annotated[
-        str | None,
-        typer.Option(metavar="QUERY", help="Only the -k memos that this is about, best first."),
-    ] = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, help="How many memos, with --about.")] = 10,
+    run: Run,
+    topic: str | None = None,
+    source: str | None = None,
+    since: Moment = None,
+    until: Moment = None,
+    as_of: Moment = None,
+    about: str | None = None,
+    k: int = 10,
 ) -> None:
     """List the memos: pinned ones first, else in the order they were first made."""
-    run = run_of_group(ctx, options)
-    if run is None:
-        return
-    if about is not None:
-        if any((topic, source, since, until, as_of)):
-            raise InputError("--about goes with no other condition", param="about")
-        _search(run, about, k)
-        return
+    conditions = {
+        "topic": topic, "source": source, "since": since, "until": until, "as_of": as_of
+    }  # fmt: skip
+    is_narrowed = any(conditions.values())
+    if about is not None and is_narrowed:
+        raise InputError("--about goes with no other condition", param="about")
     with run.memory(may_be_empty=True) as memory:
-        listed = memory.memos.list(
-            topic=topic,
-            source=source,
-            since=moment(since),
-            until=moment(until),
-            as_of=moment(as_of),
-        )
+        if about is not None:
+            hits = memory.memos.search(stdin.argument(about), k=k)
+            run.out.emit_all(hits, lambda hit: [f"{hit.score:.2f}  ", *_memo(hit.memo)])
+            return
+        listed = memory.memos.list(**conditions)
         due = 0 if listed else memory.stats().pending.get("memo", 0)
-    for memo in listed:
-        run.out.emit(memo, *_memo(memo))
-    if not listed:
-        narrowed = any((topic, source, since, until, as_of))
-        note("no memo meets these conditions" if narrowed else _why_none(due))
+    nothing = "no memo meets these conditions" if is_narrowed else _why_none(due)
+    run.out.emit_all(listed, _memo, nothing)
 
 
-@command(app)
-def show(
-    run: Run,
-    memo_id: Id,
-    history: Annotated[
-        bool, typer.Option("--history", help="Show every version instead of the lines.")
-    ] = False,
-    as_of: AsOf = None,
-) -> None:
-    """Show a memo with the lines it stands for, or all its versions."""
+@command(app, history="Show every version instead of the lines.")
+def show(run: Run, memo_id: str, history: bool = False, as_of: Moment = None) -> None:
+    """Show a memo with its lines, or all its versions."""
     with run.memory() as memory:
         if history:
-            for version in memory.memos.history(memo_id):
-                run.out.emit(version, *_version(version))
+            run.out.emit_all(memory.memos.history(memo_id), _version)
             return
-        memo = memory.memos.get(memo_id, as_of=moment(as_of))
+        memo = memory.memos.get(memo_id, as_of=as_of)
         lines = memory.memos.lines(memo)
     run.out.emit(memo, *_memo(memo))
     for line in lines:
         run.out.emit(line, (f"{line.speaker or line.role or ''}: ", "bold"), line.text)
 
 
-def _search(run: Run, query: str, k: int) -> None:
-    with run.memory(may_be_empty=True) as memory:
-        hits = memory.memos.search(stdin.argument(query), k=k)
-    for hit in hits:
-        run.out.emit(hit, f"{hit.score:.2f}  ", *_memo(hit.memo))
-    if not hits:
-        note("nothing found")
-
-
-@command(app)
+@command(
+    app,
+    pin=opt("List it first and always choose it.", "--pin/--unpin"),
+    delete="Delete it; its history stays.",
+)
 def edit(
     run: Run,
-    memo_id: Id,
-    topic: NewTopic = None,
-    summary: NewSummary = None,
-    pin: Annotated[
-        bool | None, typer.Option("--pin/--unpin", help="List it first and always choose it.")
-    ] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete it; its history stays.")] = False,
+    memo_id: str,
+    topic: str | None = None,
+    summary: str | None = None,
+    pin: bool | None = None,
+    delete: bool = False,
 ) -> None:
     """Give a memo another topic or summary, pin it, or delete it; its history stays."""
     changes = topic is not None or summary is not None or pin is not None
@@ -129,44 +89,36 @@ def edit(
             memo = memory.memos.edit(memo_id, topic=topic, summary=summary)
         if pin is not None:
             memo = memory.memos.pin(memo_id, pin)
-        _emit(run, memo)
+    run.out.emit_all([memo], _memo)
 
 
-@command(app)
+@command(app, memo_ids=opt("Two memos or more.", metavar="ID"))
 def merge(
-    run: Run,
-    memo_ids: Annotated[list[str], typer.Argument(metavar="ID", help="Two memos or more.")],
-    topic: NewTopic = None,
-    summary: NewSummary = None,
+    run: Run, memo_ids: list[str], topic: str | None = None, summary: str | None = None
 ) -> None:
     """Make one memo of several, under the id of the first."""
     with run.memory() as memory:
-        _emit(run, memory.memos.merge(memo_ids, topic=topic, summary=summary))
+        run.out.emit_all([memory.memos.merge(memo_ids, topic=topic, summary=summary)], _memo)
 
 
-@command(app)
+@command(
+    app,
+    entry_id=opt("The line that the second part begins with.", metavar="ENTRY"),
+    topic="The parts' topics: give it twice.",
+    summary="The parts' summaries: give it twice.",
+)
 def split(
     run: Run,
-    memo_id: Id,
-    entry_id: Annotated[
-        str, typer.Argument(metavar="ENTRY", help="The line that the second part begins with.")
-    ],
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="The parts' topics: give it twice.")
-    ] = None,
-    summary: Annotated[
-        list[str] | None, typer.Option("--summary", help="The parts' summaries: give it twice.")
-    ] = None,
+    memo_id: str,
+    entry_id: str,
+    topic: list[str] | None = None,
+    summary: list[str] | None = None,
 ) -> None:
     """Cut a memo in two before one of its lines; the first part keeps the id."""
+    topics, summaries = _pair(topic, "--topic"), _pair(summary, "--summary")
     with run.memory() as memory:
-        parts = memory.memos.split(
-            memo_id,
-            entry_id,
-            topics=_pair(topic, "--topic"),
-            summaries=_pair(summary, "--summary"),
-        )
-    _emit(run, *parts)
+        parts = memory.memos.split(memo_id, entry_id, topics=topics, summaries=summaries)
+    run.out.emit_all(parts, _memo)
 
 
 def _why_none(due: int) -> str:
@@ -180,11 +132,6 @@ def _why_none(due: int) -> str:
     )
 
 
-def _emit(run: Run, *memos: Memo) -> None:
-    for memo in memos:
-        run.out.emit(memo, *_memo(memo))
-
-
 def _pair(values: list[str] | None, option: str) -> tuple[str, str] | None:
     if not values:
         return None
@@ -194,13 +141,12 @@ def _pair(values: list[str] | None, option: str) -> tuple[str, str] | None:
 
 
 def _version(memo: Memo) -> tuple[Part, ...]:
-    """Which version it is and since when, then what it says."""
     by = f" by {memo.writer}" if memo.writer else ""
     return (f"version {memo.version}, {memo.made:%Y-%m-%d %H:%M}{by}\n", "dim"), *_memo(memo)
 
 
 def _memo(memo: Memo) -> tuple[Part, ...]:
-    """Topic, id and times on one line, then the summary, then what its lines do not support."""
+    """Return topic, id and times on one line, then the summary, then claims without support."""
     if memo.deleted:
         return (("deleted", "bold"), f"  {memo.id}\n")
     when = f"  {memo.at:%Y-%m-%d}" if memo.at else ""

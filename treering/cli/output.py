@@ -11,14 +11,15 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
+T = TypeVar("T")
 Part = str | tuple[str, str]
 """A text, or a text and a rich style."""
 
@@ -55,7 +56,7 @@ def counted(count: int, singular: str, plural: str) -> str:
     return f"{count:,} {singular if count == 1 else plural}"
 
 
-def on_one_line(path: str) -> str:
+def shown_path(path: str) -> str:
     """A path as a note shows it, whatever is in it."""
     return path if path.isprintable() else repr(path)
 
@@ -121,6 +122,20 @@ class Output:
             sys.stdout.write(to_json(record) + "\n")
         else:
             _write(sys.stdout, parts)
+
+    def emit_all(
+        self,
+        records: Iterable[T],
+        parts: Callable[[T], Iterable[Part]],
+        nothing: str = "nothing found",
+    ) -> None:
+        """Print results with ``parts`` for the text of each, or note that there is nothing."""
+        is_empty = True
+        for record in records:
+            self.emit(record, *parts(record))
+            is_empty = False
+        if is_empty:
+            note(nothing)
 
     def stream(self, pieces: Iterator[str]) -> None:
         """Print a text piece by piece. With --json print nothing: a record follows."""

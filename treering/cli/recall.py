@@ -1,4 +1,4 @@
-"""Commands that give something back: search, context, brief, ask, chat."""
+"""Commands that recall: search, context, brief, ask, chat, facts."""
 
 from __future__ import annotations
 
@@ -6,112 +6,79 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from treering.cli import stdin
-from treering.cli.options import Filters, RankingOptions, command
+from treering.cli.filters import Filters, RankingOptions
+from treering.cli.options import Moment, Text, command, opt
 from treering.cli.output import Part, counted, note, short_path
 from treering.cli.run import Run
-from treering.records import BRIEF_TOKENS, Altitude, Hit, Level, Passage
+from treering.errors import InputError
+from treering.records import BRIEF_TOKENS, Level
 from treering.views.choices import PolicyName
+
+if TYPE_CHECKING:
+    from treering.views.facts.view import Change, Fact
 
 commands = typer.Typer()
 
-_NO_SCORE = "–"
 _TOO_SMALL = "no {} fits {:,} tokens; give a larger --budget"
+_PROMPT = opt("The most of the prompt: tokens, or such as '800 words'.", metavar="SIZE")
 
-Query = Annotated[str, typer.Argument(help="What to look for, or - for standard input.")]
-MixedOrNot = Annotated[
-    Altitude | None,
-    typer.Option(help="Texts, or a summary of the tree where it covers more a token."),
-]
-Budget = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="The most of the passages: tokens, or such as '800 words'."),
-]
-Prompt = Annotated[
-    str | None,
-    typer.Option(
-        "--budget", metavar="SIZE", help="The most of the prompt: tokens, or such as '800 words'."
+
+@command(
+    commands,
+    k=opt("How many hits.", "--k", "-k", min=1),
+    whole="Show the whole text of each hit, not the best lines.",
+    level="Texts, summaries of the tree, or all among each other.",
+    rerank=opt(
+        "Order the 50 best again, by fastembed:MODEL, http://HOST/rerank, llm or a package's "
+        "reranker.",
+        metavar="NAME",
     ),
-]
-
-
-@command(commands)
+    all="Show each of several hits that say the same.",
+)
 def search(
     run: Run,
-    query: Query,
+    query: Text,
     ranking: RankingOptions,
     where: Filters,
-    k: Annotated[int | None, typer.Option("--k", "-k", min=1, help="How many hits.")] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show the terms that each score is the sum of.")
-    ] = False,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Show the whole text of each hit, not the best lines.")
-    ] = False,
-    level: Annotated[
-        Level | None, typer.Option(help="Texts, summaries of the tree, or all among each other.")
-    ] = None,
-    rerank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Order the 50 best anew, by fastembed:MODEL, http://HOST/rerank, llm or a "
-            "package's reranker.",
-        ),
-    ] = None,
-    all: Annotated[
-        bool, typer.Option("--all", help="Show each of several hits that say the same.")
-    ] = False,
+    k: int | None = None,
+    explain: bool = False,
+    whole: bool = False,
+    level: Level | None = None,
+    rerank: str | None = None,
+    all: bool = False,
 ) -> None:
     """Find the fragments that answer a query best."""
-    from treering.cli import snippets  # it counts terms, for which help need not wait
+    from treering.cli.hits import hit_parts  # it counts terms, for which help need not wait
 
-    asked = stdin.argument(query)
     with run.memory(may_be_empty=True) as memory:
         how = {"k": k, "level": level, "rerank": rerank, "all": all, **ranking.chosen()}
-        hits = memory.search(asked, **how, **where.of(memory))
+        hits = memory.search(query, **how, **where.where(memory))
         reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
-        text = snippets.shown(hit, asked, whole)
-        run.out.emit(
-            hit,
-            *_head(number, hit),
-            *text,
-            _mark(hit),
-            *_folded(hit),
-            *(_why(hit) if explain else ()),
-        )
+        run.out.emit(hit, *hit_parts(number, hit, query, whole=whole, explain=explain))
     if not hits:
         note("\n".join(["nothing found", *reasons]))
     elif not any(hit.why.is_scored for hit in hits):
         note("– is no score: a score compares texts, and there is nothing to compare with yet")
 
 
-@command(commands)
+@command(
+    commands,
+    budget=opt("The most of the passages: tokens, or such as '800 words'.", metavar="SIZE"),
+)
 def context(
-    run: Run,
-    query: Query,
-    ranking: RankingOptions,
-    where: Filters,
-    budget: Budget = None,
-    altitude: MixedOrNot = None,
+    run: Run, query: Text, ranking: RankingOptions, where: Filters, budget: str | None = None
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory(may_be_empty=True) as memory:
-        passages = memory.context(
-            stdin.argument(query),
-            budget=budget,
-            altitude=altitude,
-            **ranking.chosen(),
-            **where.of(memory),
-        )
-        too_small = not passages.passages and bool(
-            memory.search(passages.query, k=1, **ranking.chosen(), **where.of(memory))
-        )
+        chosen = {**ranking.chosen(), **where.where(memory)}
+        passages = memory.context(query, budget=budget, **chosen)
+        too_small = not passages.passages and bool(memory.search(query, k=1, **chosen))
     if passages.passages or run.out.as_json:
         run.out.emit(passages, str(passages))
     if not passages.passages and passages.surest is not None and ranking.min_confidence:
@@ -122,14 +89,9 @@ def context(
     note(f"{passages.tokens} of {passages.budget} tokens, {shown}")
 
 
-@command(commands)
-def brief(
-    run: Run,
-    budget: Annotated[
-        int, typer.Option(min=1, metavar="TOKENS", help="Tokens that it may have.")
-    ] = BRIEF_TOKENS,
-) -> None:
-    """Print what to know of a space before one begins: whom it is about, what holds, what is open.
+@command(commands, budget=opt("Tokens that it may have.", min=1, metavar="TOKENS"))
+def brief(run: Run, budget: int = BRIEF_TOKENS) -> None:
+    """Print a summary of the space: its people and topics, decisions that hold, open questions.
 
     Cited; no model is asked.
     """
@@ -146,107 +108,103 @@ def brief(
         note(f"{summary.tokens} of {summary.budget} tokens")
 
 
-@command(commands)
-def ask(
-    run: Run,
-    question: Annotated[str, typer.Argument(help="The question, or - for standard input.")],
-    where: Filters,
-    budget: Prompt = None,
-    altitude: MixedOrNot = None,
-) -> None:
+@command(commands, question="The question, or - for standard input.", budget=_PROMPT)
+def ask(run: Run, question: Text, where: Filters, budget: str | None = None) -> None:
     """Answer a question from the memory, with citations; needs a language model."""
     with run.memory() as memory:
-        answer = memory.ask(
-            stdin.argument(question), budget=budget, altitude=altitude, **where.of(memory)
-        )
-    cited = [part for passage in answer.citations for part in _citation(passage)]
+        answer = memory.ask(question, budget=budget, **where.where(memory))
+    cited: list[Part] = []
+    for passage in answer.citations:
+        cited += [f"\n[{passage.number}] ", (short_path(passage.source), "cyan")]
+        cited.append(f"  {passage.at:%Y-%m-%d %H:%M}" if passage.at else "")
     run.out.emit(replace(answer, context=None), answer.text, *cited)
     if answer.dangling:
         numbers = ", ".join(map(str, answer.dangling))
         note(f"the answer cites passages that do not exist ({numbers}): do not trust it")
 
 
-@command(commands)
+@command(
+    commands,
+    source="The conversation to continue.",
+    policy="What the model sees besides the message.",
+    budget=_PROMPT,
+    speaker=opt("Who you are, for facts about you.", "--name", metavar="NAME"),
+)
 def chat(
     run: Run,
-    source: Annotated[str, typer.Option(help="The conversation to go on with.")] = "chat",
-    policy: Annotated[
-        PolicyName | None, typer.Option(help="What the model sees besides the message.")
-    ] = None,
-    budget: Prompt = None,
-    speaker: Annotated[
-        str | None,
-        typer.Option("--name", metavar="NAME", help="Who you are, for facts of you."),
-    ] = None,
+    source: str = "chat",
+    policy: PolicyName | None = None,
+    budget: str | None = None,
+    speaker: str | None = None,
 ) -> None:
-    """Talk with a language model that remembers; each round is kept. End with Ctrl-D or /quit.
+    """Talk with a language model that remembers; each round is stored. End with Ctrl-D or /quit.
 
     On a terminal, /help lists commands: what the model was shown, forgetting a round, your name.
     Piped in, every line is a message and every reply is printed as it is written.
     """
     from treering.cli.talk import Talk
 
-    talking = sys.stdin.isatty() and sys.stdout.isatty() and not run.out.as_json
+    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not run.out.as_json
     with run.memory(create=True, talks=True) as memory:
         talk = Talk(run, memory, source, policy, budget, speaker)
-        if talking:
+        if is_typed:
             talk.hold()
             return
         for line in stdin.piped_lines():
             talk.answer(line)
 
 
-def _head(number: int, hit: Hit) -> Iterator[Part]:
-    score = f"{hit.score:5.2f}" if hit.why.is_scored else f"{_NO_SCORE:>5}"
-    yield f"{number:2}  {score}  "
-    if hit.summary_of:
-        yield f"summary of {hit.summary_of} texts", "bold"
-        yield f"  node {hit.node}, such as "
-    yield short_path(hit.source), "cyan"
-    yield f" #{hit.position}{_origin(hit.at, hit.speaker)}  "
-    yield hit.entry_id, "dim"
+@command(
+    commands,
+    subject="Only about this person or thing, such as ana or ana's sister.",
+    attribute="The history of one attribute of the subject, such as home.",
+    everything=opt("Also superseded, ended and planned facts.", "--all"),
+    changes="Superseded statements with the newer ones.",
+)
+def facts(
+    run: Run,
+    subject: str | None = None,
+    attribute: str | None = None,
+    everything: bool = False,
+    changes: bool = False,
+    as_of: Moment = None,
+) -> None:
+    """List facts about people and things, each as it was last stated.
+
+    Without a language model, only plain English sentences are read. `treering settle` lets a model
+    read entries in any language.
+    """
+    if changes and (subject or attribute):
+        raise InputError("--changes lists all subjects; leave --subject and --attribute out")
+    if attribute and not subject:
+        raise InputError("--attribute needs --subject")
+    with run.memory(may_be_empty=True) as memory:
+        if changes:
+            run.out.emit_all(memory.facts.changes(as_of), _change_parts)
+        elif subject and attribute:
+            run.out.emit_all(memory.facts.history(subject, attribute, as_of), _fact_parts)
+        else:
+            listed = memory.facts.all if everything else memory.facts.current
+            run.out.emit_all(listed(subject, as_of), _fact_parts)
 
 
-def _mark(hit: Hit) -> Part:
-    """What is known against a text, as ``context`` says it."""
-    from treering.search.context import against  # here, as the help needs no numerics
-
-    return against(hit), "yellow"
-
-
-def _folded(hit: Hit) -> Iterator[Part]:
-    """The hits that this one represents."""
-    if hit.times > 1:
-        yield f"\n    × {hit.times}{_latest(hit.at)}", "dim"
-    for older in hit.was:
-        times = f"  × {older.times}" if older.times > 1 else ""
-        yield f"\n    was: {' '.join(older.text.split())}{times}{_latest(older.at)}", "dim"
+def _fact_parts(fact: Fact) -> Iterator[Part]:
+    yield _date(fact.at)
+    # No later statement contradicts it: no more is known.
+    last = "" if fact.superseded_by else ", last stated"
+    how = f", {fact.sense}" if fact.sense != "holds" else last
+    yield f"{fact.subject} · {fact.attribute}{how}: {fact.value}  ", "cyan"
+    yield fact.text, "dim" if fact.superseded_by else ""
+    if fact.superseded_by:
+        yield f"\n            superseded: {_date(fact.superseded_by.at)}{fact.superseded_by.text}"
 
 
-def _latest(at: datetime | None) -> str:
-    return f", latest on {at:%Y-%m-%d}" if at else ""
+def _change_parts(change: Change) -> Iterator[Part]:
+    yield _date(change.at)
+    yield change.text, "dim"
+    named = f"{change.attribute} → " if change.attribute else "→ "
+    yield f"\n  {named}{_date(change.newer.at)}{change.newer.text}"
 
 
-def _why(hit: Hit) -> Iterator[Part]:
-    if hit.level is not None:
-        yield f"\n    level {hit.level} of the tree"
-    raw = {"lexical": ("BM25", hit.why.bm25), "dense": ("cosine", hit.why.cosine)}
-    for place, (name, value) in enumerate(hit.why.terms.items()):
-        label, score = raw.get(name, ("", None))
-        yield f"\n    {'=' if not place else '+'} "
-        term = f"{value:+6.2f}" if hit.why.is_scored else f"{_NO_SCORE:>6}"
-        yield f"{name:<10} {term}", "green" if value > 0 else "red" if value < 0 else ""
-        yield f"   {label} {score:.2f}" if score is not None else ""
-    total = f"{hit.score:+6.2f}" if hit.why.is_scored else f"{_NO_SCORE:>6}"
-    yield f"\n    = {'score':<10} {total}   confidence {hit.confidence:.2f}"
-
-
-def _citation(passage: Passage) -> Iterator[Part]:
-    yield f"\n[{passage.number}] "
-    yield short_path(passage.source), "cyan"
-    yield _origin(passage.at, None)
-
-
-def _origin(at: datetime | None, speaker: str | None) -> str:
-    date = f"  {at:%Y-%m-%d %H:%M}" if at else ""
-    return f"{date}  {speaker}" if speaker else date
+def _date(at: datetime | None) -> str:
+    return f"{at:%Y-%m-%d}  " if at else ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
 import typer
 
-from treering.agents.home import (
+from treering.agents.project import (
     SpaceChoice,
     agent_memory,
     agent_space,
@@ -33,8 +33,40 @@ _SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True, slots=True)
+class Globals:
+    """Options of every command; they may be before or after its name."""
+
+    memory: str | None = None
+    space: str | None = None
+    embedder: str | None = None
+    llm: str | None = None
+    as_json: bool = False
+
+    def over(self, outer: Globals) -> Globals:
+        """Return these options; those that are not given are taken from ``outer``.
+
+        Raise BadParameter for an empty one: its default might be another memory.
+        """
+        for name, value in asdict(self).items():
+            if value == "":
+                raise typer.BadParameter(
+                    "it is empty; give a value, or leave the option out for the default",
+                    param_hint=f"--{name}",
+                )
+        return Globals(**asdict(outer) | {k: v for k, v in asdict(self).items() if v})
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Return the options that environment variables set."""
+        memory, space, embedder = (
+            os.environ.get(f"TREERING_{name}") or None for name in ("MEMORY", "SPACE", "EMBEDDER")
+        )
+        return cls(memory, space, embedder)
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """The options of every command, with their defaults filled in."""
+    """One run of a command: which memory it works on and where its output goes."""
 
     url: str
     space: str
@@ -42,23 +74,17 @@ class Run:
     llm: str | None
     out: Output
     is_named: bool = True
-    """Whether the user said which memory, by an option or the environment."""
+    """Whether the user chose the memory, by an option or the environment."""
     named_space: str | None = None
 
     @classmethod
-    def of(
-        cls,
-        memory: str | None = None,
-        space: str | None = None,
-        embedder: str | None = None,
-        llm: str | None = None,
-        as_json: bool = False,
-    ) -> Self:
-        """The run with these options; the defaults stand for those not given."""
-        url = memory or command_memory(working_folder())
-        space = space and composed(space)
-        chosen = space or command_space(url, working_folder())
-        return cls(url, chosen, embedder, llm, Output(as_json), memory is not None, space)
+    def from_options(cls, options: Globals) -> Self:
+        """Return the run with these options and the defaults of the others."""
+        url = options.memory or command_memory(working_folder())
+        named = options.space and composed(options.space)
+        space = named or command_space(url, working_folder())
+        out = Output(options.as_json)
+        return cls(url, space, options.embedder, options.llm, out, bool(options.memory), named)
 
     def in_space(self, name: str) -> Self:
         """The same run on another space of the same memory."""

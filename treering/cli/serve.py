@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
 
-from treering.cli.global_options import Globals, run_of_group
-from treering.cli.options import command, option_group, spelled_out
+from treering.cli.options import command, group, opt, option_group
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.serve.settings import (
@@ -35,60 +33,22 @@ class _Serve(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-@option_group
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
     """Where the server listens, and what it allows."""
 
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine's need a key.")
-    ] = DEFAULT_HOST
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
-    ] = DEFAULT_PORT
-    code_root: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="A folder whose repositories may be indexed over the network; may be repeated.",
-        ),
-    ] = None
-    rate: Annotated[
-        float, typer.Option(min=0.1, help="Requests a second that each key may make.")
-    ] = REQUESTS_PER_S
-    upstream: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="TREERING_UPSTREAM",
-            show_envvar=False,
-            help="OpenAI-compatible server that chats are passed on to, such as "
-            "http://localhost:8080/v1; its key is read from $TREERING_UPSTREAM_KEY. "
-            "Default: $TREERING_UPSTREAM.",
-        ),
-    ] = None
-    recall: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="TOKENS", help="Memories added to a chat that passes; 0 for none."
-        ),
-    ] = RECALL_TOKENS
-    max_connections: Annotated[
-        int, typer.Option(min=2, help="Connections that may be open at once.")
-    ] = MAX_CONNECTIONS
-    max_bytes: Annotated[
-        int, typer.Option(min=1_024, help="Bytes of a request, or of a model's reply.")
-    ] = MAX_BYTES
-    behind_proxy: Annotated[
-        bool,
-        typer.Option(
-            "--behind-proxy",
-            help="Without keys, answer what a reverse proxy passes on: it decides who may ask.",
-        ),
-    ] = False
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    code_root: list[Path] | None = None
+    rate: float = REQUESTS_PER_S
+    upstream: str | None = None
+    recall: int = RECALL_TOKENS
+    max_connections: int = MAX_CONNECTIONS
+    max_bytes: int = MAX_BYTES
+    behind_proxy: bool = False
 
     def settings(self, run: Run) -> ServerSettings:
-        """The server's settings: these, and the memory and the models of a run."""
+        """Return the server's settings: these, and the memory and the models of a run."""
         return ServerSettings(
             url=run.url,
             host=self.host,
@@ -107,6 +67,28 @@ class ServerOptions:
         )
 
 
+option_group(
+    ServerOptions,
+    host="Address to listen on; others than this machine's need a key.",
+    port=opt("Port to listen on; 0 for any free one.", min=0, max=65535),
+    code_root=opt(
+        "A folder whose repositories may be indexed over the network; may be repeated.",
+        metavar="FOLDER",
+    ),
+    rate=opt("Requests a second that each key may make.", min=0.1),
+    upstream=opt(
+        "OpenAI-compatible server that chats are passed on to, such as http://localhost:8080/v1; "
+        "its key is read from $TREERING_UPSTREAM_KEY. Default: $TREERING_UPSTREAM.",
+        metavar="URL",
+        envvar="TREERING_UPSTREAM",
+        show_envvar=False,
+    ),
+    recall=opt("Memories added to a chat that passes; 0 for none.", min=0, metavar="TOKENS"),
+    max_connections=opt("Connections that may be open at once.", min=2),
+    max_bytes=opt("Bytes of a request, or of a model's reply.", min=1_024),
+    behind_proxy="Without keys, answer requests from a reverse proxy: it decides who may ask.",
+)
+
 app = typer.Typer(
     cls=_Serve,
     add_completion=False,
@@ -117,36 +99,23 @@ key = typer.Typer(add_completion=False, subcommand_metavar="[COMMAND]")
 app.add_typer(key, name="key")
 
 
-@app.callback(invoke_without_command=True)
-@spelled_out
-def serve(ctx: typer.Context, options: Globals, server: ServerOptions) -> None:
+@group(app)
+def serve(run: Run, server: ServerOptions) -> None:
     """Serve the memory: REST, MCP, an OpenAI-compatible proxy and a page, until interrupted."""
-    run = run_of_group(ctx, options)
-    if run is None:
-        return
     from treering.serve.run import run as serve_until_stopped
 
     run.ensure_there(create=True)
     serve_until_stopped(server.settings(run), lambda url: note(f"serving {run.place} on {url}"))
 
 
-@key.callback(invoke_without_command=True)
-@spelled_out
-def list_keys(
-    ctx: typer.Context,
-    options: Globals,
-    reopen: Annotated[
-        bool,
-        typer.Option(
-            "--open",
-            help="Answer all callers on this machine without a key again, once no key is left.",
-        ),
-    ] = False,
-) -> None:
+@group(
+    key,
+    reopen=opt(
+        "Answer all callers on this machine without a key again, once no key is left.", "--open"
+    ),
+)
+def list_keys(run: Run, reopen: bool = False) -> None:
     """List the keys of the server by id; their texts are not stored."""
-    run = run_of_group(ctx, options)
-    if run is None:
-        return
     from treering.serve import keys
 
     with run.database() as database:
@@ -160,11 +129,8 @@ def list_keys(
         run.out.emit(entry, (entry.id, "dim"), f"  {entry.created:%Y-%m-%d}  {entry.space}{label}")
 
 
-@command(key)
-def add(
-    run: Run,
-    label: Annotated[str | None, typer.Option(help="What the key is for.")] = None,
-) -> None:
+@command(key, label="The purpose of the key.")
+def add(run: Run, label: str | None = None) -> None:
     """Make a key for the space given by --space, and print it. It cannot be shown again."""
     from treering.serve import keys
 
@@ -174,10 +140,8 @@ def add(
     note(f"key {made_key.id} opens the space {made_key.space!r}; keep it, it cannot be shown again")
 
 
-@command(key)
-def remove(
-    run: Run, key_id: Annotated[str, typer.Argument(metavar="ID", help="The key's id.")]
-) -> None:
+@command(key, key_id=opt("The key's id.", metavar="ID"))
+def remove(run: Run, key_id: str) -> None:
     """Revoke a key; a running server refuses it within a second."""
     from treering.serve import keys
 

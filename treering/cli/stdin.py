@@ -12,56 +12,40 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
 
+import typer
+
 from treering import files
+from treering.cli.output import note, printable
 from treering.errors import InputError, TextEncodingError
 
 STDIN = "-"
 _STANDARD_INPUT: Final = "standard input"
 
+ANSWER_S: Final = 10.0  # a pipe that is silent for this long has no writer who answers
 MOST_ANSWER_BYTES: Final = 64  # more than a yes or a no, and little to repeat in an error
+_ANSWERS: Final = {"y": True, "yes": True, "n": False, "no": False, "": False}
+NO_ANSWER: Final = "no answer came: nothing was erased; give --yes, or pipe in a y"
 
 
 def is_piped() -> bool:
-    """Whether standard input comes from a file or a program rather than from a keyboard."""
+    """Return whether standard input comes from a file or a program instead of a keyboard."""
     return sys.stdin is None or not sys.stdin.isatty()
 
 
 def argument(value: str) -> str:
-    """The value itself, or all of standard input for ``-``. Raises TextEncodingError."""
+    """Return the value itself, or all of standard input for ``-``. Raise TextEncodingError."""
     return "".join(piped_lines()) if value == STDIN else value
 
 
 def piped_lines() -> Iterator[str]:
-    """The lines of standard input. Raises TextEncodingError while iterating."""
+    """Iterate over the lines of standard input. Raise TextEncodingError."""
     return _decoded(BytesIO() if sys.stdin is None else sys.stdin.buffer, _STANDARD_INPUT)
 
 
-def answer(patience_s: float) -> str | None:
-    """The first line of standard input, or the beginning of a long one; None if none comes in time.
-
-    Raises TextEncodingError.
-    """
-    if sys.stdin is None or not _is_readable(patience_s):
-        return None
-    line = sys.stdin.buffer.readline(MOST_ANSWER_BYTES)
-    return next(_decoded([line], _STANDARD_INPUT)).strip() if line else None
-
-
-def _is_readable(patience_s: float) -> bool:
-    """Whether standard input has something, or its end, before some seconds are over.
-
-    A pipe may stay open with nobody who writes to it. Where the system cannot say, it is read.
-    """
-    try:
-        return os.name != "posix" or bool(select.select([sys.stdin], [], [], patience_s)[0])
-    except (OSError, ValueError):  # it is no file of the system
-        return True
-
-
 def lines_of(name: str) -> Iterator[str]:
-    """The lines of a file, or of standard input for ``-``.
+    """Iterate over the lines of a file, or of standard input for ``-``.
 
-    Raises InputError if there is no such file, TextEncodingError while iterating.
+    Raise InputError if there is no such file, TextEncodingError while iterating.
     """
     if name == STDIN:
         return piped_lines()
@@ -72,22 +56,64 @@ def lines_of(name: str) -> Iterator[str]:
 
 
 @contextmanager
-def kept(name: str) -> Iterator[Callable[[], Iterator[str]]]:
-    """What gives the lines of a file, or of standard input for ``-``, as often as it is called.
-
-    Raises as ``lines_of``, and for standard input at once.
-    """
+def rereadable(name: str) -> Iterator[Callable[[], Iterator[str]]]:
+    """Yield a function that returns the lines of ``lines_of`` as often as it is called."""
     if name != STDIN:
         yield lambda: lines_of(name)
         return
-    with TemporaryFile("w+", encoding="utf-8", newline="") as held:  # a pipe is read once
-        held.writelines(piped_lines())
+    with TemporaryFile("w+", encoding="utf-8", newline="") as copy:  # a pipe is read once
+        copy.writelines(piped_lines())
 
         def again() -> Iterator[str]:
-            held.seek(0)
-            return iter(held)
+            copy.seek(0)
+            return iter(copy)
 
         yield again
+
+
+def confirm() -> None:
+    """Ask whether to erase; end the command if not. An answer may be piped in, as to ``rm -i``.
+
+    Raise InputError if no answer comes, or it is neither yes nor no.
+    """
+    if not (_is_piped_yes() if is_piped() else _is_typed_yes()):
+        note("nothing was erased")
+        raise typer.Exit(0)
+
+
+def _is_typed_yes() -> bool:
+    try:
+        return typer.confirm("Erase?", err=True)
+    except typer.Abort as error:
+        note("")  # the line of the question is not ended yet
+        if isinstance(error.__context__, EOFError):
+            raise InputError(NO_ANSWER) from error
+        note("nothing was erased")
+        raise
+
+
+def _is_piped_yes() -> bool:
+    sys.stderr.write("Erase? [y/N]: ")
+    sys.stderr.flush()
+    answer = _first_line()
+    note(printable(answer or ""))
+    if answer is None:
+        raise InputError(NO_ANSWER)
+    if answer.lower() not in _ANSWERS:
+        raise InputError(f"{answer!r} is no answer: nothing was erased; give --yes, or pipe in a y")
+    return _ANSWERS[answer.lower()]
+
+
+def _first_line() -> str | None:
+    """Return the first line of standard input, cut if it is long; None if none comes in time."""
+    if sys.stdin is None:
+        return None
+    try:
+        is_readable = os.name != "posix" or select.select([sys.stdin], [], [], ANSWER_S)[0]
+    except (OSError, ValueError):  # not a file of the system
+        is_readable = True
+    line = sys.stdin.buffer.readline(MOST_ANSWER_BYTES) if is_readable else b""
+    return next(_decoded([line], _STANDARD_INPUT)).strip() if line else None
 
 
 def _file_lines(path: Path) -> Iterator[str]:

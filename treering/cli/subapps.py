@@ -16,9 +16,9 @@ from treering.cli.failures import reported
 
 @dataclass(frozen=True, slots=True)
 class SubApp:
-    """The module whose ``app`` is loaded for a name, and the line that the help has for it.
+    """The module whose ``app`` is loaded for a name, and its line in the help.
 
-    ``command`` names one command of that app; without it the name stands for the whole app.
+    ``command`` names one command of that app; without it the name is that of the whole app.
     """
 
     module: str
@@ -28,12 +28,10 @@ class SubApp:
 
 SUB_APPS: dict[str, SubApp] = {
     "code": SubApp("treering.cli.code", "Code: index, search, record work on it, guard it."),
-    "memo": SubApp("treering.cli.memo", "Read and correct what has been talked about, by topic."),
+    "memo": SubApp("treering.cli.memo", "Read and correct memos of conversations, by topic."),
     "tree": SubApp("treering.cli.tree", "Draw and search the tree of summaries."),
-    "spaces": SubApp("treering.cli.spaces", "List the spaces of the file, or remove one."),
     "serve": SubApp("treering.cli.serve", "Serve the memory over HTTP; keys for the server."),
-    "mcp": SubApp("treering.cli.mcp", "Serve a memory to clients of the Model Context Protocol."),
-    "hook": SubApp("treering.cli.hook", "What agents run at their events: see it, switch it off."),
+    "hook": SubApp("treering.cli.hook", "The hooks of agents: look at them, switch them off."),
     "tune": SubApp("treering.cli.tune", "Teach a small model to write memos."),
 }
 """Sub-apps by name: add a line here, and ``app = typer.Typer(...)`` in the module it names."""
@@ -73,18 +71,15 @@ class LazyGroup(TyperGroup):
 
 
 class _Commands(Mapping[str, Any]):
-    """The commands of apps by name, each made when it is asked for: to make all takes longer."""
+    """The commands of modules by name, each made when it is asked for: to make all takes longer."""
 
-    def __init__(self, apps: Sequence[typer.Typer]) -> None:
-        registered = [(app, info) for app in apps for info in app.registered_commands]
-        self._registered = {_name_of(info): (app, info) for app, info in registered}
+    def __init__(self, modules: Sequence[Any]) -> None:
+        infos = (info for module in modules for info in module.commands.registered_commands)
+        self._registered = {_command_name(info): info for info in infos}
 
     def __getitem__(self, name: str) -> Any:
-        app, info = self._registered[name]
         return typer.main.get_command_from_info(
-            info,
-            pretty_exceptions_short=app.pretty_exceptions_short,
-            rich_markup_mode=app.rich_markup_mode,
+            self._registered[name], pretty_exceptions_short=True, rich_markup_mode="rich"
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -94,7 +89,7 @@ class _Commands(Mapping[str, Any]):
         return len(self._registered)
 
 
-def _name_of(info: typer.models.CommandInfo) -> str:
+def _command_name(info: typer.models.CommandInfo) -> str:
     return info.name or typer.main.get_command_name(info.callback.__name__)  # type: ignore[union-attr]
 
 
@@ -102,12 +97,12 @@ class Root(LazyGroup):
     """The commands of treering, sub-apps included. Errors end with the documented exit codes."""
 
     sub_apps = SUB_APPS
-    apps: ClassVar[Sequence[typer.Typer]] = ()
-    """Those whose commands are commands of treering itself."""
+    modules: ClassVar[Sequence[Any]] = ()
+    """Modules whose ``commands`` are commands of treering itself."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.commands = _Commands(self.apps)  # type: ignore[assignment]  # nothing is added to it
+        self.commands = _Commands(self.modules)  # type: ignore[assignment]  # nothing is added to it
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Read the options before the command."""

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from treering.chat.stream import ChatStream
-from treering.cli.failures import told
 from treering.cli.output import note
 from treering.cli.run import Run
 from treering.errors import (
@@ -57,9 +56,10 @@ class Talk:
             try:
                 self.answer(line)
             except (LLMUnavailable, LLMReplyError, ReplyDiscarded) as error:
-                note(f"{told(error)}\nWhat you said was kept; say it again to have it answered.")
+                note(error.worded("cli"))
+                note("What you said was kept; say it again to have it answered.")
             except InputError as error:
-                note(told(error))
+                note(error.worded("cli"))
 
     def answer(self, line: str) -> None:
         """One round, its reply printed as it is written. An empty line is none."""
@@ -100,7 +100,7 @@ class Talk:
         try:
             commands[name](rest)
         except TreeringError as error:
-            note(told(error))
+            note(error.worded("cli"))
 
     def _context(self, message: str) -> None:
         if message:

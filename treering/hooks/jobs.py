@@ -1,4 +1,4 @@
-"""The messages of waiting jobs, and the erasure of all that hooks keep of a space or an entry."""
+"""The messages of waiting jobs, the positions in transcripts, and the erasure of both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from treering.errors import InputError, UnknownName
 from treering.files import replace_file
 from treering.hooks import hook_log, inbox
-from treering.hooks.offsets import Offsets
+from treering.hooks.places import make_private, read_record
 from treering.ingest.transcripts.contract import TranscriptMessage
 from treering.ingest.transcripts.importing import TranscriptLines
 from treering.journal.fields import parse_time
@@ -37,6 +37,46 @@ def job_messages(job: Mapping[str, Any]) -> Iterator[TranscriptMessage]:
             at=at,
             session=session if isinstance(session, str) else None,
         )
+
+
+class Offsets:
+    """How far each transcript has been read; one without a position is read from its start."""
+
+    _KEPT = ("client", "space", "project", "session")
+
+    def __init__(self, memory: str) -> None:
+        self._path = inbox.folder_of(memory) / "offsets"
+        self._positions: dict[str, dict[str, Any]] = read_record(self._path)
+
+    def position(self, transcript: Path) -> int:
+        """Return the byte from which on a transcript is new."""
+        return int(self._positions.get(str(transcript), {}).get("offset", 0))
+
+    def set(self, transcript: Path, offset: int, job: Mapping[str, Any]) -> None:
+        """Store how far a transcript was read, and for which space; drop removed transcripts."""
+        entry = {key: job.get(key) for key in self._KEPT}
+        make_private(self._path.parent)
+        before = read_record(self._path)
+        self._positions = {path: entry for path, entry in before.items() if Path(path).exists()}
+        self._positions[str(transcript)] = entry | {"offset": offset}
+        replace_file(self._path, json.dumps(self._positions).encode(), private=True)
+
+    def discard(self, space: str) -> None:
+        """Remove the name of a space; only later messages of its sessions are new."""
+        for transcript, entry in self._positions.items():
+            if entry["space"] == space:
+                self.pass_over(Path(transcript))
+
+    def pass_over(self, transcript: Path) -> None:
+        """Mark a transcript as read to its end, for no space."""
+        self.set(transcript, transcript.stat().st_size if transcript.exists() else 0, {})
+
+    def behind(self) -> Iterator[dict[str, Any]]:
+        """Iterate over jobs for transcripts that have grown without an event of their client."""
+        for path, entry in self._positions.items():
+            with suppress(OSError):  # it is gone
+                if entry["space"] and Path(path).stat().st_size > entry["offset"]:
+                    yield entry | {"event": "turn", "transcript": path}
 
 
 @contextmanager

@@ -1,32 +1,52 @@
-"""The user's own memory and what belongs to it, in the place that the platform has for data.
+"""The user's own memory and its folder, in the place that the platform has for data.
 
 Imported by every hook, so it imports nothing heavy.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
 
 def data_home() -> Path:
-    """The folder of the user's own memory, such as ``~/.local/share/treering``."""
+    """Return the folder of the user's own memory, such as ``~/.local/share/treering``."""
     return platformdirs.user_data_path("treering", appauthor=False)
 
 
 def user_memory() -> Path:
-    """The file of the user's own memory."""
+    """Return the file of the user's own memory."""
     return data_home() / "memory.db"
 
 
 def agents_home() -> Path:
-    """The folder of what is kept about agents: settings changed, hooks' log, messages waiting."""
+    """Return the folder for agents: changed settings, the log of hooks, waiting messages."""
     return data_home() / "agents"
 
 
 def make_private(folder: Path) -> Path:
-    """Make a folder of ours, and the data home above it, which only their owner may enter."""
+    """Make a folder, and the data home above it, that only their owner may enter."""
     for place in (data_home(), folder):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def remove_empty(folders: Iterable[Path]) -> None:
+    """Remove those of the folders that are empty, in this order."""
+    for folder in folders:
+        with suppress(OSError):  # it is not empty, or not there
+            folder.rmdir()
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return the JSON object in one of our files; empty if there is none, or it is damaged."""
+    try:
+        record = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}

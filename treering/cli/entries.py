@@ -1,0 +1,392 @@
+"""Commands on entries: add, replace, list, show, pin, supersede, forget."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treering.cli import stdin
+from treering.cli.filters import EntryOptions, Filters, exists
+from treering.cli.moments import FORMS_TO_COME, moment_to_come
+from treering.cli.options import Text, command, opt
+from treering.cli.output import Part, counted, note, note_some, short_path, shown_path
+from treering.cli.run import Run
+from treering.errors import InputError, JournalCorrupt, TreeringError, UnknownEntry, UnknownName
+from treering.hints import Hint
+from treering.ingest.secrets import Cleaner
+from treering.records import Entry, Receipt
+
+if TYPE_CHECKING:
+    from treering.memory import Memory
+
+commands = typer.Typer()
+
+EXCERPT_CHARS = 80
+SHOWN = 5  # entries named before they are forgotten; a count stands for the others
+STILL_READ = (
+    "another process is reading the file, or much is to be rewritten: erased text may still be in "
+    "its bytes; run `treering settle` when that process is done"
+)
+
+
+@command(
+    commands,
+    content=opt(
+        "Files, folders, texts, or - for standard input (the default if it is piped).",
+        show_default=False,
+    ),
+    source="Its name. Default: the path, else 'notes' or 'chat'.",
+    expires=opt(f"Keep it until then, then erase it: {FORMS_TO_COME}.", metavar="TIME"),
+    pin="Put it before all else in contexts and briefs.",
+    sync="Erase what was read from files of the folder that are gone.",
+    force="With --sync, also if most files of the folder are gone.",
+    text="Take arguments as texts even if they look like paths.",
+)
+def add(
+    run: Run,
+    about: EntryOptions,
+    content: Annotated[list[str] | None, typer.Argument()] = None,
+    source: str | None = None,
+    expires: str | None = None,
+    pin: bool = False,
+    sync: bool = False,
+    force: bool = False,
+    text: bool = False,
+) -> None:
+    """Remember texts, files, folders, or conversations.
+
+    PDF, Word, HTML, EPUB and spreadsheets are read with the extra `documents`; the source names the
+    page, as in lease.pdf#2.
+
+    A conversation is a .json or .jsonl file, or piped lines, of messages with "role" and "content"
+    (and "name", "at", "session", "metadata" if you like). Adding the same again changes nothing;
+    a file that has changed replaces its earlier entries.
+    """
+    if sync and text:
+        raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
+    arguments = content or [_piped()]
+    contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
+    described = about.chosen() | {"expires": moment_to_come(expires, "--expires")}
+    receipts: list[Receipt] = []
+    with (
+        run.memory(create=True) as memory,
+        run.out.progress("indexing") as progress,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # paths and texts were told apart above
+        try:
+            for item in contents:
+                receipt = memory.add(
+                    _from_stdin() if item == stdin.STDIN else item,
+                    source=source,
+                    pin=pin,
+                    sync=sync,
+                    force=force,
+                    progress=progress,
+                    **described,
+                )
+                receipts.append(receipt)
+        except TreeringError:
+            if receipts:
+                added = f"{len(receipts)} of {len(contents)} arguments"
+                note(f"treering: {added} were added before this failed:")
+            raise
+    for item in contents:
+        if not text and isinstance(item, str) and item != stdin.STDIN and not _has_space(item):
+            shown = Cleaner().clean(item) if about.mask else item
+            note(f"remembered as a text: there is no file or folder {shown!r} here")
+    print_receipt(run, Receipt.total(receipts), sync)
+
+
+@command(commands, "replace", text="Its new text, or - for standard input.")
+def replace_(run: Run, entry_id: str, text: Text) -> None:
+    """Give an entry another text; its place, time, speaker and metadata stay."""
+    with run.memory() as memory:
+        entry = memory.replace(entry_id, text)
+    run.out.emit(entry, f"replaced {entry.id} in {entry.source}")
+
+
+@command(
+    commands,
+    "list",
+    limit=opt("How many at most.", min=1),
+    sources="List sources with their numbers of entries.",
+)
+def list_(run: Run, where: Filters, limit: int | None = None, sources: bool = False) -> None:
+    """List entries in the order they were added."""
+    with run.memory(may_be_empty=True) as memory:
+        conditions = where.where(memory)
+        entries = memory.entries(**conditions)
+        if not memory.page(limit=1, **conditions).entries:
+            note("\n".join(["nothing found", *where.why_nothing(memory)]))
+        if sources:
+            counts = Counter(entry.source for entry in entries)
+            for name, count in islice(counts.items(), limit):
+                record = {"source": name, "entries": count}
+                run.out.emit(record, f"{count:8}  ", (short_path(name), "cyan"))
+            return
+        for entry in islice(entries, limit):
+            run.out.emit(entry, *_excerpt(entry))
+
+
+@command(commands)
+def show(run: Run, entry_id: str) -> None:
+    """Show an entry as it was added."""
+    with run.memory() as memory:
+        entry = memory.get(entry_id)
+    fields = asdict(entry)
+    text = fields.pop("text")
+    for name in ("superseded_by", "stale"):  # the mark below the text says it
+        del fields[name]
+    details = [f"{name:<9} {value}\n" for name, value in fields.items() if value not in (None, {})]
+    run.out.emit(entry, *((line, "dim") for line in details), "\n", text, (_mark(entry), "yellow"))
+
+
+@command(commands, off="Remove the pin.")
+def pin(run: Run, entry_id: str, off: bool = False) -> None:
+    """Put an entry before all others in contexts and briefs."""
+    with run.memory() as memory:
+        entry = memory.pin(entry_id, not off)
+    run.out.emit(entry, f"{'unpinned' if off else 'pinned'} {entry.id} in {entry.source}")
+
+
+@command(
+    commands,
+    old=opt("The entry that holds no longer.", metavar="OLD"),
+    new=opt("The entry that holds instead.", metavar="[NEW]"),
+    undo="Let the old one hold again.",
+)
+def supersede(
+    run: Run,
+    old: str,
+    new: Annotated[str | None, typer.Argument()] = None,
+    undo: bool = False,
+) -> None:
+    """Say that an entry holds instead of another; both stay, and the older one is marked."""
+    if undo == (new is not None):
+        raise InputError("give the entry that holds instead, or --undo")
+    with run.memory() as memory:
+        memory.supersede(old, new)
+    done = f"{old} holds again" if undo else f"{old} is superseded by {new}"
+    run.out.emit({"old": old, "new": new}, done)
+
+
+@command(
+    commands,
+    entry_ids=opt("The entries.", metavar="[ID]...", show_default=False),
+    replies="Also replies of a model that may quote them.",
+)
+def forget(
+    run: Run,
+    where: Filters,
+    entry_ids: Annotated[list[str] | None, typer.Argument()] = None,
+    yes: bool = False,
+    replies: bool = False,
+) -> None:
+    """Erase entries, by id or filter: from the journal, every view and the file's bytes."""
+    ids = entry_ids or []
+    with run.memory() as memory:
+        conditions = where.where(memory)
+        _print_what_will_go(memory, ids, conditions)
+        if not yes:
+            stdin.confirm()
+        done = memory.forget(*ids, replies=replies, **conditions)
+    views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
+    run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
+    if left := [reply for reply in done.replies if reply not in done.entries]:
+        note(
+            f"{counted(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
+            f"give --replies, or now: treering forget {' '.join(left)}"
+        )
+    if files := [path for path in done.files if Path(path).exists()]:
+        more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+        note(
+            f"these files may still hold the text: {', '.join(files[:SHOWN])}{more}. Imports and "
+            "hooks leave out what was forgotten; `treering add` of a file brings it back"
+        )
+    if not done.scrubbed:
+        note(STILL_READ)
+
+
+def _print_what_will_go(
+    memory: Memory, entry_ids: Sequence[str], conditions: Mapping[str, Any]
+) -> None:
+    """List what will be erased. Raise UnknownName, and InputError without a condition."""
+    if not entry_ids and not conditions:
+        raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
+    matching = (
+        entry for entry in memory.entries(**conditions) if not entry_ids or entry.id in entry_ids
+    )
+    try:
+        first = list(islice(matching, SHOWN))
+        if not first:
+            kind = UnknownEntry if entry_ids else UnknownName
+            raise kind("nothing to forget: no entry matches")
+        count = len(first) + sum(1 for _ in matching)
+    except JournalCorrupt as error:  # a damaged entry can be forgotten all the same
+        note(f"what will be erased cannot be shown: {error}")
+        return
+    note(f"{counted(count, 'entry', 'entries')} will be erased for good:")
+    for entry in first:
+        note("  ", *_excerpt(entry))
+    if count > len(first):
+        note(f"  … and {count - len(first):,} more")
+
+
+def _excerpt(entry: Entry) -> Iterator[Part]:
+    yield entry.id, "dim"
+    yield f"  {entry.at or entry.added:%Y-%m-%d %H:%M}  "
+    yield f"{short_path(entry.source)} #{entry.position}", "cyan"
+    yield f"  {entry.speaker}:" if entry.speaker else ""
+    flat = " ".join(entry.text[: 4 * EXCERPT_CHARS].split())
+    yield f"  {flat[:EXCERPT_CHARS]}{'…' if len(flat) > EXCERPT_CHARS else ''}"
+    yield " ".join(["", *_mark(entry).split()]), "yellow"
+
+
+def _mark(entry: Entry) -> str:
+    """Return the remark that an entry is superseded or out of date, if it is."""
+    from treering.search.context import against  # here, as the help needs no numerics
+
+    return against(entry)
+
+
+def print_receipt(run: Run, receipt: Receipt, synced: bool = False) -> None:
+    """Print the counts of a receipt, and note what was left out."""
+    run.out.emit(
+        receipt, f"added {counted(receipt.added, 'entry', 'entries')}{other_counts(receipt)}"
+    )
+    note_skipped(receipt)
+    if receipt.gone:
+        word = "erased" if synced else "gone"
+        note_some([f"{word}: {shown_path(name)}" for name in receipt.gone])
+    if receipt.gone and not synced:
+        erasing = "add --sync to erase it"
+        if receipt.moved:  # a renamed folder is known only this once
+            name = shlex.quote(receipt.gone[0]) if len(receipt.gone) == 1 else "NAME"
+            erasing = f"to erase it: treering forget --source {name}"
+        note(f"their text is still in the memory; {erasing}")
+    for reason, count in receipt.omitted.items():
+        note(f"left out: {reason} ({count:,})")
+
+
+def other_counts(receipt: Any) -> str:
+    """Return the counts of a receipt, or of a report, that are not 0."""
+    counts = {
+        name: getattr(receipt, name)
+        for name in ("unchanged", "removed", "skipped", "masked", "private", "moved")
+    }
+    counts["skipped"] = len(counts["skipped"])
+    return "".join(f", {count:,} {name}" for name, count in counts.items() if count)
+
+
+def note_skipped(receipt: Any) -> None:
+    """Note the files that a receipt, or a report, skipped, and how many entries are pending."""
+    note_some([f"skipped {shown_path(one.path)}: {one.reason}" for one in receipt.skipped])
+    if receipt.pending:
+        note(f"{receipt.pending:,} wait to be indexed; `treering settle` goes on")
+
+
+# ---------------------------------------------------------------------- what `add` is given
+
+
+def _piped() -> str:
+    if not stdin.is_piped():
+        raise InputError("nothing to add: give a text, a file or a folder, or pipe something in")
+    return stdin.STDIN
+
+
+def _content(run: Run, argument: str, as_text: bool) -> str | Path:
+    """Return the text or path that an argument means. Raise InputError for a missing path."""
+    if as_text or argument == stdin.STDIN:
+        return argument
+    _refuse_empty(argument)
+    path = Path(argument)
+    if exists(path):
+        return path
+    if _is_link(path):
+        raise InputError(f"{argument!r} is a broken link; to remember it, add --text")
+    if not _has_space(argument) and ("/" in argument or path.suffix):
+        rest = _how_to_erase(run, argument) or "to remember it as a text, add --text"
+        raise InputError(f"there is no file or folder {argument!r}; {rest}")
+    return argument
+
+
+def _is_link(path: Path) -> bool:
+    try:
+        return path.is_symlink()
+    except (OSError, ValueError):  # a text that cannot be a path
+        return False
+
+
+def _has_space(text: str) -> bool:
+    return any(map(str.isspace, text))
+
+
+def _folder(run: Run, argument: str) -> Path:
+    """Return the folder that is to be synced. Raise InputError for anything else."""
+    _refuse_empty(argument)
+    path = Path(argument)
+    if not exists(path):
+        rest = _how_to_erase(run, argument) or "leave --sync out for a text or piped lines"
+        raise InputError(f"--sync is for a folder, and there is no folder {argument!r}; {rest}")
+    if not path.is_dir():
+        raise InputError(f"--sync is for a folder, and {argument!r} is a file; leave --sync out")
+    return path
+
+
+def _refuse_empty(argument: str) -> None:
+    if not argument:  # as a path it would be the current folder: a variable that is not set
+        raise InputError("there is nothing to add in an empty argument; `.` is the current folder")
+
+
+def _how_to_erase(run: Run, argument: str) -> str:
+    """Return how to erase the entries of a file or folder that is gone; empty if there are none."""
+    if run.path is None or not run.path.exists():
+        return ""
+    try:
+        whole = str(Path(argument).resolve())
+    except (OSError, ValueError):  # a text that cannot be a path
+        return ""
+    with run.memory(whole=True) as memory, suppress(UnknownName):
+        for source, name in ((f"{whole}/", f"{argument.rstrip('/')}/"), (whole, argument)):
+            ids = [entry.id for entry in memory.entries(source=source)]
+            if ids:
+                # The name is shorter, but may also be that of another folder.
+                is_same = ids == [entry.id for entry in memory.entries(source=name)]
+                shown = shlex.quote(name if is_same else source)
+                held = counted(len(ids), "entry", "entries")
+                return f"{held} read from it before can be erased: treering forget --source {shown}"
+    return ""
+
+
+def _from_stdin() -> str | Iterator[Mapping[str, Any]]:
+    """Return messages, one a line, if the first line is a message. Otherwise one text."""
+    lines = stdin.piped_lines()
+    first = next(lines, "")
+    try:
+        message = json.loads(first)
+    except (ValueError, RecursionError):
+        message = None
+    if isinstance(message, dict) and "role" in message and "content" in message:
+        return _messages(chain([first], lines))
+    return first + "".join(lines)
+
+
+def _messages(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(lines, start=1):
+        if line.isspace():
+            continue
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"standard input: line {number} is not JSON ({error})") from error

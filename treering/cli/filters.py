@@ -1,0 +1,304 @@
+"""Groups of options that choose entries, rank them, or describe them; and ``KEY=VALUE``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from treering.cli.moments import FORMS
+from treering.cli.options import Moment, opt, option_group
+from treering.cli.output import long_path
+from treering.errors import InputError
+from treering.records import JSON, Kind
+from treering.text import nearest_told
+
+if TYPE_CHECKING:
+    from treering.memory import Memory
+
+NO_RELATION = "none"
+SHOWN_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which entries are meant."""
+
+    source: str | None = None
+    speaker: str | None = None
+    session: str | None = None
+    kind: Kind | None = None
+    since: Moment = None
+    until: Moment = None
+    as_of: Moment = None
+    meta: list[str] | None = None
+
+    def where(self, memory: Memory) -> dict[str, Any]:
+        """Return the filters as methods of ``memory`` take them.
+
+        A path in ``source`` selects the file or folder that was added by it, and with ``#`` a part
+        of a document, unless a source has that very name.
+        """
+        given = {key: value for key, value in asdict(self).items() if value is not None}
+        if meta := given.pop("meta", None):
+            given["metadata"] = _conditions(meta)
+        source = given["source"] = long_path(self.source)
+        if source is None:
+            del given["source"]
+        elif not memory.page(limit=1, source=source).entries:
+            given["source"] = _path_source(source) or _part_source(memory, source) or source
+        return given
+
+    def why_nothing(self, memory: Memory) -> Iterator[str]:
+        """Yield possible reasons why no entry meets these filters."""
+        source = self.where(memory).get("source")
+        if source and not memory.page(limit=1, source=source).entries:
+            sources = {entry.source for entry in memory.entries()}
+            near = get_close_matches(source, sources, 1)
+            meant = f", but {near[0]!r} has some" if near else ""
+            every = "`treering list --sources` shows all"
+            yield f"no entry has the source {self.source!r}{meant}; {every}"
+        for name, given in (("speaker", self.speaker), ("session", self.session)):
+            names = {getattr(entry, name) for entry in memory.entries()} if given else set()
+            if given and given not in names:
+                yield f"no entry has the {name} {given!r}{nearest_told(given, names - {None})}"
+        if self.since or self.until:
+            undated = sum(entry.at is None for entry in memory.entries())
+            if undated:
+                have = "entry has" if undated == 1 else "entries have"
+                yield f"{undated:,} {have} no time: --since and --until leave out what has none"
+
+
+option_group(
+    Filters,
+    "Filters (all that are given must hold)",
+    source="Only from this source, as `treering list --sources` shows it, or a file or folder that "
+    "was added. If it ends in /, everything below that folder.",
+    speaker="Only texts of this speaker.",
+    session="Only from this session.",
+    kind="Only content of this kind.",
+    since=f"Only from this time on: {FORMS}. Entries without a time are left out.",
+    until="Only before this time. Entries without a time are left out.",
+    as_of=f"Only entries that were known then, as they were marked then: {FORMS}.",
+    meta=opt(
+        "Only with this metadata; may be repeated, also as KEY!=VALUE, KEY>=VALUE, KEY<VALUE. A "
+        'value is read as JSON if it is valid JSON: 7 is a number, \'"7"\' a text, \'{"$in": [7, '
+        "8]}' one of several; one that begins with {, [ or \" must be.",
+        metavar="KEY=VALUE",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingOptions:
+    """How candidates are scored."""
+
+    mode: Literal["hybrid", "lexical", "dense"] | None = None
+    relation: list[str] | None = None
+    alpha: list[str] | None = None
+    min_confidence: float = 0.0
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the choice as methods of ``Memory`` take it. Raise InputError."""
+        least = self.min_confidence
+        if not 0.0 <= least <= 1.0:  # "nan", too, which no range of an option sees
+            raise InputError(f"--min-confidence {least:g}; give a number from 0 to 1")
+        return {
+            "mode": self.mode,
+            "relations": self._relations(),
+            "alpha": self._alpha(),
+            "min_confidence": least,
+        }
+
+    def _relations(self) -> tuple[str, ...] | None:
+        if not self.relation or NO_RELATION not in self.relation:
+            return tuple(self.relation) if self.relation else None
+        if len(self.relation) > 1:
+            raise InputError(f"--relation {NO_RELATION} cannot go with other relations")
+        return ()
+
+    def _alpha(self) -> float | dict[str, float] | None:
+        if not self.alpha:
+            return None
+        if len(self.alpha) == 1 and "=" not in self.alpha[0]:
+            return _number(self.alpha[0])
+        pairs = (_pair(weight, "--alpha", "NAME=NUMBER") for weight in self.alpha)
+        return {name: _number(value) for name, value in pairs}
+
+
+option_group(
+    RankingOptions,
+    "Ranking",
+    mode="How a text itself is scored: hybrid (words and meaning), lexical (BM25) or dense "
+    "(cosine).",
+    relation=opt(
+        "Also count how well related fragments score. Relations: context, time, semantic, session, "
+        "speaker, message, named, mention, when, role, wish, parts, source, reply, topic, tree; "
+        "may be repeated; 'none' for plain search. Default: those that suit each kind of content.",
+        metavar="NAME",
+    ),
+    alpha=opt(
+        "The weight of relations: a number for all, or NAME=NUMBER; may be repeated.",
+        metavar="WEIGHT",
+    ),
+    min_confidence=opt(
+        "Leave out hits that are less sure than this; 0.1 leaves out most that are irrelevant.",
+        metavar="0..1",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryOptions:
+    """What is known about new entries."""
+
+    kind: Kind | None = None
+    at: Moment = None
+    speaker: str | None = None
+    session: str | None = None
+    meta: list[str] | None = None
+    mask: bool = False
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the options as ``Memory.add`` takes them. Raise InputError."""
+        given = asdict(self)
+        return given | {"metadata": _metadata(given.pop("meta") or [])}
+
+
+option_group(
+    EntryOptions,
+    kind="What it is. Default: by the file's name and content.",
+    at=f"When it was said or written: {FORMS}.",
+    speaker="The speaker or author.",
+    session="The conversation it belongs to.",
+    meta=opt(
+        "Metadata; may be repeated, each key once. A value is read as JSON if it is valid JSON, "
+        'else it is text; one that begins with {, [ or " must be JSON. A key cannot end in <, > '
+        "or !.",
+        metavar="KEY=VALUE",
+    ),
+    mask="Store no keys, passwords and <private> passages.",
+)
+
+
+def _path_source(source: str) -> str | None:
+    """Return the source of a file or folder of this name in the current folder, if it exists."""
+    if not exists(source):
+        return None
+    path = Path(source).resolve()
+    return f"{path}/" if path.is_dir() else str(path)
+
+
+def _part_source(memory: Memory, source: str) -> str | None:
+    """Return the source of a part of a document that exists, such as ``papers/lease.pdf#2``."""
+    document, sign, place = source.rpartition("#")  # a place has no such sign
+    path = _path_source(document) if document else None
+    if path is None or path.endswith("/"):
+        return None
+    # Parts of a folder's documents are called after the folder; only the file has this path.
+    sources = (entry.source for entry in memory.entries(source=path))
+    return next((name for name in sources if name.endswith(f"{sign}{place}")), None)
+
+
+def exists(path: str | Path) -> bool:
+    """Return whether there is a file or folder of that name; False for an impossible name."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return False
+
+
+# ---------------------------------------------------------------------- KEY=VALUE
+
+_CONDITION: Final = re.compile(r"(?P<key>[^=!<>]+)(?P<sign>!=|>=|<=|>|<)(?P<value>.*)", re.DOTALL)
+_SIGNS: Final = {"!=": "$not", ">": "$gt", ">=": "$gte", "<": "$lt", "<=": "$lte"}
+
+
+def _metadata(pairs: Iterable[str]) -> dict[str, JSON]:
+    """Return metadata to store. Raise InputError for a condition, and for a repeated key."""
+    stored: dict[str, JSON] = {}
+    for pair in pairs:
+        key, text = _pair(pair, "--meta", "KEY=VALUE")
+        value = _value(text)
+        if key.endswith(("<", ">", "!")) or _is_condition(value):
+            raise InputError(
+                f"--meta {_cut(pair)!r} is a condition, which is for searching; give KEY=VALUE, "
+                "with a key that ends in none of <, > and !"
+            )
+        if key in stored:
+            raise InputError(f"--meta gives {key!r} twice; give it once, such as {key}='[1, 2]'")
+        stored[key] = value
+    return stored
+
+
+def _conditions(pairs: Iterable[str]) -> dict[str, JSON]:
+    """Return values and conditions by key. Several conditions on one key must all hold.
+
+    Raise InputError if one of them would be lost.
+    """
+    by_key: dict[str, Any] = {}
+    for pair in pairs:
+        match = _CONDITION.fullmatch(pair)
+        wanted: Any
+        if match is not None:
+            key, wanted = match["key"], {_SIGNS[match["sign"]]: _value(match["value"])}
+        else:
+            key, text = _pair(pair, "--meta", "KEY=VALUE")
+            wanted = _value(text)
+        before = by_key.get(key, {})
+        if key not in by_key:
+            by_key[key] = wanted
+        elif _is_condition(before) and _is_condition(wanted) and not before.keys() & wanted.keys():
+            by_key[key] = before | wanted
+        else:
+            raise InputError(
+                f"--meta {_cut(pair)!r} cannot be joined with an earlier one for {key!r}; give "
+                f"one of both, or several values as {key}='{{\"$in\": [7, 8]}}'"
+            )
+    return by_key
+
+
+def _is_condition(value: JSON) -> bool:
+    return isinstance(value, dict) and any(name.startswith("$") for name in value)
+
+
+def _pair(text: str, option: str, form: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise InputError(f"{option} {text!r}; give {form}")
+    return key, value
+
+
+def _value(text: str) -> JSON:
+    try:
+        value: JSON = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        # As a text, a mistyped condition would silently find nothing.
+        if text.lstrip().startswith(("{", "[", '"')):
+            shown = _cut(text)
+            reason = "a number is too long"
+            if isinstance(error, RecursionError):
+                reason = "it is too deep"
+            elif isinstance(error, json.JSONDecodeError):
+                reason = error.msg
+            raise InputError(
+                f"--meta: the value {shown!r} begins like JSON but is not: {reason}; correct it, "
+                f"or write a text that begins so as JSON: {json.dumps(shown, ensure_ascii=False)}"
+            ) from error
+        return text
+    return value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(f"--alpha {text!r} is not a number; give one such as 0.5") from error

@@ -1,0 +1,95 @@
+"""What a search prints of a hit: its source, the lines that the query is about, and its terms."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import datetime
+from textwrap import wrap
+
+from treering.cli.output import Part, short_path
+from treering.records import Hit
+from treering.search.context import against
+from treering.search.terms import shared_words
+
+SHOWN_LINES = 3  # a hit and its head fill four lines of a terminal, six hits a small window
+MAX_WIDTH = 100  # beyond it lines are hard to read, however wide the terminal is
+INDENT = "    "
+MARKED = "bold yellow"
+GAP = "…"
+NO_SCORE = "–"
+
+
+def hit_parts(
+    number: int, hit: Hit, query: str, *, whole: bool = False, explain: bool = False
+) -> Iterator[Part]:
+    """Yield a hit as text: ``whole`` shows all of its lines, ``explain`` the terms of its score."""
+    score = f"{hit.score:5.2f}" if hit.why.is_scored else f"{NO_SCORE:>5}"
+    yield f"{number:2}  {score}  "
+    if hit.summary_of:
+        yield f"summary of {hit.summary_of} texts", "bold"
+        yield f"  node {hit.node}, such as "
+    yield short_path(hit.source), "cyan"
+    yield f" #{hit.position}"
+    yield f"  {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+    yield f"  {hit.speaker}  " if hit.speaker else "  "
+    yield hit.entry_id, "dim"
+    yield from text_parts(hit, query, whole)
+    yield against(hit), "yellow"
+    if hit.times > 1:
+        yield f"\n    × {hit.times}{_latest(hit.at)}", "dim"
+    for older in hit.was:
+        times = f"  × {older.times}" if older.times > 1 else ""
+        yield f"\n    was: {' '.join(older.text.split())}{times}{_latest(older.at)}", "dim"
+    if explain:
+        yield from _terms(hit)
+
+
+def text_parts(hit: Hit, query: str, whole: bool = False) -> Iterator[Part]:
+    """Yield the lines of a hit's text to print, indented, the words of the query marked."""
+    for line in hit.text.strip("\n").splitlines() if whole else _excerpt(hit, query):
+        yield f"\n{INDENT}"
+        end = 0
+        for start, stop in shared_words(line, query):
+            yield line[end:start]
+            yield line[start:stop], MARKED
+            end = stop
+        yield line[end:]
+
+
+def _excerpt(hit: Hit, query: str) -> list[str]:
+    """Return a few lines around the words of the query; prose is wrapped again, code is not."""
+    width = min(shutil.get_terminal_size((MAX_WIDTH, 24)).columns, MAX_WIDTH) - len(INDENT)
+    if hit.kind == "code":
+        lines = [line[:width] for line in hit.text.splitlines() if line.strip()]
+    else:
+        lines = wrap(" ".join(hit.text.split()), width - 2 * len(GAP))
+    if len(lines) <= SHOWN_LINES:
+        return lines
+    counts = [len(shared_words(line, query)) for line in lines]
+    starts = range(len(lines) - SHOWN_LINES + 1)
+    first = max(starts, key=lambda start: sum(counts[start : start + SHOWN_LINES]))
+    excerpt = lines[first : first + SHOWN_LINES]
+    if first:
+        excerpt[0] = f"{GAP}{excerpt[0]}"
+    if first + SHOWN_LINES < len(lines):
+        excerpt[-1] = f"{excerpt[-1]}{GAP}"
+    return excerpt
+
+
+def _latest(at: datetime | None) -> str:
+    return f", latest on {at:%Y-%m-%d}" if at else ""
+
+
+def _terms(hit: Hit) -> Iterator[Part]:
+    if hit.level is not None:
+        yield f"\n    level {hit.level} of the tree"
+    raw = {"lexical": ("BM25", hit.why.bm25), "dense": ("cosine", hit.why.cosine)}
+    for place, (name, value) in enumerate(hit.why.terms.items()):
+        label, score = raw.get(name, ("", None))
+        yield f"\n    {'+' if place else '='} "
+        term = f"{value:+6.2f}" if hit.why.is_scored else f"{NO_SCORE:>6}"
+        yield f"{name:<10} {term}", "green" if value > 0 else "red" if value < 0 else ""
+        yield f"   {label} {score:.2f}" if score is not None else ""
+    total = f"{hit.score:+6.2f}" if hit.why.is_scored else f"{NO_SCORE:>6}"
+    yield f"\n    = {'score':<10} {total}   confidence {hit.confidence:.2f}"
