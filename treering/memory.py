@@ -12,11 +12,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from treering import forks
-from treering.chat import quoting
+from treering.chat import quoted_replies
 from treering.chat.answer import Answer, Answerer
+from treering.chat.policies import find_policy
 from treering.chat.policy import Policy
 from treering.chat.prompt import ChatPrompt
-from treering.chat.registry import policy_of
 from treering.chat.stream import ChatStream
 from treering.embed.contract import Embedder
 from treering.embed.registry import open_embedder
@@ -682,7 +682,7 @@ class Memory:
                 raise UnknownName(
                     f"nothing to forget in space {self._space.name!r}: no entry matches"
                 )
-            forgotten = quoting.erase(writer, self._eraser, doomed, replies=replies)
+            forgotten = quoted_replies.erase_entries(writer, self._eraser, doomed, replies=replies)
             self._drop_waiting(forgotten.entries)
             return forgotten
 
@@ -765,7 +765,7 @@ class Memory:
         a preset for content of another kind than the space holds; nothing is changed then.
         """
         if policy := choices.get("policy"):
-            policy_of(policy)
+            find_policy(policy)
         return self._views.configure(preset, choices)
 
     def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
@@ -891,7 +891,7 @@ def _budget(given: int | str | None, settings: SpaceSettings, otherwise: int) ->
 def chat_policy(memory: Memory, policy: str | Policy | None) -> Policy:
     """The policy of a chat, by default that of the space. Raises UnknownName."""
     settings = settings_of(memory._space)
-    return policy_of(settings.policy if policy is None else policy, settings.wording)
+    return find_policy(settings.policy if policy is None else policy)
 
 
 def conversations(memory: Memory) -> Conversations:

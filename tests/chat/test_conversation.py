@@ -12,8 +12,8 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder, down
 from tests.memo.talk import place
 from treering import Memory
+from treering.chat.policies import WindowPolicy
 from treering.chat.policy import Evidence, Materials, Sources, Turn, cited
-from treering.chat.window import WindowPolicy
 from treering.errors import (
     EmptyText,
     InputError,

@@ -13,8 +13,8 @@ import pytest
 from tests.chat.test_conversation import echoing
 from tests.conftest import Open
 from tests.memo.talk import messages, place
+from treering.chat.policies import POLICIES, find_policy
 from treering.chat.policy import Evidence, Exchange, Turn, newest, tokens
-from treering.chat.registry import POLICIES, policy_of
 from treering.chat.sources import MemorySources
 from treering.llm.scripted import Line, Request, ScriptedLLM
 from treering.llm.tokens import estimate_tokens
@@ -95,12 +95,12 @@ def turn(message: str, history: Sequence[Entry], room: int) -> Turn:
 
 def test_every_policy_that_is_named_is_there() -> None:
     assert set(POLICIES) == set(get_args(PolicyName))
-    assert all(policy_of(name).name == name for name in POLICIES)
+    assert all(find_policy(name).name == name for name in POLICIES)
 
 
 def test_window_shows_the_newest_end_that_fits() -> None:
     history = said("one two", "three", "four five", "six")
-    shown = policy_of("window").materials(turn("Go on.", history, 13), Listed())
+    shown = find_policy("window").materials(turn("Go on.", history, 13), Listed())
     assert [entry.text for entry in shown.recent] == ["four five", "six"]
     assert newest(history, 100, words) == history
 
@@ -108,7 +108,7 @@ def test_window_shows_the_newest_end_that_fits() -> None:
 def test_fragments_asks_with_the_last_round_and_the_message() -> None:
     history = said(*(f"line {number}" for number in range(30)))
     sources = Listed()
-    shown = policy_of("fragments").materials(turn("And now?", history, 100), sources)
+    shown = find_policy("fragments").materials(turn("And now?", history, 100), sources)
     assert sources.asked == ["line 28\nline 29\nAnd now?"]
     assert shown.recent == history[-2:]
 
@@ -116,7 +116,7 @@ def test_fragments_asks_with_the_last_round_and_the_message() -> None:
 @pytest.mark.parametrize("name", ["fragments", "tree"])
 def test_a_short_conversation_is_shown_whole_and_nothing_is_recalled(name: str) -> None:
     history, sources = said("Hi.", "Hello."), Listed()
-    shown = policy_of(name).materials(turn("And now?", history, 500), sources)
+    shown = find_policy(name).materials(turn("And now?", history, 500), sources)
     assert (shown.recent, shown.evidences, sources.asked) == (history, (), [])
 
 
@@ -124,7 +124,7 @@ def test_auto_shows_exchanges_whole_then_others_in_brief_in_the_order_they_were_
     history = said(*(f"line {number}" for number in range(300)))
     long = said("Why? " + "Because it is so and so. " * 80, "I see.")
     found = [exchange(history[4:6], 2.0), exchange(long, 1.5), exchange(history[2:4], 1.0)]
-    shown = policy_of("auto").materials(turn("And now?", history, 400), Listed(found))
+    shown = find_policy("auto").materials(turn("And now?", history, 400), Listed(found))
     texts = [evidence.text for evidence in shown.evidences]
     assert texts[-2:] == ["chat\nuser: line 2\nbot: line 3", "chat\nuser: line 4\nbot: line 5"]
     assert texts[0].startswith("chat, in brief\nuser: Why?")
@@ -139,14 +139,14 @@ def test_a_conversation_that_nearly_fits_fills_the_room(lines: int, fills: bool)
         exchange(history[4:6], 2.0), exchange([elsewhere], 0.1), exchange(history[2:4], -1.0)
     ]  # fmt: skip
     room = int(0.9 * tokens(history[:80], words))
-    shown = policy_of("auto").materials(turn("And now?", history, room), Listed(found))
+    shown = find_policy("auto").materials(turn("And now?", history, room), Listed(found))
     whole = {entry for evidence in shown.evidences for entry in evidence.whole}
     assert whole == ({"e2", "e3", "e4", "e5"} if fills else {"e4", "e5"})
 
 
 def test_auto_searches_for_the_message_alone() -> None:
     history, sources = said(*(f"line {number}" for number in range(40))), Listed()
-    policy_of("auto").materials(turn("And now?", history, 100), sources)
+    find_policy("auto").materials(turn("And now?", history, 100), sources)
     assert sources.asked == ["And now?"]
 
 
@@ -155,7 +155,7 @@ def test_auto_tells_by_memo_what_it_does_not_show() -> None:
     shown_whole = Evidence("chat, memo\nlines: Two lines.", brief=("e4", "e5"))
     other = Evidence("chat, memo\nnumbers: Lines have numbers.", brief=("e2", "e3"))
     sources = Listed([exchange(history[4:6], 2.0)], told=[shown_whole, other])
-    shown = policy_of("auto").materials(turn("And now?", history, 150), sources)
+    shown = find_policy("auto").materials(turn("And now?", history, 150), sources)
     assert [evidence.text for evidence in shown.evidences] == [
         "chat, memo\nnumbers: Lines have numbers.",
         "chat\nuser: line 4\nbot: line 5",
@@ -166,14 +166,14 @@ def test_auto_shows_nothing_where_nothing_relates() -> None:
     """Such as by words alone, while the embedding model is down, and with none in common."""
     history = said(*(f"Line {number}." for number in range(40)))
     found = [exchange([one], 0.0) for one in said("Rivers are long.", "They are.")]
-    shown = policy_of("auto").materials(turn("Zebras?", history, 60), Listed(found))
+    shown = find_policy("auto").materials(turn("Zebras?", history, 60), Listed(found))
     assert shown.evidences == ()
 
 
 def test_a_memo_that_does_not_fit_leaves_room_for_the_next() -> None:
     history = said(*(f"Line {number} of the talk." for number in range(40)))
     told = [Evidence("word " * 500, brief=("a",)), Evidence("boat: It leaks.", brief=("b",))]
-    shown = policy_of("auto").materials(turn("And?", history, 120), Listed(told=told))
+    shown = find_policy("auto").materials(turn("And?", history, 120), Listed(told=told))
     assert [one.text for one in shown.evidences] == ["boat: It leaks."]
 
 
@@ -183,7 +183,7 @@ def test_memo_shows_evidences_as_the_paper_does_and_what_is_not_written_yet() ->
     memo = Memo("m", "find a job", (), (span,), "written", NOW)
     chosen = MemoEvidence(memo, memo.topic, "user wants a job.", ("user: I want a job.", "bot: Hm"))
     sources = Listed(memo_evidences=[chosen], covered=frozenset(memo.entry_ids))
-    shown = policy_of("memo").materials(turn("Which job?", history, 100), sources)
+    shown = find_policy("memo").materials(turn("Which job?", history, 100), sources)
     assert [evidence.text for evidence in shown.evidences] == [
         '{"Related Topics": "find a job", "Related Summaries": "user wants a job.", '
         '"Related Dialogs": "user: I want a job. ### bot: Hm"}'
@@ -196,11 +196,11 @@ def test_a_memo_that_is_too_long_loses_lines_and_keeps_its_summary() -> None:
     ids = tuple(f"e{number}" for number in range(5))
     memo = Memo("m", "words", (), (Span("chat", 0, 4, ids),), "written", NOW)
     sources = Listed(memo_evidences=[MemoEvidence(memo, "words", "user says words.", lines)])
-    [evidence] = policy_of("memo").materials(turn("Words?", (), 60), sources).evidences
+    [evidence] = find_policy("memo").materials(turn("Words?", (), 60), sources).evidences
     assert evidence.entries == ids
     assert 0 < len(evidence.whole) < 5
     assert "user says words." in evidence.text
-    assert policy_of("memo").materials(turn("Words?", (), 5), sources).evidences == ()
+    assert find_policy("memo").materials(turn("Words?", (), 5), sources).evidences == ()
 
 
 def test_the_memo_policy_writes_chooses_and_answers(open_memory: Open) -> None:

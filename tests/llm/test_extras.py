@@ -33,7 +33,7 @@ EXTRAS = ["openai", "httpx2", "pydantic", "json_repair", "xllamacpp"]
 
 
 def test_everything_but_the_backends_imports_without_any_extra() -> None:
-    modules = "ask, contract, prompts, scripted, settings, structured, tokens"
+    modules = "contract, prompts, scripted, settings, structured, tokens"
     done = run(EXTRAS, f"from treering.llm import {modules}")
     assert done.returncode == 0, done.stderr
 

@@ -15,9 +15,9 @@ from tests.conftest import Open
 from tests.facts.test_forms import entry
 from treering import Memory
 from treering.agents.replies import framed
+from treering.chat.answer import PromptPassage, ask_messages
 from treering.chat.policy import Evidence, Materials
 from treering.chat.prompt import render
-from treering.llm.ask import PromptPassage, ask_messages
 from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.llm.scripted import Request, ScriptedLLM

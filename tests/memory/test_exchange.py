@@ -17,7 +17,7 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from tests.ingest.staging_process import lines
 from treering import Memory
-from treering.chat.registry import POLICIES
+from treering.chat.policies import POLICIES
 from treering.errors import InputError
 from treering.ingest import exchange
 from treering.search.relations.group import Speaker

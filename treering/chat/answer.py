@@ -1,35 +1,44 @@
-"""Answers from a memory: the prompt is I/O-free, the model is called here and paid for."""
+"""Answers from a memory: the prompt, its citations, and the call that is paid for."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from treering.chat.policy import Evidence
-from treering.errors import InputError
+from treering.chat.prompt import printed_prompt
+from treering.errors import EmptyText, InputError
 from treering.llm.account import ModelAccount
-from treering.llm.ask import (
-    ANSWER_TOKENS,
-    NOT_IN_MEMORY,
-    PROMPT_TOKENS,
-    ask_messages,
-    printed,
-    read_answer,
-)
-from treering.llm.ask import PromptPassage as Shown
 from treering.llm.contract import Message, Usage
+from treering.llm.prompts import load
 from treering.records import Context, Passage
 from treering.search.context import Budget, CountTokens
 from treering.views.choices import PromptName
 from treering.views.settings import SpaceSettings
 
+NOT_IN_MEMORY: Final = "It is not in the memory."
+"""What the prompt tells the model to say when the passages do not hold the answer."""
+
+ANSWER_TOKENS: Final = 300
+"""The prompt asks for one or two sentences; the rest is room for long names and citations."""
+
+PROMPT_TOKENS: Final = 450
+"""What the prompt costs beside the passages and the question: the rules and two examples."""
+
+_CITED: Final = re.compile(r"\[(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\]")
+"""Numbers of more digits are of no passage, and Python reads none of thousands."""
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said, what it was shown, and what it cost.
+    """A model's reply, the context it was shown, and its cost.
 
     ``found`` is false when it says that the memory does not hold the answer. ``dangling`` are
     numbers it cites that no passage has: a sign that the answer was made up. ``citations`` and
-    ``context`` are those of an answer from the memory; ``evidences`` are what a chat showed of it
+    ``context`` are those of an answer from the memory; ``evidences`` are those that a chat showed
     beside the recent dialogue, each with the ids of the entries it stands for.
     """
 
@@ -44,6 +53,76 @@ class Answer:
 
     def __str__(self) -> str:
         return self.text
+
+
+class PromptPassage(NamedTuple):
+    """A piece of the memory as the model sees it: its text, and where and when it was said."""
+
+    text: str
+    origin: str
+
+
+class Citations(NamedTuple):
+    """The numbers that a reply cites, in order of first mention.
+
+    ``dangling`` are those that no passage has. ``found`` is false if the reply says that the memory
+    does not hold the answer.
+    """
+
+    numbers: tuple[int, ...]
+    dangling: tuple[int, ...]
+    found: bool
+
+
+_EXAMPLE: Final = (
+    PromptPassage("Lena: Mr. Okafor keeps the keys.", "chat with Lena, 2024-01-02"),
+    PromptPassage("Lena: He gave the keys to the porter today.", "chat with Lena, 2024-01-09"),
+)
+_EXCHANGES: Final = (
+    ("Who has the keys now?", "The porter has them now [2]."),
+    ("What is the porter's name?", NOT_IN_MEMORY),
+)
+"""A model of 1.5 billion parameters cites from these, not from rules. The rule for a question
+without an answer follows the question, because it gets lost before."""
+
+
+def ask_messages(question: str, passages: Sequence[PromptPassage]) -> list[Message]:
+    """The prompt for a question over passages, numbered from 1 in the order given.
+
+    Raises EmptyText without a question or without passages.
+    """
+    if not question.strip():
+        raise EmptyText("the question is empty; ask something", param="question")
+    if not passages:
+        raise EmptyText("there is no passage to answer from; the memory found nothing")
+    messages = [Message("system", load("ask").fill())]
+    for example, reply in _EXCHANGES:
+        messages += [_question(example, _EXAMPLE), Message("assistant", reply)]
+    return [*messages, _question(question.strip(), passages)]
+
+
+def _question(question: str, passages: Sequence[PromptPassage]) -> Message:
+    numbered = (
+        load("ask_passage").fill(
+            number=str(number), origin=" ".join(origin.split()), text=text.strip()
+        )
+        for number, (text, origin) in enumerate(passages, 1)
+    )
+    prompt = load("ask_question").fill(passages="\n\n".join(numbered), question=question)
+    return Message("user", prompt)
+
+
+def read_citations(reply: str, passages: int) -> Citations:
+    """The numbers that a reply cites, of so many passages. Numbers in code are not citations."""
+    prose = _CODE.sub(" ", reply)
+    cited = dict.fromkeys(
+        int(number) for group in _CITED.findall(prose) for number in re.findall(r"\d+", group)
+    )
+    return Citations(
+        numbers=tuple(number for number in cited if 1 <= number <= passages),
+        dangling=tuple(number for number in cited if not 1 <= number <= passages),
+        found=NOT_IN_MEMORY.rstrip(".").casefold() not in prose.casefold(),
+    )
 
 
 class Answerer:
@@ -63,7 +142,7 @@ class Answerer:
         if prompt == "own":
             needed = PROMPT_TOKENS + llm.count_tokens(question)
         else:
-            needed = llm.count_tokens(printed(prompt, question, ""))
+            needed = llm.count_tokens(printed_prompt(prompt, question, ""))
         left = llm.context_window - ANSWER_TOKENS - needed
         if budget.unit == "tokens":
             left = min(budget.limit - needed, left)
@@ -79,34 +158,32 @@ class Answerer:
 
     def ask(self, context: Context, settings: SpaceSettings) -> Answer:
         """Answer the context's query from its passages. Raises LLMError."""
-        if not context.passages:
+        passages = context.passages
+        if not passages:
             return Answer(NOT_IN_MEMORY, found=False, context=context)
-        shown = [
-            Shown(passage.text, passage.source, _date(passage)) for passage in context.passages
-        ]
         if settings.prompt == "own":
+            shown = [PromptPassage(passage.text, _origin(passage)) for passage in passages]
             messages = ask_messages(context.query, shown)
         else:
-            text = printed(settings.prompt, context.query, context.text)
+            text = printed_prompt(settings.prompt, context.query, context.text)
             messages = [Message("user", text)]
         reply = self._account.llm().complete(
             messages, max_tokens=ANSWER_TOKENS, temperature=settings.temperature or 0.0
         )
         self._account.pay("ask", reply)
-        if settings.prompt != "own":
-            text = reply.text.strip()
-            return Answer(text, context=context, usage=reply.usage, model=reply.model)
-        read = read_answer(reply, len(shown))
+        cited = Citations((), (), True)  # printed prompts ask for no citations
+        if settings.prompt == "own":
+            cited = read_citations(reply.text, len(passages))
         return Answer(
-            text=read.text,
-            citations=tuple(context.passages[number - 1] for number in read.citations),
-            dangling=read.dangling,
-            found=read.found,
+            text=reply.text.strip(),
+            citations=tuple(passages[number - 1] for number in cited.numbers),
+            dangling=cited.dangling,
+            found=cited.found,
             context=context,
             usage=reply.usage,
             model=reply.model,
         )
 
 
-def _date(passage: Passage) -> str:
-    return f"{passage.at:%Y-%m-%d}" if passage.at else ""
+def _origin(passage: Passage) -> str:
+    return f"{passage.source}, {passage.at:%Y-%m-%d}" if passage.at else passage.source

@@ -62,7 +62,7 @@ class AutoPolicy:
         # all of them are dropped.
         exchanges = sources.exchanges(asked, FRAGMENTS, shown)
         best = max((exchange.score for exchange in exchanges), default=0.0)
-        if best <= 0 and not any(map(_relates, exchanges)):
+        if best <= 0 and not any(map(_is_related, exchanges)):
             exchanges = ()  # the first of all there are, in no order
         # A conversation that nearly fits is shown almost whole: its own exchanges are candidates
         # however low they score.
@@ -72,10 +72,10 @@ class AutoPolicy:
             for exchange in exchanges
             if exchange.score >= best * WHOLE_SCORE or not here.isdisjoint(exchange.entries)
         ]
-        whole = _fitting(likely, whole_room, turn.count)
+        whole = _fitting_exchanges(likely, whole_room, turn.count)
         whole_keys = {exchange.key for exchange in whole}
         recalled = {entry for exchange in whole for entry in exchange.entries}
-        memos = _memos(sources.memos(asked), shown | recalled, brief_room, turn.count)
+        memos = _fitting_memos(sources.memos(asked), shown | recalled, brief_room, turn.count)
         brief_room -= sum(turn.count(memo.text) + HEAD_TOKENS for memo in memos)
         # An exchange that is shown whole, or whose memo is shown, is not repeated in brief.
         covered = {entry for memo in memos for entry in memo.brief}
@@ -89,7 +89,7 @@ class AutoPolicy:
         return Materials((*memos, *evidences), recent)
 
 
-def _relates(exchange: Exchange) -> bool:
+def _is_related(exchange: Exchange) -> bool:
     """Whether an exchange shares a word or some meaning with the message.
 
     Scores cannot tell: a single exchange scores 0, the mean of all, and so do equal ones.
@@ -97,7 +97,9 @@ def _relates(exchange: Exchange) -> bool:
     return any((hit.why.bm25 or 0) > 0 or (hit.why.cosine or 0) > 0 for hit in exchange.hits)
 
 
-def _fitting(exchanges: Sequence[Exchange], room: int, count: CountTokens) -> list[Exchange]:
+def _fitting_exchanges(
+    exchanges: Sequence[Exchange], room: int, count: CountTokens
+) -> list[Exchange]:
     """Exchanges, best first, that fit as a whole; an exchange with an equal text is left out."""
     taken: list[Exchange] = []
     texts: set[str] = set()
@@ -110,7 +112,7 @@ def _fitting(exchanges: Sequence[Exchange], room: int, count: CountTokens) -> li
     return taken
 
 
-def _memos(
+def _fitting_memos(
     memos: Sequence[Evidence], shown: frozenset[str], room: int, count: CountTokens
 ) -> list[Evidence]:
     """Memos, best first, that fit; a memo whose lines are all shown themselves is left out."""

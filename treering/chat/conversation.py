@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
-from typing import Protocol
+from typing import Any, Protocol
 
-from treering.chat import shown
 from treering.chat.answer import Answer
 from treering.chat.policy import JOIN, Policy, Sources, ids
 from treering.chat.prompt import ChatPrompt, build, least_tokens
+from treering.chat.quoted_replies import changed_entries, shown_digests
 from treering.chat.sources import MemorySources
 from treering.chat.stream import ChatStream
 from treering.errors import (
@@ -42,16 +42,16 @@ PROMPT_TOKENS = 2_000
 REPLY_TOKENS = 400
 TEMPERATURE = 0.2  # MemoChat, table 2
 STOP = (f"{JOIN}user:", f"{JOIN}assistant:", f"{JOIN}bot:")
-"""A small model may go on with the dialogue it was shown; what follows was said by nobody."""
-LEAST_LINE_TOKENS = 4  # "user: ok ###": no more lines than this fit a budget
+"""A small model may go on with the dialogue it was shown, and invent lines of both sides."""
+LEAST_LINE_TOKENS = 4  # of "user: ok ###", the shortest line
 PROMPT_BUILDS = 3  # a prompt is built again where something in it was forgotten meanwhile
 
 
 class RoundRecord(Protocol):
-    """What a caller stores about a round, in the transactions that store the round itself."""
+    """A caller's own record of a round, stored in the transactions that store the round."""
 
     def earlier_message(self, reader: SpaceReader) -> Sequence[int]:
-        """The entries that hold the message because an earlier attempt stored it, in order."""
+        """The entries, in order, in which an earlier attempt stored the message."""
         ...
 
     def keep_message(self, writer: SpaceWriter, message: Collection[str]) -> None:
@@ -59,7 +59,7 @@ class RoundRecord(Protocol):
         ...
 
     def keep_answer(self, writer: SpaceWriter, answer: Answer) -> None:
-        """Note the answer. What it raises keeps the reply from being stored."""
+        """Note the answer. If it raises, the reply is not stored."""
         ...
 
 
@@ -86,7 +86,7 @@ class Conversations:
         budget: int | str | None,
         count: CountTokens,
     ) -> ChatPrompt:
-        """What a model would be shown for a message; nothing is kept."""
+        """The prompt that a model would get for a message; nothing is stored."""
         settings = settings_of(self._space)
         limit, count = _budget(budget, settings).counted(count)
         check_message(message, limit, count)
@@ -106,18 +106,11 @@ class Conversations:
     ) -> Answer:
         """One round. Raises InputError before anything is kept, LLMError after the message is."""
         llm = self._account.llm()
-        open_round = self._store_message(message, source, budget, record, speaker)
-        with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, policy)
-            reply = llm.complete(
-                prompt.messages,
-                max_tokens=REPLY_TOKENS,
-                temperature=open_round.temperature,
-                stop=STOP,
-            )
-            answer = self._store_reply(
-                source, open_round, _PromptReply(prompt, digests, reply), record
-            )
+        round_ = self._store_message(message, source, budget, record, speaker)
+        with self._giving_up_on_failure(round_):
+            prompt, digests = self._prompt(round_, policy)
+            reply = llm.complete(prompt.messages, **round_.sampling)
+            answer = self._store_reply(round_, prompt, digests, reply, record)
         self._follow(source, policy)
         return answer
 
@@ -132,37 +125,30 @@ class Conversations:
     ) -> ChatStream:
         """As ``reply``, piece by piece; the model's errors are raised while iterating."""
         llm = self._account.llm()
-        open_round = self._store_message(message, source, budget, record, speaker)
-        with self._given_up_if_failing(open_round):
-            prompt, digests = self._prompt(open_round, policy)
-            pieces = llm.stream(
-                prompt.messages,
-                max_tokens=REPLY_TOKENS,
-                temperature=open_round.temperature,
-                stop=STOP,
-            )
+        round_ = self._store_message(message, source, budget, record, speaker)
+        with self._giving_up_on_failure(round_):
+            prompt, digests = self._prompt(round_, policy)
+            pieces = llm.stream(prompt.messages, **round_.sampling)
 
         def remember(reply: Reply) -> Answer:
-            answer = self._store_reply(
-                source, open_round, _PromptReply(prompt, digests, reply), record
-            )
+            answer = self._store_reply(round_, prompt, digests, reply, record)
             self._follow(source, policy)
             return answer
 
-        return ChatStream(pieces, prompt, remember, lambda: self._give_up(open_round))
+        return ChatStream(pieces, prompt, remember, lambda: self._give_up(round_))
 
     def digests(self, ids_shown: Collection[str]) -> Mapping[str, bytes]:
         """The digests of entries that a model is shown, and of those quoted as newer than them."""
         with self._space.read() as reader:
-            return shown.digests(reader, ids_shown, self._views.marking.marks)
+            return shown_digests(reader, ids_shown, self._views.marking.marks)
 
     def changed(self, digests: Mapping[str, bytes]) -> list[str]:
         """The ids among those of ``digests`` that are gone since, or hold another text."""
         with self._space.read() as reader:
-            return shown.changed(reader, digests)
+            return changed_entries(reader, digests)
 
     def note_shown(self, replies: Collection[str], ids_shown: Collection[str]) -> None:
-        """Note, by ids, what the model was shown that gave replies which are kept elsewhere."""
+        """Note, by ids, the entries shown to the model for replies that are stored elsewhere."""
         with self._space.write() as writer:
             reply_sources.note(writer, writer.id, replies, ids_shown)
 
@@ -178,7 +164,7 @@ class Conversations:
         budget: int | str | None,
         record: RoundRecord | None,
         speaker: str | None,
-    ) -> _OpenRound:
+    ) -> _Round:
         """Store a message, durable on return, before anything else of the round can fail.
 
         A message that is said again because it got no reply is stored already. The transaction
@@ -208,39 +194,34 @@ class Conversations:
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
-            return _OpenRound(message, stored, history, within, digests, count, settings)
+            return _Round(source, message, stored, history, within, digests, count, settings)
 
-    def _prompt(
-        self, open_round: _OpenRound, policy: Policy
-    ) -> tuple[ChatPrompt, Mapping[str, bytes]]:
-        """The prompt for a message, and the digests of the entries that it and the prompt show.
+    def _prompt(self, round_: _Round, policy: Policy) -> tuple[ChatPrompt, Mapping[str, bytes]]:
+        """The prompt for a message, and the digests of the entries of both.
 
         The message must not be found as the best evidence for itself.
         """
-        count, settings = open_round.count, open_round.settings
-        history, gone = open_round.history, frozenset[str]()
+        count, settings = round_.count, round_.settings
+        history, gone = round_.history, frozenset[str]()
         for _ in range(PROMPT_BUILDS):
-            sources = self._sources(count, settings, open_round.entries)
-            prompt = build(
-                open_round.message, history, policy, sources, open_round.budget, count, settings
-            )
-            ids_shown = prompt.entries | open_round.entries
+            sources = self._sources(count, settings, round_.entries)
+            prompt = build(round_.message, history, policy, sources, round_.budget, count, settings)
+            ids_shown = prompt.entries | round_.entries
             digests = self.digests(ids_shown)
-            # A second prompt shows nothing that was forgotten while the first one was built. What
-            # is missing again is the id of no entry, as a policy of the user's own may give it.
+            # A second prompt shows nothing that was forgotten while the first one was built. An id
+            # that is missing again belongs to no entry: a user's own policy may give such ids.
             if ids_shown - digests.keys() <= gone:
                 break
             gone |= ids_shown - digests.keys()
             history = [entry for entry in history if entry.id not in gone]
-        # What was rewritten since the message was heard may be shown as it was then.
+        # Entries that were rewritten since the message was stored may be shown as they were then.
         digests_then = {
-            entry: open_round.digests[entry]
-            for entry in (ids_shown - gone) & open_round.digests.keys()
+            entry: round_.digests[entry] for entry in (ids_shown - gone) & round_.digests.keys()
         }
         return prompt, {**digests, **digests_then}
 
     @contextmanager
-    def _given_up_if_failing(self, open_round: _OpenRound) -> Iterator[None]:
+    def _giving_up_on_failure(self, round_: _Round) -> Iterator[None]:
         """Give the message up if the round fails or is interrupted: it can then be said again."""
         answered = False
         try:
@@ -248,39 +229,47 @@ class Conversations:
             answered = True
         finally:
             if not answered:
-                self._give_up(open_round)
+                self._give_up(round_)
 
-    def _give_up(self, open_round: _OpenRound) -> None:
+    def _give_up(self, round_: _Round) -> None:
         try:
             with self._space.write() as writer:
                 asker = self._space.database.presence()
                 if writer.is_there:
-                    unanswered.give_up(writer, writer.id, open_round.entries, asker)
-        except JournalError as error:  # what stopped the round is what the caller must hear of
+                    unanswered.give_up(writer, writer.id, round_.entries, asker)
+        except JournalError as error:  # the caller must hear of the first error
             log.warning("said again, a message without a reply is kept twice: %s", error)
 
     def _store_reply(
         self,
-        source: str,
-        open_round: _OpenRound,
-        prompt_reply: _PromptReply,
+        round_: _Round,
+        prompt: ChatPrompt,
+        digests: Mapping[str, bytes],
+        reply: Reply,
         record: RoundRecord | None,
     ) -> Answer:
-        """The reply, remembered. Raises LLMReplyError if it cannot be, ReplyDiscarded."""
-        reply, materials = prompt_reply.reply, prompt_reply.prompt.materials
+        """The reply, remembered. Raises LLMReplyError if it cannot be, ReplyDiscarded.
+
+        ``digests`` are those of the entries that the prompt showed.
+        """
         self._account.pay("chat", reply)
         answer = Answer(
-            text=_checked_text(reply),
-            context=materials.context,
-            evidences=materials.evidences,
+            text=_storable_text(reply),
+            context=prompt.materials.context,
+            evidences=prompt.materials.evidences,
             usage=reply.usage,
             model=reply.model,
         )
         with self._space.write() as writer:
-            _refuse_what_shows_forgotten(writer, prompt_reply)
-            receipt = self._intake.said(writer, source, _message("assistant", answer.text))
-            reply_sources.note(writer, writer.id, receipt.ids, prompt_reply.shown.keys())
-            unanswered.answered(writer, writer.id, open_round.entries)
+            if changed := changed_entries(writer, digests):
+                raise ReplyDiscarded(
+                    f"the reply of {reply.model} was not kept: {len(changed)} of the "
+                    f"{len(digests)} entries that it was shown were forgotten or changed while it "
+                    "was written, and it may quote them; your message stays, say it again"
+                )
+            said = self._intake.said(writer, round_.source, _message("assistant", answer.text))
+            reply_sources.note(writer, writer.id, said.ids, digests.keys())
+            unanswered.answered(writer, writer.id, round_.entries)
             if record is not None:
                 record.keep_answer(writer, answer)
         return answer
@@ -302,13 +291,14 @@ class Conversations:
 
 
 @dataclass(frozen=True, slots=True)
-class _OpenRound:
+class _Round:
     """A round without a reply: its message, stored in ``entries``, and the conversation before it.
 
     ``budget`` bounds the prompt, in units that ``count`` counts. ``digests`` are those of the
     message's and conversation's entries, and ``settings`` those of the space.
     """
 
+    source: str
     message: str
     entries: frozenset[str]
     history: list[Entry]
@@ -318,19 +308,11 @@ class _OpenRound:
     settings: SpaceSettings
 
     @property
-    def temperature(self) -> float:
-        """The temperature of the reply."""
+    def sampling(self) -> dict[str, Any]:
+        """How the model is asked for the reply."""
         chosen = self.settings.temperature
-        return TEMPERATURE if chosen is None else chosen
-
-
-@dataclass(frozen=True, slots=True)
-class _PromptReply:
-    """A reply to a prompt, and the digests of the entries that the prompt showed."""
-
-    prompt: ChatPrompt
-    shown: Mapping[str, bytes]
-    reply: Reply
+        temperature = TEMPERATURE if chosen is None else chosen
+        return {"max_tokens": REPLY_TOKENS, "temperature": temperature, "stop": STOP}
 
 
 def _last_of(history: Sequence[Entry], marked: frozenset[str]) -> list[Entry]:
@@ -350,18 +332,7 @@ def _holding(message: str, stored: Sequence[Entry]) -> frozenset[str]:
     return ids(stored) if "".join(entry.text for entry in stored) == message else frozenset()
 
 
-def _refuse_what_shows_forgotten(reader: SpaceReader, prompt_reply: _PromptReply) -> None:
-    """Raise ReplyDiscarded if an entry that the model was shown is gone, or holds another text."""
-    changed = shown.changed(reader, prompt_reply.shown)
-    if changed:
-        raise ReplyDiscarded(
-            f"the reply of {prompt_reply.reply.model} was not kept: {len(changed)} of the "
-            f"{len(prompt_reply.shown)} entries that it was shown were forgotten or changed while "
-            "it was written, and it may quote them; your message stays, say it again"
-        )
-
-
-def _checked_text(reply: Reply) -> str:
+def _storable_text(reply: Reply) -> str:
     """The text of a reply. Raises LLMReplyError for what cannot be remembered."""
     try:
         check_text(reply.text, "the reply")

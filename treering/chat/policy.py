@@ -1,4 +1,4 @@
-"""Chat policies: from a message and its conversation to what the model is shown. No I/O.
+"""The contract of chat policies: from a message and its conversation to a prompt's parts. No I/O.
 
 A policy reads the memory through ``Sources`` and nothing else, so it is tested with plain lists.
 """
@@ -13,9 +13,10 @@ from typing import Literal, Protocol
 
 from treering.records import Context, Entry, Hit, Passage
 from treering.search.context import LABEL_CHARS, CountTokens
-from treering.views.memos.record import MemoEvidence
+from treering.views.memos.record import LINE_JOIN, MemoEvidence
 
-JOIN = " ### "  # MemoChat's mark between dialogue lines
+JOIN = LINE_JOIN
+
 JOIN_TOKENS = 3
 _JOINT = re.compile("#{3,}")
 Layout = Literal["tagged", "printed", "fragrel", "memtree"]
@@ -43,6 +44,20 @@ class Turn:
     layout: Layout = "tagged"
 
     @property
+    def query(self) -> str:
+        """FragRel's retrieval query (appendix B.3): the last round, then the new message."""
+        texts = [*(entry.text for entry in self.last_round), self.message]
+        return "\n".join(texts).strip()[-QUERY_CHARS:]
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the conversation is shown whole: it has few rounds and tokens, and fits."""
+        rounds = sum(entry.role == "user" for entry in self.history)
+        if max(rounds, len(self.history) / 2) > self.whole_rounds:
+            return False
+        return tokens(self.history, self.count) <= min(self.whole_tokens, self.room)
+
+    @property
     def last_round(self) -> tuple[Entry, ...]:
         """The last user message and what was said after it."""
         places = [n for n, entry in enumerate(self.history) if entry.role == "user"]
@@ -68,12 +83,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Materials:
-    """What a policy shows: evidences, recent dialogue in the order it was said, and how."""
+    """The parts of a prompt: evidences, and recent dialogue in the order it was said."""
 
     evidences: tuple[Evidence, ...] = ()
     recent: tuple[Entry, ...] = ()
     context: Context | None = None
-    layout: Layout = "tagged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +201,6 @@ def tokens(entries: Iterable[Entry], count: CountTokens) -> int:
 def ids(entries: Iterable[Entry]) -> frozenset[str]:
     """The ids of entries."""
     return frozenset(entry.id for entry in entries)
-
-
-def query(turn: Turn) -> str:
-    """FragRel's retrieval query (appendix B.3): the last round, then the new message."""
-    texts = [*(entry.text for entry in turn.last_round), turn.message]
-    return "\n".join(texts).strip()[-QUERY_CHARS:]
 
 
 def cited(context: Context, layout: Layout) -> tuple[Evidence, ...]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import islice
 
-from treering.chat.exchange import exchanges
 from treering.chat.policy import Evidence, Exchange, entries_of, origin
 from treering.journal import entries
-from treering.journal.space import Space
-from treering.records import Altitude, Context, Filter, Hit, Mode, Passage
+from treering.journal.space import Space, SpaceReader
+from treering.records import Altitude, Context, Entry, Filter, Hit, Mode, Passage
 from treering.search.context import Candidate, CountTokens, outdated, shown
-from treering.search.marks import Quote
+from treering.search.marks import Mark, Marker, Quote
 from treering.search.searcher import by_words_if_down
 from treering.views.memos.choose import related_memos
 from treering.views.memos.record import Memo, MemoEvidence
@@ -21,6 +21,7 @@ from treering.views.settings import SpaceSettings
 from treering.views.tree.view import TreeView
 
 MEMOS = 8  # that are looked at; their summaries are shown where their lines are not
+MAX_MESSAGES = 4  # of a round: the user's, the model's, and tool messages between them
 
 
 class MemorySources:
@@ -46,7 +47,6 @@ class MemorySources:
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """See ``Sources``."""
-
         settings = self._settings
         plan = self._views.planner.plan(None, None, tree=settings.level != "texts")
         condition = Filter(omit=without | self._hidden)
@@ -92,7 +92,7 @@ class MemorySources:
         view = self._views.memos
         hits = by_words_if_down(lambda mode: view.search(query, k=MEMOS, mode=mode))
         memos = dict.fromkeys((*view.pinned(), *related_memos(hits)))
-        return [self._memo_evidence(memo) for memo in memos if memo.stated]
+        return [self._memo_summary(memo) for memo in memos if memo.stated]
 
     def chosen(self, query: str) -> Sequence[MemoEvidence]:
         """See ``Sources``."""
@@ -119,7 +119,7 @@ class MemorySources:
         below = _below(tree, node)
         return Evidence(f"{passage.text}{self._outdated(below)}", brief=below)
 
-    def _memo_evidence(self, memo: Memo) -> Evidence:
+    def _memo_summary(self, memo: Memo) -> Evidence:
         """A memo's topic and summary, with a warning if an entry it stands for is superseded."""
         doubt = self._outdated(memo.entry_ids)
         text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{doubt}"
@@ -146,3 +146,79 @@ class MemorySources:
 def _below(tree: TreeView, node: int) -> tuple[str, ...]:
     """The ids of the entries that a summary stands for."""
     return tuple(dict.fromkeys(entry for leaf in tree.leaves(node) for entry in leaf.entry_ids))
+
+
+def exchanges(
+    reader: SpaceReader, hits: Sequence[Hit], without: frozenset[str], marks: Marker
+) -> list[Exchange]:
+    """The exchanges of hits, best first; messages in ``without`` are left out of them.
+
+    A text has no exchanges, nor has a chat whose messages have no roles: each hit is one there.
+    """
+    members: dict[str, Exchange] = {}
+    by_key: dict[tuple[str, int], Exchange] = {}
+    for hit in hits:
+        before = members.get(hit.entry_id) if hit.role else None
+        if before is None:
+            before = Exchange(_messages(reader, hit, without, marks), 0.0)
+            members |= dict.fromkeys(before.entries, before)
+        # Scores below the mean must not pull down an exchange that another of its hits lifted.
+        score = by_key[before.key].score if before.key in by_key else 0.0
+        by_key[before.key] = replace(before, score=score + max(hit.score, 0.0))
+    return _newer_first(sorted(by_key.values(), key=lambda exchange: -exchange.score))
+
+
+def _messages(
+    reader: SpaceReader, hit: Hit, without: frozenset[str], marks: Marker
+) -> tuple[Hit, ...]:
+    if not hit.role:
+        return (hit,)
+    seqs = entries.exchange(reader, reader.id, hit.source, hit.position, MAX_MESSAGES)
+    quotes = [
+        Quote.whole(seq, entry)
+        for seq, entry in sorted(entries.by_seq(reader, seqs).items())
+        if entry.id not in without
+    ]
+    whole = tuple(
+        _whole(quote.entry, hit, mark)
+        for quote, mark in zip(quotes, marks(reader, quotes), strict=True)
+    )
+    return whole if any(message.entry_id == hit.entry_id for message in whole) else (hit,)
+
+
+def _whole(entry: Entry, hit: Hit, mark: Mark) -> Hit:
+    """An entry of the round of a hit, as a hit."""
+    return replace(
+        hit,
+        text=entry.text,
+        entry_id=entry.id,
+        position=entry.position,
+        start=0,
+        end=len(entry.text),
+        at=entry.at,
+        speaker=entry.speaker,
+        role=entry.role,
+        session=entry.session,
+        metadata=entry.metadata,
+        superseded_by=mark.superseded_by,
+        stale=mark.stale,
+    )
+
+
+def _newer_first(ranked: Sequence[Exchange]) -> list[Exchange]:
+    """Each exchange after those that supersede its statements; these score at least as much."""
+    home = {entry: exchange for exchange in ranked for entry in exchange.entries}
+    ordered: dict[tuple[str, int], Exchange] = {}
+    for exchange in ranked:
+        for newer in _newer_entries(exchange):
+            if newer in home:
+                first = home[newer]
+                ordered.setdefault(
+                    first.key, replace(first, score=max(first.score, exchange.score))
+                )
+        ordered.setdefault(exchange.key, exchange)
+    return list(ordered.values())
+
+
+def _newer_entries(exchange: Exchange) -> Iterator[str]:
+    return (hit.superseded_by.entry_id for hit in exchange.hits if hit.superseded_by)

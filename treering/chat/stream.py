@@ -16,8 +16,8 @@ class ChatStream(Iterator[str]):
     """Iterate over the pieces of a reply, then read ``answer``.
 
     The message is remembered before the model is asked, the reply once its last piece has been
-    read. Closing the stream early (or leaving its ``with`` block) stops the model; the part that
-    was written by then is not remembered.
+    read. Closing the stream early (or leaving its ``with`` block) stops the model, and the partial
+    reply is not remembered.
     """
 
     def __init__(
@@ -64,9 +64,6 @@ class ChatStream(Iterator[str]):
             self._abandon()
         self._over = True
 
-    def _close_pieces(self) -> None:
-        self._pieces.close()
-
     @property
     def answer(self) -> Answer | None:
         """The whole reply with its cost; None until it is complete and remembered."""
@@ -81,7 +78,7 @@ class ChatStream(Iterator[str]):
         """Close the pieces. A thread that is reading one closes them itself when it has it."""
         if self._reading.acquire(blocking=False):
             try:
-                self._close_pieces()
+                self._pieces.close()
             finally:
                 self._reading.release()
 

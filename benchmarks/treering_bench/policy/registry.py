@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from treering.chat.registry import POLICIES as CHAT_POLICIES
+from treering.chat.policies import POLICIES as CHAT_POLICIES
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import LLM
 from treering.search.relations.registry import BUILT_IN

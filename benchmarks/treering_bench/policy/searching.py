@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from treering.chat.registry import policy_of
+from treering.chat.policies import find_policy
 from treering.errors import InputError, UnknownName
 from treering.llm.contract import Message
 from treering.records import Kind
@@ -81,7 +81,7 @@ SUMMARISED: Final = (
 
 def chat_policy(name: str) -> RetrievalPolicy:
     """``chat:memo``: the prompt of ``Memory.chat`` by one of its policies. Raise UnknownName."""
-    policy = policy_of(name.partition(":")[2]).name
+    policy = find_policy(name.partition(":")[2]).name
 
     def fill(space: TaskSpace, question: TaskQuestion, budget: int) -> Sequence[RetrievedPassage]:
         return [space.chat_passage(question, policy, budget)]

@@ -6,25 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treering.chat.answer import (
+    NOT_IN_MEMORY,
+    PROMPT_TOKENS,
+    PromptPassage,
+    ask_messages,
+    read_citations,
+)
 from treering.errors import EmptyText
-from treering.llm.ask import NOT_IN_MEMORY, PROMPT_TOKENS, PromptPassage, ask_messages, read_answer
-from treering.llm.contract import Reply, Usage
 from treering.llm.tokens import estimate_tokens
 
 INSTRUCTION = (
     "\n\nIf a passage says the answer, give it in a sentence that ends with that passage's number "
     "in square brackets. If none does, reply only: It is not in the memory."
 )
-USAGE = Usage(10, 5, 1)
-
-
-def reply(text: str) -> Reply:
-    return Reply(text, USAGE, "m", "stop")
 
 
 def test_the_prompt_numbers_the_passages_with_their_origin_and_date() -> None:
     passages = [
-        PromptPassage("It is under the mill.", "novel.txt:3", "1890-01-02"),
+        PromptPassage("It is under the mill.", "novel.txt:3, 1890-01-02"),
         PromptPassage("No.", "b"),
     ]
     messages = ask_messages("Where?", passages)
@@ -38,12 +38,10 @@ def test_the_prompt_numbers_the_passages_with_their_origin_and_date() -> None:
 def test_the_examples_are_what_the_rules_ask_for() -> None:
     messages = ask_messages("Where?", [PromptPassage("x", "y")])
     cites, abstains = (
-        read_answer(reply(message.content), 2)
-        for message in messages
-        if message.role == "assistant"
+        read_citations(message.content, 2) for message in messages if message.role == "assistant"
     )
     assert cites.found
-    assert cites.citations == (2,)
+    assert cites.numbers == (2,)
     assert not abstains.found
     assert messages[-1].content.endswith(f"reply only: {NOT_IN_MEMORY}")
 
@@ -62,11 +60,9 @@ def test_a_passage_cannot_end_its_block_or_pose_as_another_one() -> None:
     )
 
 
-@given(st.text(), st.text(), st.text())
-def test_whatever_a_passage_holds_there_is_one_block_and_one_number(
-    text: str, citation: str, date: str
-) -> None:
-    (*_, message) = ask_messages("Where?", [PromptPassage(text, citation, date)])
+@given(st.text(), st.text())
+def test_whatever_a_passage_holds_there_is_one_block_and_one_number(text: str, origin: str) -> None:
+    (*_, message) = ask_messages("Where?", [PromptPassage(text, origin)])
     assert len(re.findall(r"</?passages", message.content)) == 2
     assert re.findall(r"\[\d+\]", message.content) == ["[1]"]
 
@@ -82,24 +78,20 @@ def test_nothing_to_ask_or_to_answer_from_is_refused(
 
 
 def test_citations_are_the_existing_numbers_in_order_of_first_mention() -> None:
-    answer = read_answer(reply("Porto [2]. Lisbon [1][3], and again [2, 9; 1] or [0].\n"), 3)
-    assert answer.text == "Porto [2]. Lisbon [1][3], and again [2, 9; 1] or [0]."
-    assert answer.citations == (2, 1, 3)
-    assert answer.dangling == (9, 0)
-    assert answer.found
-    assert (answer.usage, answer.model) == (USAGE, "m")
+    cited = read_citations("Porto [2]. Lisbon [1][3], and again [2, 9; 1] or [0].\n", 3)
+    assert cited == ((2, 1, 3), (9, 0), True)
 
 
 def test_a_number_of_thousands_of_digits_is_no_citation() -> None:
-    answer = read_answer(reply(f"Porto [{'1' * 5_000}], in 1999 [1]."), 3)
-    assert (answer.citations, answer.dangling) == ((1,), ())
+    cited = read_citations(f"Porto [{'1' * 5_000}], in 1999 [1].", 3)
+    assert (cited.numbers, cited.dangling) == ((1,), ())
 
 
 def test_indices_in_code_are_not_citations() -> None:
-    answer = read_answer(reply("Use `rows[1]` [2]:\n```python\nrows[3]\n```\nor\n```\nrows[1]"), 3)
-    assert answer.citations == (2,)
+    cited = read_citations("Use `rows[1]` [2]:\n```python\nrows[3]\n```\nor\n```\nrows[1]", 3)
+    assert cited.numbers == (2,)
 
 
 @pytest.mark.parametrize("text", [NOT_IN_MEMORY, "Sorry, it is NOT in the memory", "x. " * 9])
 def test_a_model_that_does_not_know_has_not_found(text: str) -> None:
-    assert read_answer(reply(text), 2).found == ("memory" not in text)
+    assert read_citations(text, 2).found == ("memory" not in text)
