@@ -13,7 +13,7 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.arrays import Floats
 from treering.errors import InputError
-from treering.views.fragments.parts import PartwiseEmbedder
+from treering.views.fragments.cut import PartwiseEmbedder
 
 STORY = "".join(f"Sentence {n} is of the sea and of boats. " for n in range(200))
 

@@ -18,7 +18,6 @@ from treering.search.relations.plan import Plan, Weighted
 from treering.search.relations.registry import DEFAULTS
 from treering.search.relations.semantic import Semantic
 from treering.search.searcher import Searcher
-from treering.views.fragments.held import HeldTable
 from treering.views.fragments.table import Table
 
 WORDS = "ana ben moved porto river sister rows daily boat oar mill bread night train".split()  # noqa: SIM905
@@ -124,6 +123,5 @@ def test_a_memory_opened_exact_keeps_floats(open_memory: Open) -> None:
     memory.add("Ana moved to Porto.")
     assert memory.search("porto")
     columns = memory._views.searcher._corpus
-    assert isinstance(columns, HeldTable)
-    assert columns._table is not None
-    assert columns._table._exact
+    assert isinstance(columns, Table)
+    assert columns._exact

@@ -24,8 +24,7 @@ from treering.records import Entry
 from treering.split import FragmentSize
 from treering.views import progress
 from treering.views.follow import BATCH_ENTRIES, read_sound
-from treering.views.fragments.cut import Piece, cut_and_embed
-from treering.views.fragments.parts import PartwiseEmbedder
+from treering.views.fragments.cut import PartwiseEmbedder, Piece, cut_and_embed
 
 TASK_ENTRIES: Final = 64
 TASK_CHARS: Final = 1 << 16

@@ -51,7 +51,7 @@ from treering.views.foreign import refuse_equal_names, views_of_other_packages
 from treering.views.fragments import store
 from treering.views.fragments.build import Fragments
 from treering.views.fragments.cut import Deriver
-from treering.views.fragments.held import HeldTable
+from treering.views.fragments.table import Table
 from treering.views.handover import Handover
 from treering.views.marking import Marking
 from treering.views.material import material
@@ -483,7 +483,7 @@ class Views:
 
 def _corpus(space: Space, exact: bool) -> FragmentSource:
     """Where fragments come from: main memory, or a database that has more than fit there."""
-    loaded = HeldTable(space, exact=exact)
+    loaded = Table(space, exact)
     limit = space.database.limit
     if limit is None:
         return loaded

@@ -32,7 +32,7 @@ from treering.views.candidates.database_vectors import DatabaseMatrix, DatabaseV
 from treering.views.candidates.postings import TermReader
 from treering.views.candidates.sample import DRAWN
 from treering.views.fragments import store
-from treering.views.fragments.held import HeldTable
+from treering.views.fragments.table import Table
 
 log = logging.getLogger("treering")
 
@@ -49,12 +49,12 @@ ADDED: Final = 64
 class CandidateSource:
     """The fragments of a space, all of which are held up to ``limit``."""
 
-    def __init__(self, space: Space, loaded: HeldTable, limit: int, drawn: int = DRAWN) -> None:
+    def __init__(self, space: Space, loaded: Table, limit: int, drawn: int = DRAWN) -> None:
         self._space = space
         self._loaded = loaded
         self._limit = limit
         self._drawn = drawn
-        self._columns = SlimTable(space)
+        self._columns = SlimTable(space, room=None)
         self._terms = TermReader()
         self._held = Held()
         self._is_large = False  # at the last search

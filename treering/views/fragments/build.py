@@ -33,8 +33,7 @@ from treering.views import progress as view_progress
 from treering.views.contract import Erased, View
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.fragments import store
-from treering.views.fragments.cut import Deriver, Piece, cut, cut_and_embed
-from treering.views.fragments.parts import PartwiseEmbedder
+from treering.views.fragments.cut import Deriver, PartwiseEmbedder, Piece, cut, cut_and_embed
 from treering.views.fragments.store import Places
 
 _QUEUED = "they stay queued and are found by their words"

@@ -294,12 +294,6 @@ def spans(reader: Reader, entry: int) -> list[tuple[int, int, int]]:
     return [(int(row[0]), int(row[1]), int(row[2])) for row in rows]
 
 
-def entry_of_fragments(reader: Reader, space: int) -> dict[int, int]:
-    """The entry of every fragment of a space."""
-    rows = reader.rows("SELECT id, entry FROM fragment WHERE space = ?", (space,))
-    return {int(row[0]): int(row[1]) for row in rows}
-
-
 def gone_since(reader: Reader, space: int, after: int) -> tuple[int, list[int]]:
     """The new mark, and the fragments that were deleted since the mark ``after``."""
     rows = list(

@@ -32,6 +32,7 @@ from treering.split import Span
 from treering.views.fragments import store
 from treering.views.fragments.columns import Column
 from treering.views.fragments.order import PlacedColumns, Reading
+from treering.views.fragments.room import ROOM, Room
 from treering.views.fragments.segment import EmbeddedRows, Segment
 from treering.views.fragments.vector_rows import VectorRows
 
@@ -43,20 +44,33 @@ _versions = count(1)
 
 
 class Table:
-    """The columns of a space. ``reading`` refreshes them first; safe to call from any thread.
+    """The columns of a space, as long as the process has ``room`` for them (None for no bound).
 
-    ``exact`` holds all vectors as floats, whatever their number; else the vectors of spaces of over
-    ``exact_rows`` fragments have eight bits.
+    ``reading`` refreshes them first; safe to call from any thread. ``exact`` holds all vectors as
+    floats, whatever their number; else the vectors of spaces of over ``exact_rows`` fragments have
+    eight bits.
     """
 
-    def __init__(self, space: Space, exact: bool = False, exact_rows: int = EXACT_ROWS) -> None:
+    def __init__(
+        self,
+        space: Space,
+        exact: bool = False,
+        exact_rows: int = EXACT_ROWS,
+        room: Room | None = ROOM,
+    ) -> None:
         self._space = space
         self._exact = exact
         self._exact_rows = exact_rows
+        self._room = room
         self._lock = threading.Lock()
         self._state: SpaceState | None = None
         self._snapshot: Snapshot | None = None
         self._clear(width=0, total=0)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the columns are in memory."""
+        return self._state is not None
 
     @contextmanager
     def reading(self) -> Iterator[tuple[SpaceReader, Snapshot | None]]:
@@ -65,7 +79,18 @@ class Table:
             with self._lock:  # else a thread might bring an older state than the table has
                 reader = stack.enter_context(self._space.read())
                 snapshot = self._snapshot_of(reader, reader.state) if reader.id else None
+            if self._room is not None:
+                self._room.use(self, 0 if snapshot is None else len(snapshot))
             yield reader, snapshot
+
+    def release(self) -> None:
+        """Drop the columns, unless they are being loaded. A search under way keeps its snapshot."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._state = None
+                self._clear(width=0, total=0)
+            finally:
+                self._lock.release()
 
     def searching(
         self,
@@ -89,10 +114,9 @@ class Table:
         if self._state is not None and state.revision < self._state.revision:
             # The thread began its transaction before the table's last update. It gets a table of
             # its own, as the shared one must not go back.
-            return type(self)(self._space, self._exact, self._exact_rows)._snapshot_of(
-                reader, state
-            )
-        previous, self._state = self._state, None  # what an error leaves behind is loaded anew
+            other = type(self)(self._space, self._exact, self._exact_rows, None)
+            return other._snapshot_of(reader, state)
+        previous, self._state = self._state, None  # after an error everything is loaded again
         if previous is None or (previous.model, previous.edition) != (state.model, state.edition):
             self._load(reader, state)
         elif previous.revision != state.revision:
@@ -142,7 +166,7 @@ class Table:
 
     def _load(self, reader: SpaceReader, state: SpaceState) -> None:
         width = state.model.dimension if state.model else 0
-        self._clear(width, store.count(reader, state.id))
+        self._clear(width, blocks.count(reader, state.id))
         self._last_gone = store.last_gone(reader, state.id)
         self._read(reader, state, anew=True)
         self._snapshot = self._frozen(state, None)

@@ -14,7 +14,8 @@ from treering.errors import InputError
 from treering.journal.contract import Database
 from treering.journal.open import open_database
 from treering.journal.space import Space
-from treering.views.fragments.held import LIMIT_VARIABLE, ROOM, HeldTable, Room, read_limit
+from treering.views.fragments.room import LIMIT_VARIABLE, ROOM, Room, read_limit
+from treering.views.fragments.table import Table
 
 SPACES = ("a", "b", "c")
 SIZE = 3  # fragments of each
@@ -28,7 +29,7 @@ def filled(path: Path, open_memory: Open) -> Path:
     return path
 
 
-def use(table: HeldTable) -> int:
+def use(table: Table) -> int:
     with table.reading() as (_, snapshot):
         return len(snapshot or ())
 
@@ -39,8 +40,8 @@ def database(filled: Path) -> Iterator[Database]:
         yield opened
 
 
-def tables(database: Database, room: Room) -> list[HeldTable]:
-    return [HeldTable(Space(database, name), room) for name in SPACES]
+def tables(database: Database, room: Room) -> list[Table]:
+    return [Table(Space(database, name), room=room) for name in SPACES]
 
 
 def test_the_columns_that_were_not_used_for_longest_go_and_are_loaded_again(
@@ -49,17 +50,17 @@ def test_the_columns_that_were_not_used_for_longest_go_and_are_loaded_again(
     room = Room(2 * SIZE)
     first, second, third = tables(database, room)
     assert [use(table) for table in (first, second, first, third)] == [SIZE] * 4
-    assert [table.is_held for table in (first, second, third)] == [True, False, True]
-    assert room.held == 2 * SIZE
+    assert [table.is_loaded for table in (first, second, third)] == [True, False, True]
+    assert room.size == 2 * SIZE
     assert use(second) == SIZE
-    assert not first.is_held
+    assert not first.is_loaded
 
 
 def test_columns_that_are_too_large_alone_stay_while_they_are_used(database: Database) -> None:
     room = Room(1)
     first, second, _ = tables(database, room)
     assert use(first) == use(second) == SIZE
-    assert (first.is_held, second.is_held, room.held) == (False, True, SIZE)
+    assert (first.is_loaded, second.is_loaded, room.size) == (False, True, SIZE)
 
 
 def test_a_search_under_way_keeps_its_columns(database: Database) -> None:
@@ -76,10 +77,10 @@ def test_without_a_limit_all_stay_and_what_is_closed_is_not_counted(database: Da
     opened = tables(database, room)
     for table in opened:
         use(table)
-    assert room.held == len(SPACES) * SIZE
+    assert room.size == len(SPACES) * SIZE
     del table, opened
     gc.collect()
-    assert room.held == 0
+    assert room.size == 0
 
 
 def test_the_environment_limits_what_the_memories_of_a_process_hold(
@@ -90,7 +91,7 @@ def test_the_environment_limits_what_the_memories_of_a_process_hold(
     for _ in range(2):
         for name, memory in zip(SPACES, memories, strict=True):
             assert memory.search(f"{name} says 1", k=1)[0].text == f"{name} says 1"
-            assert ROOM.held == SIZE
+            assert ROOM.size == SIZE
     monkeypatch.setenv(LIMIT_VARIABLE, "many")
     with pytest.raises(InputError, match="'many'; give a whole number"):
         read_limit()
