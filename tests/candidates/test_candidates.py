@@ -494,7 +494,7 @@ def test_words_of_the_newest_fragments_are_read_again_after_a_rebuild(changing: 
     with Space(changing.found._database, "default").write() as writer:
         [newest] = blocks.after(writer, writer.id, 0)[-1:]
         last = int(blocks.read_rows(writer, newest)["fragment"].max())
-        store.renew(writer, {last: terms("The quibbix sings.")})  # wrong, as damage makes it
+        store.renew_terms(writer, {last: terms("The quibbix sings.")})  # wrong, as damage makes it
         writer.renew()
     [hit] = changing.found.search("zorblatt", k=1, mode="lexical")
     assert not hit.why.bm25
@@ -510,7 +510,7 @@ def test_words_are_found_while_a_rebuild_gives_fragments_more_of_them(changing: 
     with Space(changing.found._database, "default").write() as writer:
         full = next(block for block in blocks.after(writer, writer.id, 0) if block.is_sorted)
         fragments = blocks.read_rows(writer, full)["fragment"]
-        store.renew(writer, dict.fromkeys(fragments[fragments > 0].tolist(), more))
+        store.renew_terms(writer, dict.fromkeys(fragments[fragments > 0].tolist(), more))
     hits = changing.found.search("zorblatt", k=3, mode="lexical")
     assert all(hit.why.bm25 for hit in hits)
 

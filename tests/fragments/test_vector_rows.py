@@ -75,7 +75,7 @@ def test_floats_become_eight_bits_row_by_row(size: int, seed: int) -> None:
     vectors = units(size, np.random.default_rng(seed))
     rows = VectorRows(WIDTH, exact=True, block_bytes=64)
     append(rows, vectors)
-    halved = rows.quantised().matrix()
+    halved = rows.quantise().matrix()
     assert not size or not halved.is_exact
     np.testing.assert_array_equal(np.asarray(halved), restored(*quantised(vectors)))
 

@@ -294,7 +294,7 @@ class Views:
     def _fresh(self, reader: SpaceReader) -> int:
         """Entries and fragments that a search would miss; what other views lack, it would not."""
         unread = self._follower.unread(reader, untried=True)
-        return unread.get(Fragments.name, 0) + store.untried(reader)
+        return unread.get(Fragments.name, 0) + store.count_untried(reader)
 
     def _is_quick(self, fresh: int) -> bool:
         """Whether a search may wait until so many entries and fragments are indexed."""
@@ -346,7 +346,7 @@ class Views:
         """Entries that are durable but not fully searchable yet."""
         with self._space.read() as reader:
             unread = self._follower.unread(reader).get(self._fragments.name, 0)
-            return unread + store.unfinished(reader)
+            return unread + store.count_unfinished(reader)
 
     def stats(self, size: int) -> Stats:
         """Counts, the model, pending work by kind, views whose rebuild is due, and costs."""

@@ -89,7 +89,7 @@ class DatabaseVectors:
 
     def exact(self, rows: Codes) -> Floats:
         """The vectors of some rows as they were embedded."""
-        return store.numbered(self._reader, self.model, self._numbers[rows])
+        return store.read_vectors(self._reader, self.model, self._numbers[rows])
 
     @property
     def _numbers(self) -> Codes:
@@ -190,7 +190,7 @@ class DatabaseVectors:
             before = Recent(self.model.id, vectors=np.zeros((0, self.model.dimension), "f4"))
         new = numbers[~np.isin(numbers, before.number)]
         stays = np.isin(before.number, numbers)
-        read = store.numbered(self._reader, self.model, new)
+        read = store.read_vectors(self._reader, self.model, new)
         number = np.concatenate([before.number[stays], new])
         order = np.argsort(number)
         vectors = np.concatenate([before.vectors[stays], read])

@@ -84,7 +84,7 @@ class CandidateSource:
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
-        return store.numbered(reader, model, numbers)
+        return store.read_vectors(reader, model, numbers)
 
     def spans(self, reader: SpaceReader, fragments: Sequence[int]) -> dict[int, Span]:
         """See ``FragmentSource``."""
@@ -191,7 +191,7 @@ def _add(
             if not len(heads):
                 return
             directed = heads[heads[:, 2] != 0]
-            vectors = store.numbered(reader, model, directed[:, 0])
+            vectors = store.read_vectors(reader, model, directed[:, 0])
             left = vector_blocks.count_after(reader, number, model, mark) if progress else 0
         numbers, fragments = directed[:, 0].tolist(), directed[:, 1].tolist()
         nearest.insert(connection, number, model.id, numbers, fragments, vectors)

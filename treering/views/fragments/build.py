@@ -39,14 +39,14 @@ from treering.views.fragments.store import Places
 _QUEUED = "they stay queued and are found by their words"
 PROBE = "A sentence that any embedding model can read."
 PATIENCE_S = 2.0
-"""Who adds waits no longer for another process that embeds what is queued."""
+"""An add waits no longer for another process that embeds queued fragments."""
 
 BATCH_CHARS = 1 << 17
-"""Characters embedded and committed together, but for a fragment that is longer."""
+"""Characters embedded and committed together, except for one longer fragment."""
 
 EMBED_S = 10.0
-"""What a slow model has not embedded by then is stored without vectors, and embedded a batch after
-the other. Who stops that, as a job with a time limit does, goes on there."""
+"""After this time the remaining fragments are stored without vectors, and embedded batch by batch.
+A job that is stopped meanwhile, as by a time limit, resumes there."""
 
 BATCH_FRAGMENTS = 256  # embedded and committed together: a crash redoes half a second of work
 Text = tuple[int, str, str | None]
@@ -54,7 +54,7 @@ Text = tuple[int, str, str | None]
 
 
 class Fragments(View):
-    """What is searched: pieces of entries, each with its terms and its vector."""
+    """Pieces of entries, each with its terms and its vector. Search ranks these."""
 
     name: ClassVar[str] = "fragments"
     tables: ClassVar[tuple[str, ...]] = ("fragment",)
@@ -66,7 +66,7 @@ class Fragments(View):
         self.dependents: Sequence[View] = ()
         """The views whose rows refer to fragments."""
         self.deriver: Deriver | None = None
-        """What cuts and embeds instead of this process, while many entries are taken in."""
+        """Cuts and embeds instead of this process during a bulk ingest."""
 
     @property
     def version(self) -> str:
@@ -76,8 +76,7 @@ class Fragments(View):
         return f"{SPLIT_VERSION}.{terms_version()}{cut}"
 
     def _size(self) -> FragmentSize:
-        """How long the space's fragments may be."""
-        return _size(self._state())
+        return _fragment_size(self._state())
 
     def _state(self) -> SpaceState:
         with self._space.read() as reader:
@@ -96,7 +95,7 @@ class Fragments(View):
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
         """See ``View``. An embedder that has failed is not asked again before ``begin``."""
         state = self._space.latest or self._state()
-        size, models = _size(state), state.models
+        size, models = _fragment_size(state), state.models
         derived = self._derived_elsewhere(entries, size, models)
         if derived is not None:
             return derived
@@ -105,7 +104,7 @@ class Fragments(View):
     def _derived_elsewhere(
         self, entries: Mapping[int, Entry], size: FragmentSize, models: Sequence[EmbeddingModel]
     ) -> Mapping[int, list[Piece]] | None:
-        """What the deriver makes of entries; None without one, or if it fails, which is noted."""
+        """The deriver's pieces of entries; None without a deriver, or if it fails."""
         if self.deriver is None or self._refused is not None:
             return None
         try:
@@ -120,7 +119,7 @@ class Fragments(View):
         return derived
 
     def rederive(self, entries: Mapping[int, Entry]) -> Mapping[int, list[Piece]]:
-        """As ``derive``, without vectors: a rebuild keeps the vectors whose text is unchanged."""
+        """As ``derive``, without vectors: a rebuild keeps the vectors of unchanged texts."""
         return cut(entries, self._size())
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, list[Piece]]) -> None:
@@ -133,21 +132,18 @@ class Fragments(View):
         writer.touch()
 
     def catch_up(self, progress: Progress | None = None) -> None:
-        """Embed what is queued.
-
-        Raises EmbeddingError when the embedder fails; the embedding stays queued then.
-        """
+        """Embed queued fragments. Raises EmbeddingError; they stay queued then."""
         self._catch_up(progress, PATIENCE_S)
 
     def _catch_up(self, progress: Progress | None, patience_s: float) -> None:
         if self._refused is not None:
             raise self._refused
         with self._space.read() as reader:
-            state, waiting = reader.state, store.unembedded(reader)
+            state, waiting = reader.state, store.has_unembedded(reader)
         if state.model is None and waiting:  # no embedder has worked for this space so far
             self._decide_model(self._embedder().dimension)
             with self._space.read() as reader:
-                state, waiting = reader.state, store.unembedded(reader)
+                state, waiting = reader.state, store.has_unembedded(reader)
         if not waiting:
             return
         for model in state.models:
@@ -172,11 +168,11 @@ class Fragments(View):
         progress: Progress | None = None,
         patience_s: float = SETTLE_PATIENCE_S,
     ) -> None:
-        """Embed every fragment queued for a model, a batch after the other.
+        """Embed every fragment queued for a model, batch by batch.
 
-        If another process does that it is waited for, so long altogether, and then left to it.
-        Raises EmbeddingError when the model fails, or when some vectors are not finite. In the
-        second case all other fragments are embedded, and those stay queued.
+        Wait up to ``patience_s`` for another process that does so. Raises EmbeddingError if the
+        model fails, or if some vectors are not finite. In the second case all other fragments are
+        embedded, and those stay queued.
         """
         done = spoilt = total = 0
         if progress:
@@ -236,9 +232,9 @@ class Fragments(View):
                 store.drop_vectors(writer, state.model)
 
     def _decide_model(self, dimension: int) -> None:
-        """Give a space without a model the model of this embedder.
+        """Give a space without a model that of this embedder, and queue its fragments for it.
 
-        Fragments that exist already are queued for it. Raises DimensionMismatch.
+        Raises DimensionMismatch.
         """
         with self._space.write() as writer:
             if writer.model is None:
@@ -249,10 +245,7 @@ class Fragments(View):
     def _vectors(
         self, texts: Sequence[str], size: FragmentSize, models: Sequence[EmbeddingModel]
     ) -> Sequence[Floats] | None:
-        """Unit vectors of texts, checked, as far as ``EMBED_S`` goes.
-
-        None if the embedder fails, which is noted.
-        """
+        """Unit vectors of the first texts, as many as ``EMBED_S`` allows; None on a failure."""
         if self._refused is not None:
             return None
         embedder = self._model(size)
@@ -275,9 +268,7 @@ class Fragments(View):
     def _store_vectors(
         self, writer: SpaceWriter, places: Places, vectors: Sequence[Floats | None]
     ) -> None:
-        """Store the vectors of new fragments for the embedder's model; queue the rest for every
-        model.
-        """
+        """Store the vectors of new fragments for the embedder's model; queue all others."""
         for model in writer.state.models:
             ours = model.name == self._embedder().name
             embedded = {
@@ -297,7 +288,7 @@ class Fragments(View):
             texts = store.texts(reader, queued)
         if not queued:
             return None
-        most = next(_stops([len(text) for _, text, _ in texts]), 0)
+        most = len(next(_batches([text for _, text, _ in texts]), ()))
         if most < len(texts):
             queued = [fragment for fragment in queued if fragment < texts[most][0]]
         return queued, texts[:most]
@@ -320,7 +311,7 @@ class Fragments(View):
         return len(spoilt)
 
     def _note(self, model: EmbeddingModel, texts: Sequence[Text], error: EmbeddingError) -> None:
-        """Note why texts were not embedded, unless one is gone since: a reason may quote it."""
+        """Note why texts were not embedded, unless one was erased: a reason may quote it."""
         fragments = [fragment for fragment, _, _ in texts]
         with self._space.write() as writer:
             if store.texts(writer, fragments) == texts:
@@ -338,8 +329,7 @@ class Fragments(View):
                 raise error from None
             if len(texts) == 1:
                 return np.full((1, dimension), np.nan, dtype=np.float32)
-        # The embedder works, and refuses some text of these. Halving finds it in a few calls, and
-        # all others are embedded.
+        # The embedder refuses one of these texts. Halving finds it, and embeds all others.
         middle = len(texts) // 2
         halves = (texts[:middle], texts[middle:])
         return np.concatenate([self._embed_each(half, dimension) for half in halves])
@@ -362,10 +352,9 @@ class Fragments(View):
     ) -> None:
         """See ``View``. If an entry is split as before, its fragments stay and get new terms.
 
-        Rows that refer to them stay valid then, and a sound vector is not made again.
+        Rows that refer to them stay valid then, and a sound vector stays, too.
         """
-        cut_anew: dict[int, list[Piece]] = {}
-        gone: list[int] = []
+        changed: dict[int, list[Piece]] = {}
         terms: dict[int, Terms] = {}
         for seq in seqs:
             pieces = derived.get(seq, [])
@@ -374,17 +363,16 @@ class Fragments(View):
                 for (fragment, _, _), piece in zip(stored, pieces, strict=True):
                     terms[fragment] = piece.terms
             else:
-                gone.append(seq)
-                cut_anew[seq] = pieces
-        store.renew(writer, terms)
+                changed[seq] = pieces
+        store.renew_terms(writer, terms)
         store.drop_unsound(writer, list(terms))
-        if gone:
+        if changed:
             known = view_progress.states(writer)
             for view in self.dependents:
                 if view.name in known:  # else it may have no tables yet
-                    view.erase(writer, gone)
-            self.erase(writer, gone)
-            self.store(writer, cut_anew)
+                    view.erase(writer, list(changed))
+            self.erase(writer, list(changed))
+            self.store(writer, changed)
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
         """See ``View``. Fragments without a vector are embedded later, like new ones."""
@@ -406,26 +394,18 @@ def _store_queued(
     writer.touch()
 
 
-def _size(state: SpaceState) -> FragmentSize:
-    """How long the space's fragments may be."""
+def _fragment_size(state: SpaceState) -> FragmentSize:
+    """How long the fragments of a space may be."""
     return FragmentSize.of(ledger.chosen(state, "fragment", str(FragmentSize())))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Texts in batches of so many, and of so many characters."""
-    start = 0
-    for stop in _stops([len(text) for text in texts]):
-        yield texts[start:stop]
-        start = stop
-
-
-def _stops(lengths: Sequence[int]) -> Iterator[int]:
-    """Where batches of texts of some lengths end."""
+    """Batches of at most ``BATCH_FRAGMENTS`` texts and ``BATCH_CHARS`` characters."""
     start = total = 0
-    for at, length in enumerate(lengths):
-        if at > start and (total + length > BATCH_CHARS or at - start == BATCH_FRAGMENTS):
-            yield at
+    for at, text in enumerate(texts):
+        if at > start and (total + len(text) > BATCH_CHARS or at - start == BATCH_FRAGMENTS):
+            yield texts[start:at]
             start, total = at, 0
-        total += length
-    if start < len(lengths):
-        yield len(lengths)
+        total += len(text)
+    if start < len(texts):
+        yield texts[start:]

@@ -1,4 +1,4 @@
-"""Columns: arrays that grow at their end without changing what was read of them before."""
+"""Columns: arrays that grow at their end without changing earlier reads."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Column(Generic[T]):
-    """An array that grows at its end. What ``values`` returned earlier never changes.
+    """An array that grows at its end. Arrays that ``values`` returned earlier never change.
 
-    Only the end is written in place. All other changes copy, so that readers of an earlier state
-    are not disturbed.
+    Only the end is written in place. All other changes copy.
     """
 
     def __init__(self, dtype: type[T]) -> None:
@@ -37,7 +36,7 @@ class Column(Generic[T]):
         return self._data[: self._size]
 
     def reserve(self, total: int) -> None:
-        """Make room for so many rows, if there is less."""
+        """Make room for ``total`` rows."""
         if total > len(self._data):
             larger: NDArray[T] = lent((total,), self._data.dtype)
             larger[: self._size] = self.values
@@ -52,18 +51,18 @@ class Column(Generic[T]):
         self._size = total
 
     def set(self, rows: Any, values: Any) -> None:
-        """Give some rows other values."""
+        """Set the values of some rows."""
         self.replace(self.values)
         self._data[: self._size][rows] = values
 
     def replace(self, values: NDArray[T]) -> None:
-        """Hold other values instead, which are copied."""
+        """Replace all values by a copy of others."""
         data = self._room(len(values))
         data[: len(values)] = values
         self._data, self._size = data, len(values)
 
     def _room(self, size: int) -> NDArray[T]:
-        # In memory that an earlier state has given back: new memory is cleared page by page first.
+        # Memory of an earlier state is used again: the system clears new memory page by page.
         room: NDArray[T] = lent((size + max(SPARE, size >> 6),), self._data.dtype)
         return room
 
@@ -75,11 +74,11 @@ class Column(Generic[T]):
             self._data, self._size = data, size
 
     def truncate(self, size: int) -> None:
-        """Drop the rows from one on, copying nothing. What comes next is put into new room."""
+        """Drop the rows from ``size`` on, copying nothing. Later rows go into new room."""
         self._data, self._size = self._data[:size], size
 
     def insert(self, places: Codes, values: NDArray[T]) -> None:
-        """Put ``values[i]`` before what is at ``places[i]``; places ascend."""
+        """Insert ``values[i]`` before the row at ``places[i]``; places ascend."""
         if len(places) and places[0] == self._size:
             self.extend(values)
         else:

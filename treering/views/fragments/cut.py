@@ -1,4 +1,4 @@
-"""From entries to what is stored of their fragments: spans, terms, vectors of their texts."""
+"""From entries to fragments: spans, terms, and vectors of their texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LENGTHS: Mapping[LengthUnit, Lengths | None] = {
 
 
 class Piece(NamedTuple):
-    """A fragment before it is stored. If it has no vector, it is embedded later."""
+    """A fragment before it is stored. Without a vector it is embedded later."""
 
     span: Span
     terms: Terms
@@ -35,9 +35,9 @@ class Piece(NamedTuple):
 
 
 Deriver = Callable[[Mapping[int, Entry], FragmentSize], Mapping[int, list[Piece]]]
-"""Cuts entries into pieces with vectors, elsewhere; one that it could not embed has none.
+"""Cuts entries into pieces in other processes, with vectors as far as it could embed them.
 
-Raises EmbeddingError and MissingExtra if it is not to be asked again for now.
+Raises EmbeddingError and MissingExtra if it cannot embed for now.
 """
 
 
@@ -46,9 +46,9 @@ def cut_and_embed(
     size: FragmentSize,
     vectors_of: Callable[[list[str]], Floats | Sequence[Floats] | None],
 ) -> dict[int, list[Piece]]:
-    """The pieces of entries, with the vectors of their texts; without, if there are none of them.
+    """The pieces of entries, with the vectors that ``vectors_of`` gives.
 
-    ``vectors_of`` is not asked for those of no text. It may give those of the first texts alone.
+    It may give vectors of the first texts only, or None.
     """
     cuts = _spans(entries, size)
     texts = _read(entries, cuts)
@@ -63,7 +63,6 @@ def cut(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Piec
 
 
 def _spans(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[Span]]:
-    """Where the fragments of entries stand."""
     return {
         seq: split(entry.text, entry.kind, size.count, _LENGTHS[size.unit])
         for seq, entry in entries.items()
@@ -72,7 +71,6 @@ def _spans(entries: Mapping[int, Entry], size: FragmentSize) -> dict[int, list[S
 
 
 def _read(entries: Mapping[int, Entry], cuts: Mapping[int, Sequence[Span]]) -> list[str]:
-    """The texts of fragments as they are embedded."""
     return [
         with_speaker(entries[seq].text[start:stop], entries[seq].speaker)
         for seq, spans in cuts.items()
@@ -86,7 +84,7 @@ def _pieces(
     texts: Sequence[str],
     vectors: Floats | Sequence[Floats],
 ) -> dict[int, list[Piece]]:
-    """The pieces of entries, which were cut so and are read so; the first ones have vectors."""
+    """The pieces of entries, given their spans and texts, and vectors of the first texts."""
     times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
     # No model needs to see the date.
     counted = iter(terms_of([indexed(text, at) for text, at in zip(texts, times, strict=True)]))
@@ -98,11 +96,11 @@ def _pieces(
 
 
 class PartwiseEmbedder:
-    """An embedder that loses nothing of long texts.
+    """An embedder of texts that are longer than the model reads.
 
     A text of over ``reads`` characters is cut between sentences. Its vector is the mean of its
-    parts' unit vectors, each weighed by its length. ``reads`` is that of the model, where it has
-    such an attribute, else what the bundled model reads.
+    parts' unit vectors, each weighed by its length. ``reads`` is the model's attribute of that
+    name, or else the length that the bundled model reads.
     """
 
     def __init__(self, model: Embedder) -> None:
@@ -120,7 +118,7 @@ class PartwiseEmbedder:
         return self._model.dimension
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> Floats:
-        """One vector a text; of a text in one part it is the model's own."""
+        """One vector a text; for a text in one part, the model's own."""
         cuts = [spans(text, self._reads) or [(0, 0)] for text in texts]
         parts = [text[slice(*span)] for text, cut in zip(texts, cuts, strict=True) for span in cut]
         vectors = shaped(self._model, parts, self.dimension, query=query)

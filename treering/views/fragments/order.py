@@ -1,8 +1,8 @@
-"""The reading order of the table, brought up to date by what comes and goes.
+"""The reading order of the table, updated as rows are added and removed.
 
-Beside the order of rows it keeps two columns that follow from it: the place of each row within its
-source, and its session. Chats without session names are cut where they are silent for long; what
-one row changes of that is settled by its neighbours, or else the source is cut anew.
+Two columns follow from the order of rows: the rank of each row within its source, and its session.
+Chats without session names are cut at long silences. One row changes sessions only beside it;
+where its neighbours do not settle that, the whole source is cut again.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from treering.search.relations.contract import MISSING, Flags, Ints, ReadingOrde
 from treering.views.fragments.columns import Column
 
 SESSION_GAP_S = 4 * 3600.0
-"""A silence after which a chat without session names is taken to begin a new session."""
+"""A silence after which a chat without session names begins a new session."""
 
-MOST_INSERTED = 4_096  # rows that are put in one by one; with more the order is made anew
-MOST_STEPS = 64  # back to a row that has a time
+MOST_INSERTED = 4_096  # rows inserted one by one; for more the order is rebuilt
+MOST_STEPS = 64  # back to a row with a time
 
 _CHAT = KINDS.index("chat")
 
@@ -36,7 +36,7 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(slots=True)
 class PlacedColumns:
-    """What the order depends on; ``named`` are the codes of sessions that have a name."""
+    """The columns that determine the order; ``named`` are codes of sessions with a name."""
 
     source: Column[np.int32]
     position: Column[np.int32]
@@ -47,15 +47,9 @@ class PlacedColumns:
 
     @classmethod
     def empty(cls) -> Self:
-        """Those of no rows."""
-        return cls(
-            source=Column(np.int32),
-            position=Column(np.int32),
-            start=Column(np.int32),
-            at=Column(np.float64),
-            named=Column(np.int32),
-            kind=Column(np.int8),
-        )
+        """Columns without rows."""
+        source, position, start, named = (Column(np.int32) for _ in range(4))
+        return cls(source, position, start, Column(np.float64), named, Column(np.int8))
 
 
 class Reading:
@@ -93,7 +87,7 @@ class Reading:
     # ------------------------------------------------------------------ all rows
 
     def rebuild(self) -> Codes:
-        """Make everything anew; returns all places."""
+        """Rebuild everything; return all places."""
         source, position, start = (
             column.values for column in (self._of.source, self._of.position, self._of.start)
         )
@@ -104,7 +98,7 @@ class Reading:
             rows = np.lexsort((start, position, source)).astype(np.int32)
         self._rows.replace(rows)
         whole = slice(0, len(rows))
-        ordered = self._ordered(self._of.source, whole)
+        ordered = self._in_order(self._of.source, whole)
         follows = _as_before(ordered)
         firsts = np.flatnonzero(~follows)
         self._sources = ordered[firsts]
@@ -123,19 +117,19 @@ class Reading:
         return np.arange(len(rows))
 
     def _mixed_sources(self, sizes: Codes) -> set[int]:
-        """The sources, which have so many rows, of chats and other texts."""
-        is_chat = self._ordered(self._of.kind, slice(0, len(self._rows))) == _CHAT
+        """The sources of both chats and other texts; ``sizes`` are their numbers of rows."""
+        is_chat = self._in_order(self._of.kind, slice(0, len(self._rows))) == _CHAT
         if is_chat.all() or not is_chat.any():
             return set()
         chats = np.add.reduceat(is_chat, self._firsts[:-1], dtype=np.int64)
         return set(self._sources[(chats > 0) & (chats < sizes)].tolist())
 
-    def _ordered(self, column: Column[T], places: slice) -> NDArray[T]:
-        """What a column has for the rows at some places; in the plain order nothing is moved."""
+    def _in_order(self, column: Column[T], places: slice) -> NDArray[T]:
+        """The values of a column at some places; a view, if the order is plain."""
         return column.values[places if self._is_plain else self._rows.values[places]]
 
     def _by_row(self, ordered: Ints) -> Ints:
-        """What is given by place, by row."""
+        """Values by row, given those by place."""
         if self._is_plain:
             return ordered
         by_row = np.empty_like(ordered)
@@ -143,10 +137,10 @@ class Reading:
         return by_row
 
     def _cut(self, places: slice) -> Ints:
-        """The sessions of the rows at some places, which are all of their sources."""
+        """The sessions of the rows at some places, which are all rows of their sources."""
         of = self._of
-        new = ~_as_before(self._ordered(of.source, places))
-        at = self._ordered(of.at, places)
+        new = ~_as_before(self._in_order(of.source, places))
+        at = self._in_order(of.at, places)
         is_timed = ~np.isnan(at)
         if not is_timed.all():
             at = fill_times(at, np.cumsum(new))
@@ -155,8 +149,8 @@ class Reading:
         stretches = np.cumsum(new, dtype=np.int32)
         stretches += np.int32(self._stretches)
         self._stretches = int(stretches[-1]) if len(stretches) else self._stretches
-        named = self._ordered(of.named, places)
-        is_timed &= self._ordered(of.kind, places) == _CHAT
+        named = self._in_order(of.named, places)
+        is_timed &= self._in_order(of.kind, places) == _CHAT
         # Named sessions have even codes and those cut at silences odd ones.
         unnamed = np.where(is_timed, 2 * stretches + np.int32(1), np.int32(MISSING))
         return np.where(named != MISSING, 2 * named, unnamed)
@@ -172,7 +166,7 @@ class Reading:
     # ------------------------------------------------------------------ rows that come
 
     def add(self) -> Codes:
-        """Put the rows in their places that the columns have more; returns the places changed."""
+        """Insert the rows that the columns have more; return the changed places."""
         first, total = len(self._rows), len(self._of.source)
         if total - first > MOST_INSERTED or not first:
             return self.rebuild()
@@ -182,13 +176,13 @@ class Reading:
         inserter = _Inserter(self)
         for row in new:
             inserter.put(row)
-        return self._inserted(np.array(new, dtype=np.int32), inserter)
+        return self._insert(np.array(new, dtype=np.int32), inserter)
 
     def _key(self, row: int) -> tuple[int, int, int]:
         of = self._of
         return int(of.source.values[row]), int(of.position.values[row]), int(of.start.values[row])
 
-    def _inserted(self, new: Ints, inserter: _Inserter) -> Codes:
+    def _insert(self, new: Ints, inserter: _Inserter) -> Codes:
         places = np.array(inserter.places, dtype=np.int64)
         size = len(self._rows)
         is_last = places[0] == size and bool((np.diff(new, prepend=size - 1) == 1).all())
@@ -204,10 +198,10 @@ class Reading:
         places += np.arange(len(new))
         for code in union(source).tolist():
             self._number(code, int(places[np.searchsorted(source, code)]), seen=size)
-        return self._relinked(np.concatenate([places, places + 1]), inserter.unsettled)
+        return self._relink(np.concatenate([places, places + 1]), inserter.unsettled)
 
     def _with_sources(self, source: Ints) -> tuple[Ints, Codes]:
-        """All sources with those of new rows, and how many rows each has now."""
+        """All sources including those of new rows, and the number of rows of each."""
         sizes = np.diff(self._firsts)
         codes, more = np.unique(source, return_counts=True)
         at = np.searchsorted(self._sources, codes)
@@ -218,9 +212,9 @@ class Reading:
         return sources, sizes
 
     def _number(self, source: int, place: int, seen: int) -> None:
-        """Give the rows of a source from a place on their ranks.
+        """Set the ranks of the rows of a source from a place on.
 
-        Rows from ``seen`` on are known to no reader yet.
+        Readers know only rows below ``seen``.
         """
         first, stop = self.bounds(source)
         rows = self._rows.values[place:stop]
@@ -231,14 +225,14 @@ class Reading:
             self.rank.set(rows, ranks)
 
     def bounds(self, source: int) -> tuple[int, int]:
-        """The places of a source: the first, and the one behind the last."""
+        """The first place of a source, and the place after its last."""
         at = int(np.searchsorted(self._sources, source))
         if at == len(self._sources) or self._sources[at] != source:
             return int(self._firsts[at]), int(self._firsts[at])
         return int(self._firsts[at]), int(self._firsts[at + 1])
 
-    def _relinked(self, places: Codes, unsettled: Iterable[int]) -> Codes:
-        """Cut sources anew that are not settled, then link rows at changed places."""
+    def _relink(self, places: Codes, unsettled: Iterable[int]) -> Codes:
+        """Cut unsettled sources again, then link rows at changed places; return all of these."""
         changed = [places]
         for source in unsettled:
             first, stop = self.bounds(source)
@@ -258,7 +252,7 @@ class Reading:
     # ------------------------------------------------------------------ rows that go
 
     def remove(self, gone: Codes) -> _Removal:
-        """Take rows out, given ascending, before the columns do; see ``removed``."""
+        """Remove rows, given ascending, before the columns do; see ``finish_removal``."""
         source = self._of.source.values[gone]
         at = np.searchsorted(self._sources, source)
         places = np.sort(self._firsts[at] + self.rank.values[gone])
@@ -281,10 +275,10 @@ class Reading:
             _renumber(self._rows.values, gone)
         return _Removal(places, union(source).tolist(), unsettled)
 
-    def removed(self, removal: _Removal) -> Codes:
-        """Once the columns have lost the rows as well: rank the rest.
+    def finish_removal(self, removal: _Removal) -> Codes:
+        """Rank the rest, once the columns have lost the rows, too.
 
-        Returns rows that stand beside a place where something changed.
+        Return the rows beside the changed places.
         """
         places = union(removal.places - np.arange(len(removal.places)))
         for source in removal.sources:
@@ -292,7 +286,7 @@ class Reading:
             after = places[(places >= first) & (places < stop)]
             if len(after):
                 self._number(source, int(after[0]), seen=0)
-        self._relinked(places, removal.unsettled)
+        self._relink(places, removal.unsettled)
         if not len(self._rows):
             return places[:0]
         beside = np.minimum(places, len(self._rows) - 1)
@@ -307,7 +301,7 @@ class Reading:
         return places
 
     def _unsettled_without(self, places: Codes) -> list[int]:
-        """The sources whose sessions may be others without the rows at these places."""
+        """The sources whose sessions may change without the rows at these places."""
         unsettled: set[int] = set()
         source, rows = self._of.source.values, self._rows.values
         of_places = source[rows[places]]
@@ -322,7 +316,7 @@ class Reading:
         return sorted(unsettled)
 
     def _is_settled_without(self, source: int, first: int, stop: int) -> bool:
-        """Whether the sessions of a source stay as they are without the rows at some places."""
+        """Whether the sessions of a source stay the same without the rows at some places."""
         rows, at = self._rows.values, self._of.at.values
         if self._of.kind.values[rows[first]] != _CHAT:
             return True
@@ -341,7 +335,7 @@ class Reading:
         return was_apart == (after - before > SESSION_GAP_S)
 
     def time_before(self, place: int, first: int) -> float:
-        """The last time before a place of a source that begins at ``first``; NaN for none near."""
+        """The last time before a place of a source from ``first`` on; NaN if none is near."""
         rows = self._rows.values[max(first, place - MOST_STEPS) : place]
         times = self._of.at.values[rows]
         there = np.flatnonzero(~np.isnan(times))
@@ -350,7 +344,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Removal:
-    """What is left to do after rows were taken out: places are of the order before."""
+    """The work left after rows were removed. Places are those before the removal."""
 
     places: Codes
     sources: list[int]
@@ -358,7 +352,7 @@ class _Removal:
 
 
 class _Inserter:
-    """Finds the places of new rows, which come in reading order, and their sessions."""
+    """Finds the places and sessions of new rows, which come in reading order."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -375,8 +369,9 @@ class _Inserter:
         first, stop = self._reading.bounds(source)
         place = stop
         if stop > first and self._reading._key(int(self._rows[stop - 1])) > key:
-            keys = _Keys(self._reading, self._rows)
-            place = bisect_right(keys, key, first, stop)
+            between = range(first, stop)
+            key_at = lambda place: self._reading._key(int(self._rows[place]))  # noqa: E731
+            place = first + bisect_right(between, key, key=key_at)
         before, time = None, nan
         last = self._last
         if last is not None and last[1] == place and self._of.source.values[last[0]] == source:
@@ -396,7 +391,7 @@ class _Inserter:
     def _session(
         self, row: int, before: int | None, after: int | None, time_before: float
     ) -> int | None:
-        """The session of a row between two others; None if the others' may change as well."""
+        """The session of a row between two others; None if the others' may change, too."""
         of = self._of
         neighbours = [neighbour for neighbour in (before, after) if neighbour is not None]
         is_chat = {bool(of.kind.values[each] == _CHAT) for each in (row, *neighbours)}
@@ -411,7 +406,7 @@ class _Inserter:
         if isnan(time):
             if own is not None:
                 return own
-            return self._shared(neighbours[0]) if neighbours else MISSING
+            return self._shared_session(neighbours[0]) if neighbours else MISSING
         time_after = nan if after is None else float(of.at.values[after])
         if (before is not None and isnan(time_before)) or (after is not None and isnan(time_after)):
             return None
@@ -424,7 +419,7 @@ class _Inserter:
         if own is not None:
             return own
         joined = [
-            self._shared(neighbour)
+            self._shared_session(neighbour)
             for neighbour, joins in ((before, joins_before), (after, joins_after))
             if neighbour is not None and joins
         ]
@@ -433,25 +428,11 @@ class _Inserter:
             return 2 * self._reading._stretches + 1
         return next((session for session in joined if session is not None), None)
 
-    def _shared(self, neighbour: int) -> int | None:
-        """The session that a neighbour has by the times; None if it is a named one."""
+    def _shared_session(self, neighbour: int) -> int | None:
+        """The session of a neighbour, as cut by times; None if it is named."""
         if self._of.named.values[neighbour] != MISSING:
             return None
         return int(self._reading.session.values[neighbour])
-
-
-class _Keys:
-    """The sort keys of rows by place, for bisection."""
-
-    def __init__(self, reading: Reading, rows: Ints) -> None:
-        self._reading = reading
-        self._rows = rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, place: int) -> tuple[int, int, int]:
-        return self._reading._key(int(self._rows[place]))
 
 
 def _ascends(*columns: NDArray[np.int32]) -> bool:
@@ -472,7 +453,7 @@ def _as_before(values: Ints) -> Flags:
 
 
 def _renumber(rows: Ints, gone: Codes) -> None:
-    """Give rows, which no reader has yet, the numbers that they have without those that went."""
+    """Renumber rows, which no reader has yet, for the removal of ``gone``."""
     if len(gone) <= 4:
         for row in gone[::-1].tolist():
             rows -= rows > row

@@ -19,14 +19,13 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """``n`` fragments in order of arrival: their ids ascend.
+    """Fragments in order of arrival: their ids ascend.
 
-    ``start`` is the place of each in its entry's text; ``source``, ``position``, ``at`` (seconds
-    since the epoch, NaN where unknown), ``zone`` (minutes ahead of UTC) and ``kind`` (a place in
-    ``KINDS``) are those of its entry.
-    ``speaker`` and ``session`` are what ``name_code`` makes of its names, 0 for none; ``Names``
-    has numbers for them. ``lengths`` counts the terms of each. The rows of ``postings`` are places
-    in this segment.
+    ``start`` is the offset of each in its entry's text; ``source``, ``position``, ``at`` (seconds
+    since the epoch, NaN where unknown), ``zone`` (minutes ahead of UTC) and ``kind`` (an index of
+    ``KINDS``) are those of its entry. ``speaker`` and ``session`` are codes by ``name_code``, 0 for
+    none. ``lengths`` counts the terms of each. The rows of ``postings`` are indexes of this
+    segment.
     """
 
     fragment: Codes
@@ -50,8 +49,8 @@ class Segment:
 class EmbeddedRows:
     """Vectors of fragments, up to and with the one at ``mark``.
 
-    ``fragment`` are the ids, ``number`` what the database finds the vectors by, 0 for zeros, and
-    ``vectors`` the rows, as floats or in eight bits.
+    ``fragment`` are the ids, ``number`` the numbers of the vectors in the database (0 for zeros),
+    and ``vectors`` the rows, as floats or in eight bits.
     """
 
     mark: int
@@ -61,9 +60,9 @@ class EmbeddedRows:
 
 
 def segment_of(first: int, rows: Rows, postings: Postings, is_sorted: bool) -> Segment:
-    """The fragments of a block's rows from the slot ``first`` on; erased ones are left out.
+    """The fragments of a block's rows from the slot ``first`` on, without erased ones.
 
-    Raises ValueError or what numpy does where the rows do not hold what was put there.
+    Raises ValueError, or an error of numpy, for damaged rows.
     """
     living = rows["fragment"] > 0
     slots = postings["slot"].astype(np.int32)
@@ -78,7 +77,7 @@ def segment_of(first: int, rows: Rows, postings: Postings, is_sorted: bool) -> S
             raise ValueError("terms of no fragment")
         rows, slots = rows[living], number[slots]
     return Segment(
-        fragment=_ascending(rows["fragment"]),
+        fragment=_check_ascending(rows["fragment"]),
         entry=rows["entry"],
         start=rows["start"],
         source=_narrow(rows["source"]),
@@ -98,14 +97,14 @@ def _run(postings: Postings, rows: NDArray[np.int32], is_sorted: bool) -> Postin
     return (PostingRun.in_order if is_sorted else PostingRun.of)(terms, rows, counts)
 
 
-def _ascending(fragments: Codes) -> Codes:
+def _check_ascending(fragments: Codes) -> Codes:
     if (fragments[1:] <= fragments[:-1]).any():
         raise ValueError("fragments in no order")
     return fragments
 
 
 def _narrow(values: Codes) -> NDArray[np.int32]:
-    # The bits that any of them has tell in one pass what the least and the largest tell in two.
+    # One pass over the bits of all is faster than two for the least and the largest.
     if not 0 <= int(np.bitwise_or.reduce(values)) < 1 << 31:
         raise ValueError("too large a number")
     return values.astype(np.int32)

@@ -32,7 +32,7 @@ UNIT_TOLERANCE = 1e-3
 """How far the length of a stored vector may be from 1: float32 rounds far less."""
 
 DENSE = 2
-"""Numbers are dense where they reach over at most so many times as many."""
+"""Numbers are dense if their range is smaller than so many times their count."""
 
 LONGEST = 1.01
 """No component of a unit vector is larger, even after rounding."""
@@ -63,20 +63,20 @@ def insert(writer: SpaceWriter, pieces: Sequence[tuple[int, Span, Terms]]) -> Pl
     }
 
 
-def renew(writer: SpaceWriter, terms: Mapping[int, Terms]) -> None:
-    """Give fragments, by id, terms anew, and what their entries say of them."""
+def renew_terms(writer: SpaceWriter, terms: Mapping[int, Terms]) -> None:
+    """Replace the terms of fragments, by id, and their columns from their entries."""
     by_block: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
-    for fragment, block, slot, entry, start in _placed(writer, "f.entry, f.start", list(terms)):
+    for fragment, block, slot, entry, start in _rows_of(writer, "f.entry, f.start", list(terms)):
         by_block[block].append((slot, fragment, entry, start))
     for block, slots in by_block.items():
         numbers, fragments, entries, starts = map(list, zip(*sorted(slots), strict=True))
         rows = blocks.rows_of(writer, writer.space, fragments, entries, starts)
         blocks.rewrite(writer, block, numbers, rows, [terms[fragment] for fragment in fragments])
-    writer.touch()  # their postings may stand elsewhere now
+    writer.touch()  # their postings may have moved
 
 
-def _placed(reader: Reader, columns: str, fragments: Sequence[int]) -> Iterator[Row]:
-    """Id, block, slot and some columns of fragments that are there."""
+def _rows_of(reader: Reader, columns: str, fragments: Sequence[int]) -> Iterator[Row]:
+    """Id, block, slot and some columns of the fragments that exist."""
     for start in range(0, len(fragments), PAGE):
         chunk = fragments[start : start + PAGE]
         marks = ", ".join("?" * len(chunk))
@@ -88,14 +88,14 @@ def _placed(reader: Reader, columns: str, fragments: Sequence[int]) -> Iterator[
 
 
 def _places(reader: Reader, fragments: Sequence[int]) -> Places:
-    """Block and slot of fragments that are there, by id."""
-    return {int(row[0]): (int(row[1]), int(row[2])) for row in _placed(reader, "1", fragments)}
+    """Block and slot of the fragments that exist, by id."""
+    return {int(row[0]): (int(row[1]), int(row[2])) for row in _rows_of(reader, "1", fragments)}
 
 
 def insert_vectors(
     writer: SpaceWriter, model: EmbeddingModel, fragments: Sequence[int], vectors: Floats
 ) -> None:
-    """Store one vector per fragment; those that have one keep it."""
+    """Store one vector per fragment; a fragment that has one keeps it."""
     places = _places(writer, fragments)
     there = vector_blocks.number_at(writer, model, list(places.values()))
     has = dict(zip(places, there, strict=True))
@@ -112,7 +112,7 @@ def add_vectors(
     places: Places,
     vectors: Floats | Sequence[Floats],
 ) -> None:
-    """Store a vector for each of some fragments that have none, given with their places."""
+    """Store a vector for each of some fragments without one, given with their places."""
     numbers = writer.vector_numbers(len(places))
     writer.many(
         "INSERT INTO vector_data (id, data) VALUES (?, ?)",
@@ -135,7 +135,7 @@ def add_vectors(
 def texts(reader: Reader, fragments: Iterable[int]) -> list[tuple[int, str, str | None]]:
     """Id, text and speaker of the fragments that still exist, in the given order."""
     existing: list[tuple[int, str, str | None]] = []
-    last, text, speaker = -1, "", None  # of an entry, which has many: it is read once
+    last, text, speaker = -1, "", None  # of the last entry, which is read once
     for fragment in fragments:
         row = reader.row(
             "SELECT start, stop, entry FROM fragment WHERE space = ? AND id = ?",
@@ -168,8 +168,9 @@ def speaker_of(reader: Reader, entry: int) -> str:
 
 
 def stored_rows(reader: Reader, block: FragmentBlock, after: int) -> tuple[int, Rows, Postings]:
-    """What a block holds of the fragments with an id above ``after``: their first slot, their rows
-    and their postings. Raises JournalCorrupt.
+    """First slot, rows and postings of a block's fragments with ids above ``after``.
+
+    Raises JournalCorrupt.
     """
     first, rows = blocks.new_rows(reader, block, after)
     return first, rows, blocks.postings_of(reader, block, first, rows)
@@ -177,7 +178,7 @@ def stored_rows(reader: Reader, block: FragmentBlock, after: int) -> tuple[int, 
 
 def segment_in(block: FragmentBlock, first: int, rows: Rows, postings: Postings) -> Segment:
     """The fragments that ``stored_rows`` has read, from a slot on. Raises JournalCorrupt."""
-    # What is too large for a column raises too, where numpy would only warn.
+    # Numbers too large for a column raise, too; numpy would only warn.
     with damage.decoding("the search index"), np.errstate(invalid="raise"):
         if not first and np.count_nonzero(rows["fragment"]) != block.living:
             raise ValueError("fragments are missing")
@@ -187,8 +188,9 @@ def segment_in(block: FragmentBlock, first: int, rows: Rows, postings: Postings)
 def embedded_rows(
     reader: Reader, model: EmbeddingModel, block: VectorBlock, after: int, *, exact: bool
 ) -> EmbeddedRows | None:
-    """What a block has of a model's vectors since the mark ``after``, as floats if ``exact``; None
-    if that is nothing. Raises JournalCorrupt.
+    """A model's vectors in a block since the mark ``after``, as floats if ``exact``.
+
+    None if there are none. Raises JournalCorrupt.
     """
     vectors = vector_blocks.read(reader, block, after)
     if not len(vectors.number):
@@ -196,40 +198,41 @@ def embedded_rows(
     number = np.where(vectors.scale != 0, vectors.number, 0)
     held = Block(vectors.codes, vectors.scale)
     if exact:
-        held = Block(numbered(reader, model, number), None)
+        held = Block(read_vectors(reader, model, number), None)
     return EmbeddedRows(int(vectors.number.max()), vectors.fragment, number, held)
 
 
-def numbered(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
-    """Vectors by their numbers, each of which stands there once, shape (len(numbers), d); zeros
-    for number 0. Raises JournalCorrupt.
+def read_vectors(reader: Reader, model: EmbeddingModel, numbers: Codes) -> Floats:
+    """Vectors by their numbers, which differ, shape (len(numbers), d); zeros for number 0.
+
+    Raises JournalCorrupt.
     """
     vectors = np.zeros((len(numbers), model.dimension), dtype="<f4")
     size = vectors.itemsize * model.dimension
     starts = size * np.flatnonzero(numbers)
     start_of = dict(zip(numbers[numbers != 0].tolist(), starts.tolist(), strict=True))
     wanted = list(start_of)
-    # Each goes to its place as it is read. To keep them all and join them makes the system find
-    # three times the memory, which takes longer than the rest.
+    # Each goes to its place as it is read. Joining them afterwards would take three times the
+    # memory, and finding that takes longer than the rest.
     room = vectors.data.cast("B") if wanted else memoryview(b"")
     with damage.decoding("a stored vector"):
         if len(wanted) < len(starts):
-            raise ValueError("a number stands there twice")
+            raise ValueError("a number occurs twice")
         for first in range(0, len(wanted), PAGE):
-            for number, data in _numbered(reader, wanted[first : first + PAGE]):
+            for number, data in _vectors_between(reader, wanted[first : first + PAGE]):
                 start = start_of.pop(number, None)
                 if start is not None:
                     room[start : start + size] = data  # raises for another length, or no bytes
         if start_of:
             raise ValueError(f"{len(start_of)} are missing")
-        _refuse_others_than_unit_vectors(vectors)
+        _check_unit_vectors(vectors)
     return vectors.astype(np.float32, copy=False)
 
 
-def _numbered(reader: Reader, numbers: Sequence[int]) -> Iterator[Row]:
+def _vectors_between(reader: Reader, numbers: Sequence[int]) -> Iterator[Row]:
     """Number and data of some vectors, and perhaps of others."""
     first, last = min(numbers), max(numbers)
-    if last - first < DENSE * len(numbers):  # to look each up takes longer than to go on
+    if last - first < DENSE * len(numbers):  # a range is faster than look-ups
         condition, params = "BETWEEN ? AND ?", [first, last]
     else:
         condition, params = f"IN ({', '.join('?' * len(numbers))})", list(numbers)
@@ -243,7 +246,7 @@ def _numbered(reader: Reader, numbers: Sequence[int]) -> Iterator[Row]:
 def vectors_of(
     reader: Reader, model: EmbeddingModel, fragments: Sequence[int]
 ) -> dict[int, Floats]:
-    """The vectors of those fragments that the model has embedded, by fragment."""
+    """The vectors of the fragments that the model has embedded, by fragment."""
     places = _places(reader, fragments)
     numbers = vector_blocks.number_at(reader, model, list(places.values()))
     embedded = {f: n for f, n in zip(places, numbers, strict=True) if n}
@@ -251,7 +254,7 @@ def vectors_of(
         number if vector_blocks.has_direction(reader, model, *places[fragment]) else 0
         for fragment, number in embedded.items()
     ]
-    vectors = numbered(reader, model, np.array(directed, dtype=np.int64))
+    vectors = read_vectors(reader, model, np.array(directed, dtype=np.int64))
     of_fragment = dict(zip(embedded, vectors, strict=True))
     return {fragment: of_fragment[fragment] for fragment in fragments if fragment in of_fragment}
 
@@ -310,8 +313,8 @@ def last_gone(reader: Reader, space: int) -> int:
     return int(row[0]) if row else 0
 
 
-def untried(reader: SpaceReader) -> int:
-    """How many fragments were never tried to be embedded; failed ones wait for ``settle``."""
+def count_untried(reader: SpaceReader) -> int:
+    """The number of fragments whose embedding was not tried yet; failures wait for ``settle``."""
     kinds = [model.work for model in reader.state.models]
     row = reader.row(
         "SELECT count(*) FROM work WHERE space = ? AND attempts = 0"
@@ -321,7 +324,7 @@ def untried(reader: SpaceReader) -> int:
     return int(row[0]) if row else 0
 
 
-def unembedded(reader: SpaceReader) -> bool:
+def has_unembedded(reader: SpaceReader) -> bool:
     """Whether a model of the space has fragments left to embed."""
     if not reader.state.models:
         row = reader.row("SELECT 1 FROM fragment WHERE space = ? LIMIT 1", (reader.id,))
@@ -329,8 +332,8 @@ def unembedded(reader: SpaceReader) -> bool:
     return any(work.queued(reader, reader.id, model.work, 1) for model in reader.state.models)
 
 
-def unfinished(reader: SpaceReader) -> int:
-    """How many entries have fragments that the current model has not embedded."""
+def count_unfinished(reader: SpaceReader) -> int:
+    """The number of entries with fragments that the current model has not embedded."""
     if reader.model is None:
         row = reader.row("SELECT count(DISTINCT entry) FROM fragment WHERE space = ?", (reader.id,))
     else:
@@ -344,7 +347,7 @@ def unfinished(reader: SpaceReader) -> int:
 
 
 def erase(writer: SpaceWriter, entries: Iterable[int]) -> dict[str, int]:
-    """Delete the fragments of entries; return how many rows of each kind were deleted."""
+    """Delete the fragments of entries; return the number of deleted rows by kind."""
     space = writer.id
     places: dict[int, tuple[int, int]] = {}
     for entry in entries:
@@ -395,13 +398,13 @@ def drop_unsound(writer: SpaceWriter, fragments: Sequence[int]) -> None:
 
 
 def _is_sound(reader: Reader, model: EmbeddingModel, place: tuple[int, int], number: int) -> bool:
-    """Whether a vector has unit length, or none at all, and the codes that stand for it."""
+    """Whether a vector has unit length or is zero, and fits its codes."""
     row = reader.row(
         f"SELECT data FROM vector_data WHERE {reader.dialect.in_heap_of_space} AND id = ?",
         (reader.space, number),
     )
     if row is None and not vector_blocks.has_direction(reader, model, *place):
-        return True  # of a text that has no direction
+        return True  # the zero vector is not stored
     if row is None or not isinstance(row[0], bytes) or len(row[0]) != 4 * model.dimension:
         return False
     vector = np.frombuffer(row[0], dtype="<f4")
@@ -416,12 +419,12 @@ def to_vectors(data: Sequence[bytes], dimension: int) -> Floats:
         if wrong := {len(blob) for blob in data} - {4 * dimension}:
             raise ValueError(f"{wrong.pop()} bytes, its model {dimension} dimensions")
         vectors = np.frombuffer(b"".join(data), dtype="<f4").reshape(-1, dimension)
-        _refuse_others_than_unit_vectors(vectors)
+        _check_unit_vectors(vectors)
     return vectors
 
 
-def _refuse_others_than_unit_vectors(vectors: Floats) -> None:
-    """Raise ValueError for what is none, nor zeros. NaN is neither above nor below a bound."""
+def _check_unit_vectors(vectors: Floats) -> None:
+    """Raise ValueError for rows that cannot be unit vectors. A NaN fails every comparison."""
     if len(vectors) and not (vectors.min() > -LONGEST and vectors.max() < LONGEST):
         raise ValueError("not of unit length")
 

@@ -1,7 +1,7 @@
 """The fragments of one space in memory, as columns, kept in step with the database.
 
-What one turn changes costs no more than moving stretches of small columns: nothing is sorted, no
-posting and no vector is touched but those of the block that the turn is in.
+Adding one turn moves stretches of small columns: nothing is sorted, and only the postings and
+vectors of the turn's own block are touched.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from treering.views.fragments.segment import EmbeddedRows, Segment
 from treering.views.fragments.vector_rows import VectorRows
 
 EXACT_ROWS = 20_000
-"""Up to so many fragments the vectors are held as floats: they are small, and nothing is read from
-the database to score the best ones again."""
+"""Up to so many fragments the vectors stay floats: they are small, and the best ones are rescored
+without reading the database."""
 
 _versions = count(1)
 
@@ -108,12 +108,12 @@ class Table:
 
     def exact(self, reader: SpaceReader, model: EmbeddingModel, numbers: Codes) -> Floats:
         """See ``FragmentSource``."""
-        return store.numbered(reader, model, numbers)
+        return store.read_vectors(reader, model, numbers)
 
     def _snapshot_of(self, reader: SpaceReader, state: SpaceState) -> Snapshot:
         if self._state is not None and state.revision < self._state.revision:
-            # The thread began its transaction before the table's last update. It gets a table of
-            # its own, as the shared one must not go back.
+            # The thread began its transaction before the table's last update. It gets its own
+            # table: the shared one must not go back.
             other = type(self)(self._space, self._exact, self._exact_rows, None)
             return other._snapshot_of(reader, state)
         previous, self._state = self._state, None  # after an error everything is loaded again
@@ -174,8 +174,8 @@ class Table:
     def _update(self, reader: SpaceReader, state: SpaceState) -> None:
         assert self._snapshot is not None  # made by loading
         before = self._snapshot.version
-        # If no search has it, columns that are copied go one by one, and each leaves its memory to
-        # the next: else there would be two of all of them.
+        # If no search has the snapshot, each copied column leaves its memory to the next one: else
+        # there would be two of all of them.
         self._snapshot = None
         gone, behind = self._drop(reader, state)
         size = len(self._fragment)
@@ -186,7 +186,7 @@ class Table:
         self._snapshot = self._frozen(state, RowChange(before, gone, added, places))
 
     def _drop(self, reader: SpaceReader, state: SpaceState) -> tuple[Codes, Codes]:
-        """Take out what was erased: its rows, and rows of the rest that stood beside it."""
+        """Remove erased rows; return them, and the remaining rows beside them."""
         self._last_gone, erased = store.gone_since(reader, state.id, self._last_gone)
         gone = self._rows_of(union(np.array(erased, dtype=np.int64)))
         if not len(gone):
@@ -197,29 +197,29 @@ class Table:
         do_all([partial(self._vectors.remove, gone), *removals], len(self._fragment))
         self._lexical = self._lexical.shrunk(gone)
         self._metadata = self._metadata.without(gone)
-        return gone, self._reading.removed(removal)
+        return gone, self._reading.finish_removal(removal)
 
     def _rows_of(self, fragments: Codes) -> Codes:
-        """The rows of those fragments, given ascending, that are here."""
+        """The rows of the fragments, given ascending, that the table has."""
         here = fragments[are_among(fragments, self._fragment.values)]
         return np.searchsorted(self._fragment.values, here)
 
     def _read(self, reader: SpaceReader, state: SpaceState, *, anew: bool) -> None:
-        """Take in the fragments and vectors that are new in the database.
+        """Read the fragments and vectors that are new in the database.
 
-        Where all are, ``anew``, their reading order is put together, too, beside the vectors.
+        If ``anew``, all are new, and their reading order is built while the vectors are read.
         """
         last = int(self._fragment.values[-1]) if len(self._fragment) else 0
         self._read_fragments(reader, state, last)
         self._read_vectors(reader, state, [self._reading.rebuild] if anew else [])
         is_large = len(self._vectors) > 2 * self._exact_rows
         if self._vectors.exact and is_large and not self._exact:
-            self._vectors = self._vectors.quantised()
+            self._vectors = self._vectors.quantise()
 
     def _read_fragments(self, reader: SpaceReader, state: SpaceState, last: int) -> None:
-        """Take in the fragments with ids above ``last``, block by block.
+        """Read the fragments with ids above ``last``, block by block.
 
-        One thread reads a block while another makes columns of one; they are taken in in order.
+        One thread reads a block while another converts one to columns; they are appended in order.
         """
         stored = blocks.after(reader, state.id, last)
         connection, taking_in = threading.Lock(), threading.Lock()
@@ -245,9 +245,9 @@ class Table:
         for_each(take_in, len(stored), sum(block.living for block in stored))
 
     def _append(self, segment: Segment, speaker_of: Callable[[int], str]) -> None:
-        """Take in fragments; their vectors are placed once they are read.
+        """Append fragments, whose vectors are read later.
 
-        ``speaker_of`` reads the speaker of an entry, whose name is not known yet.
+        ``speaker_of`` reads the speaker of an entry if its name is new.
         """
         placed, names = self._placed, self._names
         with damage.decoding("the search index"):
@@ -270,11 +270,10 @@ class Table:
     def _read_vectors(
         self, reader: SpaceReader, state: SpaceState, beside: Sequence[Callable[[], object]]
     ) -> None:
-        """Put the new vectors in their places, and do what needs none of them ``beside`` that.
+        """Read the new vectors, and run the tasks of ``beside`` meanwhile.
 
-        One thread reads a block while another places one: that is copying it, mostly into memory
-        that the system has to find first. No more than these two are there at once, in memory that
-        is used again.
+        One thread reads a block while another copies one. So only two blocks take memory at a
+        time, and their memory is used again.
         """
         model, last, exact = state.model, self._last_vector, self._vectors.exact
         blocks = vector_blocks.after(reader, state.id, model, last) if model else []
@@ -289,8 +288,8 @@ class Table:
                 self._place_vectors(rows)
                 marks.append(rows.mark)
 
-        # What no reader has seen is written in place, in any order; else it is copied. After rows
-        # went the columns are new, and vectors that searches have seen are not.
+        # Rows that no reader has seen are written in place, in any order; others are copied. After
+        # a removal the columns are new, but searches may have seen the vectors.
         is_shown = self._shown or self._vectors.is_shown
         do_all(
             [*beside, *(partial(take_in, block) for block in blocks)],
@@ -309,10 +308,10 @@ class Table:
             self._vector_number.set(at, rows.number)
 
     def _rows_embedded(self, fragments: Codes) -> Codes:
-        """The rows of fragments, all of which are here. Raises JournalCorrupt."""
+        """The rows of fragments, all of which the table has. Raises JournalCorrupt."""
         values = self._fragment.values
         if len(fragments):
-            # Those of a block mostly follow each other: then one is looked up.
+            # The fragments of a block are mostly consecutive: then one look-up is enough.
             first = int(values.searchsorted(fragments[0]))
             if np.array_equal(values[first : first + len(fragments)], fragments):
                 return np.arange(first, first + len(fragments))
@@ -358,6 +357,6 @@ class Table:
 
 
 def _messages(entry: Codes, kind: NDArray[np.int8]) -> Codes:
-    """The entries of chats; MISSING for what is no message."""
+    """The entries of chats; MISSING for other texts."""
     is_message = kind == KINDS.index("chat")
     return entry if is_message.all() else np.where(is_message, entry, MISSING)

@@ -1,4 +1,4 @@
-"""The vectors of the table: blocks of which only those are made anew that something changes in."""
+"""The vectors of the table, in blocks: a change copies only the blocks that it touches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treering.search.vectors import BLOCK_BYTES, Block, VectorBlocks
 
 
 class VectorRows:
-    """Vectors that come at the end, late, or go. ``matrix`` is what they are at a moment."""
+    """Vectors of rows that are added and removed. ``matrix`` gives their present state."""
 
     def __init__(self, width: int, exact: bool, block_bytes: int = BLOCK_BYTES) -> None:
         self.width = width
@@ -38,7 +38,7 @@ class VectorRows:
         return VectorBlocks(self._blocks, self.width)
 
     def extend(self, size: int) -> None:
-        """Append rows of zeros, which ``place`` may give their vectors."""
+        """Append rows of zeros; ``place`` sets their vectors."""
         self._starts_held = None
         while size:
             if not self._free:
@@ -50,7 +50,7 @@ class VectorRows:
             self._free -= more
             size -= more
 
-    def quantised(self) -> VectorRows:
+    def quantise(self) -> VectorRows:
         """The same vectors in eight bits."""
         rows = VectorRows(self.width, exact=False)
         for block in self._blocks:
@@ -60,12 +60,12 @@ class VectorRows:
         return rows
 
     def place(self, rows: Codes, vectors: Block) -> None:
-        """Give rows, which ascend, their vectors.
+        """Set the vectors of rows, which ascend.
 
-        Those that no reader has seen are written in place: two threads may do it at once, for
-        other rows each.
+        Rows that no reader has seen are written in place, by two threads at a time for different
+        rows.
         """
-        for number, first, (low, high) in self._touched(rows):
+        for number, first, (low, high) in self._blocks_of(rows):
             block, places = self._blocks[number], _places(rows[low:high] - first)
             if rows[low] >= self._shown:
                 block.put(places, vectors.between(low, high))
@@ -75,7 +75,7 @@ class VectorRows:
     def remove(self, gone: Codes) -> None:
         """Drop some rows, given ascending; the later ones move up."""
         self._shown -= int(np.searchsorted(gone, self._shown))
-        for number, first, (low, high) in self._touched(gone):
+        for number, first, (low, high) in self._blocks_of(gone):
             block, is_last = self._blocks[number], number == len(self._blocks) - 1
             left = len(block) - (high - low)
             room = self._empty(None if is_last else left)
@@ -85,8 +85,8 @@ class VectorRows:
         self._join()
         self._starts_held = None
 
-    def _touched(self, rows: Codes) -> list[tuple[int, int, tuple[int, int]]]:
-        """Blocks that hold some of the rows: number, first row, and which of ``rows`` they hold."""
+    def _blocks_of(self, rows: Codes) -> list[tuple[int, int, tuple[int, int]]]:
+        """The blocks of some rows: number, first row, and the bounds of their part of ``rows``."""
         starts = self._starts()
         bounds = pairwise(np.searchsorted(rows, starts).tolist())
         return [
@@ -96,7 +96,7 @@ class VectorRows:
         ]
 
     def _starts(self) -> Codes:
-        """The first rows of blocks, and the end; made anew where that has moved."""
+        """The first row of each block, and the end."""
         if self._starts_held is None:
             sizes = [len(block) for block in self._blocks]
             self._starts_held = np.cumsum([0, *sizes], dtype=np.int64)
@@ -104,11 +104,11 @@ class VectorRows:
 
     def _replace(self, number: int, block: Block) -> None:
         if number == len(self._blocks) - 1:
-            block = self._moved(block)
+            block = self._move(block)
         self._blocks[number] = block
 
-    def _moved(self, block: Block) -> Block:
-        """The last block in new room, as readers of earlier states use the old one."""
+    def _move(self, block: Block) -> Block:
+        """Copy the last block to new room: readers of earlier states use the old one."""
         self._tail = self._empty()
         self._tail.rows[: len(block)] = block.rows
         if self._tail.scale is not None and block.scale is not None:
@@ -117,21 +117,21 @@ class VectorRows:
         return self._cut(self._tail, len(block))
 
     def _join(self) -> None:
-        """Drop empty blocks, and put two neighbours together that fill one at most by half."""
+        """Drop empty blocks, and join two neighbours that fill at most half a block."""
         blocks: list[Block] = []
         for block in self._blocks:
             if blocks and len(blocks[-1]) + len(block) <= self._capacity // 2:
-                block = _joined(blocks.pop(), block)
+                block = _join_blocks(blocks.pop(), block)
             blocks.append(block)
         if blocks != self._blocks:
             self._blocks = blocks
             if blocks:
-                self._blocks[-1] = self._moved(blocks[-1])
+                self._blocks[-1] = self._move(blocks[-1])
 
     def _empty(self, size: int | None = None) -> Block:
         shape = (self._capacity if size is None else size, self.width)
         scale = None if self.exact else np.zeros(shape[0], dtype=np.float32)
-        # A process may hold thousands of small spaces: they take no more than what they fill.
+        # A process may hold thousands of small spaces, which must not take whole pages.
         zeros = zeros_in_large_pages if len(self._blocks) > 1 else np.zeros
         return Block(zeros(shape, dtype=self._dtype), scale)
 
@@ -141,12 +141,12 @@ class VectorRows:
 
 
 def _places(places: Codes) -> Codes | slice:
-    """Places that ascend, as a slice where none is left out: that is written in half the time."""
+    """Places that ascend, as a slice where they are consecutive: that halves the time."""
     first, stop = int(places[0]), int(places[-1]) + 1
     return slice(first, stop) if stop - first == len(places) else places
 
 
-def _joined(first: Block, second: Block) -> Block:
+def _join_blocks(first: Block, second: Block) -> Block:
     rows = np.concatenate([first.rows, second.rows])
     if first.scale is None or second.scale is None:
         return Block(rows, None)
