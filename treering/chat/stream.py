@@ -64,6 +64,9 @@ class ChatStream(Iterator[str]):
             self._abandon()
         self._over = True
 
+    def _close_pieces(self) -> None:
+        self._pieces.close()
+
     @property
     def answer(self) -> Answer | None:
         """The whole reply with its cost; None until it is complete and remembered."""
@@ -78,7 +81,7 @@ class ChatStream(Iterator[str]):
         """Close the pieces. A thread that is reading one closes them itself when it has it."""
         if self._reading.acquire(blocking=False):
             try:
-                self._pieces.close()
+                self._close_pieces()
             finally:
                 self._reading.release()
 
