@@ -320,6 +320,7 @@ class Filter:
     A ``source`` that ends in ``/`` stands for all below it, such as the files of a folder, and that
     of a document for its parts, such as pages.
     ``since`` is inclusive, ``until`` exclusive; with either, an entry without a time is left out.
+    Without a zone they are times on the clock of each entry.
     ``metadata`` names top-level keys and the values they must equal, or a condition: ``$in`` a
     list, ``$gt``, ``$gte``, ``$lt``, ``$lte``, ``$contains``, ``$exists``, ``$not``. In place of a
     key, ``$or`` and ``$and`` join a list of such objects. ``omit`` are the ids of entries that are

@@ -158,6 +158,7 @@ def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
     terms = {name: float(value) for _, name, value, *_ in lines}
     score = terms.pop("score")
     assert terms.keys() >= {"lexical", "dense", "context"}
+    assert all(terms.values())
     assert sum(terms.values()) == pytest.approx(score, abs=0.03)
     assert "BM25" in result.stdout
     assert "cosine" in result.stdout

@@ -23,9 +23,8 @@ from treering.records import Filter
 from treering.search import metadata
 from treering.search.filters import RowFilter, allowed_rows
 from treering.search.metadata import MAX_KEYS
-from treering.search.ranking import Ranking
+from treering.search.ranking import Ranking, top_rows
 from treering.search.searcher import Search, Searcher
-from treering.search.top_rows import top_rows
 
 EPOCH = datetime(2024, 5, 1, tzinfo=UTC)
 SOURCES = ("books/a", "books/b", "books", "diary")

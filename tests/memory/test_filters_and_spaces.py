@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -146,6 +146,18 @@ def test_times_of_a_filter_may_be_texts_in_any_zone(crowd: Memory) -> None:
     one = {entry.id for entry in crowd.entries(since="2026-05-03T00:00:00+00:00")}
     other = {entry.id for entry in crowd.entries(since="2026-05-03T02:00:00+02:00")}
     assert one == other == {entry.id for entry in crowd.entries(since="2026-05-03")}
+
+
+@pytest.mark.both_engines
+def test_a_date_is_that_day_on_the_clock_of_each_entry(memory: Memory) -> None:
+    times = ("2026-03-01T00:30:00+02:00", "2026-02-28T23:30:00-05:00", "2026-03-01")
+    for at in times:
+        memory.add(f"A fox at {at}.", at=at)
+    for day in ("2026-03-01", "2026-03", date(2026, 3, 1)):
+        for found in (memory.entries(since=day), memory.search("fox", since=day, k=9)):
+            assert {times.index(entry.text[9:-1]) for entry in found} == {0, 2}
+        assert [entry.text[9:-1] for entry in memory.entries(until=day)] == [times[1]]
+    assert len(list(memory.entries(since="2026-03-01T00:00:00Z"))) == 2
 
 
 MEANINGLESS: list[tuple[dict[str, Any], str]] = [

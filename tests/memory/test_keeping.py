@@ -319,6 +319,20 @@ def test_what_has_expired_takes_what_rests_on_it_along(
 
 
 @pytest.mark.both_engines
+def test_what_has_expired_marks_nothing_while_another_thread_erases(
+    memory: Memory, later: Callable[[timedelta], None]
+) -> None:
+    [old] = memory.add("The door code is 4711.").ids
+    [new] = memory.add("It is 1234 now.", expires=datetime.now(UTC) + HOUR).ids
+    memory.supersede(old, new)
+    assert memory.search("door code")[0].entry_id == new
+    later(2 * HOUR)
+    with memory._views._erasing:  # as while it erases
+        [hit] = memory.search("door code")
+    assert (hit.entry_id, hit.superseded_by) == (old, None)
+
+
+@pytest.mark.both_engines
 def test_a_memo_of_what_has_expired_is_gone_where_somebody_holds_the_view(
     memory: Memory, later: Callable[[timedelta], None]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.embedders import HashingEmbedder
 from tests.recall.questions import TALK
 from treering import Memory
-from treering.search.people import SpeakerNames
+from treering.search.names import SpeakerNames
 
 NAMES = SpeakerNames.from_names(["Ana", "Ben Ode", "user", "C++"])
 QUESTION = "Where did Ana's sister move?"

@@ -14,11 +14,10 @@ from treering.records import KINDS
 from treering.search.lexical import Lexical
 from treering.search.pipeline import contributions, signals_by_stage
 from treering.search.ranking import Queries, Ranking, Stage
-from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Items, Relation, is_relation
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.plan import Plan, Weighted
+from treering.search.relations.plan import Plan, Relations, Weighted
 from treering.search.relations.registry import DEFAULTS, choose_plan, relation_by_name
 from treering.search.relations.semantic import Semantic
 from treering.search.signals.environment import EnvironmentTerm

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from treering.arrays import Floats
 from treering.errors import InputError
-from treering.search.relations.combine import Relations
 from treering.search.relations.contract import MISSING, Items, Operator, Relation, is_local
 from treering.search.relations.decay import FAR, ContextRelation, Time
 from treering.search.relations.group import Session, Speaker
+from treering.search.relations.plan import Relations
 from treering.search.relations.semantic import Semantic
 
 Matrix = NDArray[np.float64]

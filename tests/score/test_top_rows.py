@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treering.search.top_rows import GROUP, top_rows
+from treering.search.ranking import GROUP, top_rows
 
 
 @pytest.mark.parametrize("levels", [3, 1_000_000])  # with ties, and mostly without

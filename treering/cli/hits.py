@@ -17,6 +17,7 @@ MAX_WIDTH = 100  # beyond it lines are hard to read, however wide the terminal i
 INDENT = "    "
 MARKED = "bold yellow"
 GAP = "…"
+LEAST_SHOWN = 0.005  # of a term: less is +0.00
 NO_SCORE = "–"
 
 
@@ -85,11 +86,13 @@ def _terms(hit: Hit) -> Iterator[Part]:
     if hit.level is not None:
         yield f"\n    level {hit.level} of the tree"
     raw = {"lexical": ("BM25", hit.why.bm25), "dense": ("cosine", hit.why.cosine)}
-    for place, (name, value) in enumerate(hit.why.terms.items()):
+    is_scored, every = hit.why.is_scored, hit.why.terms.items()
+    terms = [term for term in every if not is_scored or abs(term[1]) >= LEAST_SHOWN]
+    for place, (name, value) in enumerate(terms):
         label, score = raw.get(name, ("", None))
         yield f"\n    {'+' if place else '='} "
-        term = f"{value:+6.2f}" if hit.why.is_scored else f"{NO_SCORE:>6}"
+        term = f"{value:+6.2f}" if is_scored else f"{NO_SCORE:>6}"
         yield f"{name:<10} {term}", "green" if value > 0 else "red" if value < 0 else ""
         yield f"   {label} {score:.2f}" if score is not None else ""
-    total = f"{hit.score:+6.2f}" if hit.why.is_scored else f"{NO_SCORE:>6}"
+    total = f"{hit.score:+6.2f}" if is_scored else f"{NO_SCORE:>6}"
     yield f"\n    = {'score':<10} {total}   confidence {hit.confidence:.2f}"

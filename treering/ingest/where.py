@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import date
+from datetime import date, datetime
 from typing import Any, TypedDict
 
 from treering.errors import FilterError
@@ -15,6 +15,7 @@ from treering.text import check_text, composed
 class Where(TypedDict, total=False):
     """Conditions that must all hold. Times may be ISO 8601 texts; ``until`` is exclusive.
 
+    A date without a time in ``since`` and ``until`` is that day on the clock of each entry.
     ``metadata`` are values or conditions by key: see ``Filter``. ``omit`` are ids of entries to
     leave out, such as those that a prompt holds already. With ``as_of``, a time, only what was
     known then is given back, and as it was marked then.
@@ -43,9 +44,11 @@ def to_filter(where: Where) -> Filter:
     for key in ("source", "speaker", "session"):
         if key in given:
             given[key] = _text(given[key], key)
-    for key in ("since", "until", "as_of"):
+    for key in ("since", "until"):
         if key in given:
-            given[key] = parse_time(given[key], key)
+            given[key] = _bound(given[key], key)
+    if "as_of" in given:
+        given["as_of"] = parse_time(given["as_of"], "as_of")
     metadata = given.get("metadata", {})
     if not isinstance(metadata, Mapping):
         raise FilterError(
@@ -56,6 +59,14 @@ def to_filter(where: Where) -> Filter:
     if isinstance(omit, str) or not all(isinstance(entry_id, str) for entry_id in omit):
         raise FilterError("omit takes a collection of entry ids", param="omit")
     return Filter(**given, omit=frozenset(omit))
+
+
+def _bound(value: object, key: str) -> datetime:
+    """Return a time; a date alone has no zone, as it means that day on the clock of each entry."""
+    moment = parse_time(value, key)
+    is_date = isinstance(value, date) and not isinstance(value, datetime)
+    is_short = isinstance(value, str) and len(value.strip()) <= len("2026-05-03")
+    return moment.replace(tzinfo=None) if is_date or is_short else moment
 
 
 def _text(value: object, key: str) -> str:

@@ -361,6 +361,12 @@ def of_role(reader: Reader, space: int, role: str) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
+def _clock(bound: datetime | None) -> str:
+    """Return the time of an entry in UTC, or on its own clock for a bound without a zone."""
+    is_local = bound is not None and bound.tzinfo is None
+    return "(e.at + e.zone * 60000000)" if is_local else "e.at"
+
+
 def compile_filter(
     condition: Filter, dialect: Dialect, space: int | None = None
 ) -> tuple[str, list[Value]]:
@@ -381,8 +387,8 @@ def compile_filter(
         ("b.speaker = ?", condition.speaker),
         ("b.session = ?", condition.session),
         ("e.kind = ?", condition.kind),
-        ("e.at >= ?", since),
-        ("e.at < ?", until),
+        (f"{_clock(condition.since)} >= ?", since),
+        (f"{_clock(condition.until)} < ?", until),
         ("coalesce(e.at, e.added) <= ?", micros(condition.as_of) if condition.as_of else None),
         ("(e.expires IS NULL OR e.expires > ?)", micros(datetime.now(UTC))),
     ]

@@ -15,9 +15,9 @@ from treering.journal.entries import micros
 from treering.records import JSON, KINDS, Filter
 from treering.search.confidence import TOP
 from treering.search.metadata import is_plain
+from treering.search.ranking import top_rows
 from treering.search.relations.contract import Labels
 from treering.search.snapshot import Mask, Snapshot
-from treering.search.top_rows import top_rows
 
 if TYPE_CHECKING:
     from treering.search.ranking import Ranking
@@ -208,13 +208,16 @@ def _by_columns(
 
 
 def _by_time(snapshot: Snapshot, condition: Filter) -> tuple[Filter, list[Mask]]:
-    since = None if condition.since is None else micros(condition.since) / 1e6
-    until = None if condition.until is None else micros(condition.until) / 1e6
-    if max(abs(since or 0), abs(until or 0)) >= PRECISE_S:
-        return condition, []
-    at = snapshot.items.at  # NaN, where no time is known, is neither before nor after
-    masks = [] if since is None else [at >= since]
-    masks += [] if until is None else [at < until]
+    masks: list[Mask] = []
+    for bound, is_met in ((condition.since, np.greater_equal), (condition.until, np.less)):
+        if bound is None:
+            continue
+        if abs(micros(bound) / 1e6) >= PRECISE_S:
+            return condition, []
+        at = snapshot.items.at  # NaN, where no time is known, is neither before nor after
+        if bound.tzinfo is None:
+            at = at + 60.0 * snapshot.zone
+        masks.append(is_met(at, micros(bound) / 1e6))
     return replace(condition, since=None, until=None), masks
 
 

@@ -13,7 +13,7 @@ from treering.arrays import Codes, Floats, without
 from treering.parallel import for_each_piece, pieces
 from treering.records import KINDS, Mode
 from treering.scratch import lent
-from treering.search.people import LEARNED
+from treering.search.relations.plan import LEARNED
 from treering.search.snapshot import Cosines, Snapshot, Spread, Wanted
 from treering.search.terms import Terms
 from treering.search.vectors import power_sums

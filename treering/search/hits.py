@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treering.arrays import Codes, Floats
@@ -12,9 +12,8 @@ from treering.journal.space import SpaceReader
 from treering.journal.stored import cut
 from treering.records import BLOCK, Hit
 from treering.search.filters import RowFilter
-from treering.search.marks import Marker, Quote
+from treering.search.marks import Mark, Quote
 from treering.search.snapshot import FragmentSource, Snapshot
-from treering.split import Span
 
 if TYPE_CHECKING:
     from treering.search.rounds import RankedRows
@@ -22,11 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowReader:
-    """Reads rows of a snapshot from the database; ``allowed`` are those that meet the filter."""
+    """Reads rows of a snapshot from the database, each once; ``allowed`` meet the filter."""
 
     reader: SpaceReader
     corpus: FragmentSource
     allowed: RowFilter
+    _read: dict[int, Quote] = field(default_factory=dict)
 
     @property
     def exact(self) -> Callable[[Codes], Floats] | None:
@@ -40,46 +40,41 @@ class RowReader:
 
     def quotes(self, rows: Codes) -> list[Quote]:
         """Return the texts of the fragments at ``rows``, in the order given."""
-        snapshot = self.allowed.snapshot
-        spans = self.corpus.spans(self.reader, snapshot.fragment[rows].tolist())
-        return read_quotes(self.reader, snapshot, rows, spans)
+        numbers = rows.tolist()
+        new = [row for row in numbers if row not in self._read]
+        quotes = read_quotes(self.reader, self.corpus, self.allowed.snapshot, new)
+        self._read.update(zip(new, quotes, strict=True))
+        return [self._read[row] for row in numbers]
 
 
 def read_quotes(
-    reader: SpaceReader, snapshot: Snapshot, rows: Codes, spans: Mapping[int, Span]
+    reader: SpaceReader, corpus: FragmentSource, snapshot: Snapshot, rows: Sequence[int]
 ) -> list[Quote]:
     """Return the texts of the fragments at ``rows``, in the order given."""
+    if not rows:
+        return []
     seqs, fragments = snapshot.entry[rows].tolist(), snapshot.fragment[rows].tolist()
-    entry_by_seq = entries.there(reader, seqs)
+    spans, entry_by_seq = corpus.spans(reader, fragments), entries.there(reader, seqs)
     return [
-        Quote(seq, entry_by_seq[seq], cut(entry_by_seq[seq], spans.get(fragment)), fragment)
+        Quote(
+            seq,
+            entry_by_seq[seq],
+            cut(entry_by_seq[seq], spans.get(fragment)),
+            fragment,
+            spans.get(fragment, (0, 0)),
+        )
         for seq, fragment in zip(seqs, fragments, strict=True)
     ]
 
 
 def hits(
-    reader: SpaceReader,
-    ranking: RankedRows,
-    query: int,
-    rows: Codes,
-    spans: Mapping[int, Span],
-    marks: Marker,
+    ranking: RankedRows, query: int, rows: Codes, quotes: Sequence[Quote], marks: Sequence[Mark]
 ) -> list[Hit]:
-    """Return the fragments at ``rows`` as hits for a query, in the order given.
-
-    ``spans`` has the place of each fragment in the text of its entry.
-    """
-    quotes = read_quotes(reader, ranking.snapshot, rows, spans)
+    """Return the fragments at ``rows`` as hits for a query, in the order given."""
+    confidences = ranking.confidence(rows, query)
     found = []
-    for row, quote, fragment, mark, confidence in zip(
-        rows.tolist(),
-        quotes,
-        ranking.snapshot.fragment[rows].tolist(),
-        marks(reader, quotes),
-        ranking.confidence(rows, query),
-        strict=True,
-    ):
-        entry, (start, end) = quote.entry, spans[fragment]
+    for row, quote, mark, confidence in zip(rows.tolist(), quotes, marks, confidences, strict=True):
+        entry, (start, end) = quote.entry, quote.span
         found.append(
             Hit(
                 score=float(ranking.scores[row, query]),

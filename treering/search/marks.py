@@ -7,26 +7,28 @@ from dataclasses import dataclass
 
 from treering.journal.space import SpaceReader
 from treering.records import Entry, Newer
+from treering.split import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A piece of an entry that is about to be shown; ``fragment`` is its number, if it is one."""
+    """A piece of an entry to be shown: the ``fragment`` of that number, at ``span`` in the text."""
 
     seq: int
     entry: Entry
     text: str
     fragment: int | None = None
+    span: Span = (0, 0)
 
     @classmethod
     def whole(cls, seq: int, entry: Entry) -> Quote:
-        """An entry that is shown as it is."""
+        """Return an entry that is shown as it is."""
         return cls(seq, entry, entry.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is known of a quote beside its text.
+    """What the views know of a quote.
 
     ``superseded_by`` is the statement that holds instead, ``stale`` one that dates it, ``level``
     its depth in the tree of summaries.
@@ -37,7 +39,7 @@ class Mark:
     level: int | None = None
 
     def joined(self, other: Mark) -> Mark:
-        """This mark; fields that it leaves open are those of the other."""
+        """Return this mark; its open fields are those of the other."""
         return Mark(
             superseded_by=self.superseded_by or other.superseded_by,
             stale=self.stale or other.stale,
@@ -52,5 +54,5 @@ Marker = Callable[[SpaceReader, Sequence[Quote]], Sequence[Mark]]
 
 
 def unmarked(_reader: SpaceReader, quotes: Sequence[Quote]) -> Sequence[Mark]:
-    """A marker where nothing is known against anything."""
+    """Mark nothing."""
     return [UNMARKED] * len(quotes)

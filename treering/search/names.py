@@ -1,9 +1,11 @@
-"""The names of speakers and sessions by code."""
+"""The names of speakers and sessions: their codes, and the speakers that a query names."""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -13,6 +15,12 @@ from numpy.typing import NDArray
 from treering.arrays import Codes
 from treering.journal.blocks import name_code
 from treering.search.relations.contract import MISSING
+from treering.search.terms import terms, words
+
+_POSSESSIVE: Final = re.compile(r"['\u2019]s\b", re.IGNORECASE)
+
+ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
+"""Words, not names, in a query."""
 
 FEW: Final = 8
 """Speakers that are looked for one after the other, which takes less than sorting."""
@@ -88,3 +96,38 @@ class Names:
                 self._of_code.setdefault(code, []).append(number)
             self._listed = len(self._sessions)
             return list(self._of_code.get(name_code(name), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerNames:
+    """The names of the speakers of a space, by code, and the words of each."""
+
+    names: tuple[str, ...]
+    words: tuple[frozenset[str], ...]
+
+    @classmethod
+    def from_names(cls, names: Sequence[str]) -> SpeakerNames:
+        """Split each name into words once."""
+        return cls(tuple(names), tuple(map(words, names)))
+
+    def codes(self, query: str) -> frozenset[int]:
+        """The codes of the speakers whose names a query holds, each with all of its words."""
+        asked = words(_POSSESSIVE.sub("", query))
+        return frozenset(
+            code
+            for code, name in enumerate(self.words)
+            if name and name <= asked and not name <= ROLES
+        )
+
+    def removed(self, query: str) -> str:
+        """The query without the names of speakers; the query if nothing else is left of it.
+
+        Half of all turns of a chat carry each name, so it fills a vector and tells none apart.
+        """
+        rest = query
+        for code in self.codes(query):
+            rest = re.sub(
+                rf"(?<!\w){re.escape(self.names[code])}(?:['\u2019]s)?(?!\w)", " ", rest, flags=re.I
+            )
+        rest = " ".join(rest.split())
+        return rest if len(terms(rest)) else query

@@ -15,7 +15,6 @@ from treering.search.confidence import BUNDLED, Standings
 from treering.search.exact_rescore import Refinement
 from treering.search.fusion import ScaledScores, cosine_scores, fuse, own_total, word_scores
 from treering.search.languages import latin_share
-from treering.search.people import among_people
 from treering.search.ranking import (
     Contribution,
     Queries,
@@ -24,10 +23,10 @@ from treering.search.ranking import (
     Signal,
     Stage,
     is_mask,
+    top_rows,
 )
-from treering.search.relations.combine import Relations
 from treering.search.relations.contract import is_relation
-from treering.search.relations.plan import Plan, Weighted
+from treering.search.relations.plan import Plan, Relations, Weighted, among_people
 from treering.search.signals.environment import (
     Environment,
     EnvironmentTerm,
@@ -37,7 +36,6 @@ from treering.search.signals.environment import (
 )
 from treering.search.signals.question import When
 from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
-from treering.search.top_rows import top_rows
 
 BEST = 128
 """Rows that are promising by the cosines that are known at first, where most are missing."""

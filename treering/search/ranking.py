@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
 from functools import partial
-from typing import ClassVar, Literal, Protocol, TypeGuard
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeGuard
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from treering.parallel import for_each_piece
 from treering.records import KINDS, Mode, Why
 from treering.search.confidence import BUNDLED, TOP, Standings, confidences
 from treering.search.exact_rescore import Refinement
-from treering.search.hits import RowReader
 from treering.search.languages import is_english
-from treering.search.relations.combine import Relations
-from treering.search.relations.plan import Plan, alpha_of
+from treering.search.relations.plan import Plan, Relations, alpha_of
 from treering.search.snapshot import Cosines, Mask, Snapshot
 from treering.search.terms import Terms
-from treering.search.top_rows import top_rows
+
+if TYPE_CHECKING:
+    from treering.search.hits import RowReader
+
+GROUP = 64
+"""Rows of which the best one is looked at first where few of many are looked for."""
 
 MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
 
@@ -284,3 +287,32 @@ class Ranking:
         order = np.argsort(-self.scores[rows, query], kind="stable")
         best: Codes = rows[order][:k]
         return best
+
+
+def top_rows(scores: Floats, k: int, allowed: Mask | None) -> Codes:
+    """Return the rows of the k highest of some scores, shape (N,), highest first; ties by row."""
+    if allowed is not None:
+        among = np.flatnonzero(allowed)
+        best: Codes = among[top_rows(scores[among], k, None)]
+        return best
+    k = min(k, len(scores))
+    if not k:
+        return np.zeros(0, dtype=np.int64)
+    rows = _rows_above(scores, k)
+    highest = scores[rows]
+    # All rows that reach the k-th best score: a partition alone would cut ties by chance.
+    is_top = highest >= np.partition(highest, len(highest) - k)[len(highest) - k]
+    order = np.argsort(-highest[is_top], kind="stable")
+    top: Codes = rows[is_top][order][:k]
+    return top
+
+
+def _rows_above(scores: Floats, k: int) -> Codes:
+    """Return few rows, ascending, that hold all which reach the k-th best score."""
+    groups = len(scores) // GROUP
+    if groups <= k:
+        return np.arange(len(scores))
+    # The k-th best of the best of groups is reached by k scores or more, so by the k best of all;
+    # there are few such, and the groups' best are found without sorting anything.
+    best = scores[: groups * GROUP].reshape(GROUP, groups).max(axis=0)
+    return np.flatnonzero(scores >= np.partition(best, groups - k)[groups - k])

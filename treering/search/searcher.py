@@ -31,14 +31,13 @@ from treering.search.context import (
     assemble_whole,
 )
 from treering.search.filters import RowFilter
-from treering.search.hits import RowReader, hits
+from treering.search.hits import RowReader, hits, read_quotes
 from treering.search.marks import Marker, unmarked
+from treering.search.names import SpeakerNames
 from treering.search.newest import Groups, holding_first, represented
-from treering.search.people import SpeakerNames, has_weights_of_people, names_among_people
 from treering.search.pipeline import rank
-from treering.search.ranking import Queries
-from treering.search.relations.combine import Relations
-from treering.search.relations.plan import Plan
+from treering.search.ranking import Queries, Ranking
+from treering.search.relations.plan import Plan, Relations, among_people, has_weights_of_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.snapshot import FragmentSource, Snapshot
 from treering.search.terms import terms
@@ -188,8 +187,12 @@ class Searcher:
 
     def hits(self, reader: SpaceReader, ranking: RankedRows, query: int, rows: Codes) -> list[Hit]:
         """Return the fragments at ``rows`` of a ranking as marked hits, in the order given."""
-        spans = self._corpus.spans(reader, ranking.snapshot.fragment[rows].tolist())
-        return hits(reader, ranking, query, rows, spans, self._marks)
+        rows_reader = ranking.queries.rows if isinstance(ranking, Ranking) else None
+        if rows_reader is not None and rows_reader.reader is reader:
+            quotes = rows_reader.quotes(rows)  # those that a signal has read are not read again
+        else:
+            quotes = read_quotes(reader, self._corpus, ranking.snapshot, rows.tolist())
+        return hits(ranking, query, rows, quotes, self._marks(reader, quotes))
 
     def snapshot(self) -> Snapshot | None:
         """Return the fragments as they are now; None if the space is empty."""
@@ -227,7 +230,7 @@ class Searcher:
         if of_people and not self._knows_names:
             self._knows_names = True
             if (snapshot := self.snapshot()) is not None:
-                self._names = names_among_people(snapshot, search.plan, None)
+                self._names = _names_among_people(snapshot, search.plan, None)
         split = [terms(query) for query in search.queries]
         while True:
             texts = self._without_names(search)
@@ -240,7 +243,7 @@ class Searcher:
                     yield reader, None
                     return
                 if of_people:
-                    self._names = names_among_people(snapshot, search.plan, self._names)
+                    self._names = _names_among_people(snapshot, search.plan, self._names)
                 if vectors is None or texts == self._without_names(search):
                     reader.as_of = known_until(search.condition)
                     yield reader, (snapshot, replace(search, vectors=vectors))
@@ -363,6 +366,19 @@ def _fold(query: str, deep: Callable[[int, Codes], tuple[Codes, list[Hit]]], k: 
         if len(groups) >= k or len(rows) < depth or depth >= MOST_FOLDED:
             return groups.best()
         seen, depth = rows, 4 * depth
+
+
+def _names_among_people(
+    snapshot: Snapshot, plan: Plan, before: SpeakerNames | None
+) -> SpeakerNames | None:
+    """Return the names that queries are embedded without; None if they are embedded as they are.
+
+    ``before`` are those of an earlier snapshot: names are split into words once.
+    """
+    if among_people(snapshot, plan) is None:
+        return None
+    is_same = before is not None and before.names == snapshot.speakers
+    return before if is_same else SpeakerNames.from_names(snapshot.speakers)
 
 
 def past_damage(attempt: Callable[[frozenset[int]], T]) -> T:

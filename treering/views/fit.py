@@ -20,12 +20,10 @@ from treering.errors import InputError
 from treering.journal.contract import Reader
 from treering.records import KINDS, Kind, Mode, Progress
 from treering.search.fusion import cosine_scores, fuse, own_total, word_scores
-from treering.search.people import among_people
-from treering.search.relations.combine import Relations
 from treering.search.relations.contract import Relation, is_relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import Session, Speaker
-from treering.search.relations.plan import Plan, Weighted
+from treering.search.relations.plan import Plan, Relations, Weighted, among_people
 from treering.search.relations.registry import FitReport
 from treering.search.relations.semantic import Semantic
 from treering.search.signals.environment import beside_messages, pieces_a_message

@@ -168,16 +168,19 @@ class Follower:
             if not self._space.await_task(_READING, until - time.monotonic()):
                 break
 
-    def unread(self, reader: SpaceReader, *, untried: bool = False) -> dict[str, int]:
-        """How many entries each view has still to read. A view that has read all is left out.
+    def unread(
+        self, reader: SpaceReader, *, untried: bool = False, also: Sequence[str] = ()
+    ) -> dict[str, int]:
+        """Return how many entries each view has still to read, without views that have read all.
 
-        ``untried``: entries that could not be read are not counted.
+        ``untried`` leaves out entries that could not be read. ``also`` names further kinds of work
+        to count.
         """
         states = self._states(reader)
         kinds = [view.rereading for view in self._views if view.reads]
-        queued = work.counts(reader, reader.id, kinds, untried=untried)
+        queued = work.counts(reader, reader.id, [*kinds, *also], untried=untried)
         behind: dict[int, int] = {}
-        sizes: dict[str, int] = {}
+        sizes = {kind: queued.get(kind, 0) for kind in also}
         for view in self._views:
             if not view.reads:
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from treering.errors import EntryCorrupt
+from treering.journal import entries
 from treering.journal.space import SpaceReader
 from treering.records import Entry
 from treering.search.marks import UNMARKED, Mark, Quote
@@ -35,7 +36,7 @@ class Marking:
         for view in self.followed(reader) if quotes else ():
             for place, mark in _marks_of(view, reader, quotes).items():
                 marked[place] = marked[place].joined(mark)
-        return marked
+        return _without_expired(reader, marked)
 
     def marked(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
         """Entries, by sequence number, with what is known against them."""
@@ -54,6 +55,24 @@ class Marking:
             with attributed(view):
                 newer = {**view.newer(reader), **newer}
         return newer
+
+
+def _without_expired(reader: SpaceReader, marks: list[Mark]) -> list[Mark]:
+    """Take back marks by entries that have expired: another thread may be erasing them."""
+    statements = [(mark.superseded_by, mark.stale) for mark in marks]
+    newer = {statement.entry_id for pair in statements for statement in pair if statement}
+    expired = set(entries.expired(reader, reader.id)) if newer else set()
+    if not expired:
+        return marks
+    gone = {one for one in newer if expired.intersection(entries.seqs_of(reader, reader.id, [one]))}
+    return [
+        replace(
+            mark,
+            superseded_by=None if older and older.entry_id in gone else older,
+            stale=None if dated and dated.entry_id in gone else dated,
+        )
+        for mark, (older, dated) in zip(marks, statements, strict=True)
+    ]
 
 
 def _marks_of(view: View, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:

@@ -293,8 +293,9 @@ class Views:
 
     def _fresh(self, reader: SpaceReader) -> int:
         """Entries and fragments that a search would miss; what other views lack, it would not."""
-        unread = self._follower.unread(reader, untried=True)
-        return unread.get(Fragments.name, 0) + store.count_untried(reader)
+        embed = [model.work for model in reader.state.models]
+        unread = self._follower.unread(reader, untried=True, also=embed)
+        return sum(unread.get(kind, 0) for kind in (Fragments.name, *embed))
 
     def _is_quick(self, fresh: int) -> bool:
         """Whether a search may wait until so many entries and fragments are indexed."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final
 
 from treering.errors import InputError
@@ -115,7 +116,12 @@ def choices_of(stored: Mapping[str, Any]) -> SpaceSettings:
         raise InputError(
             f"the settings {choices!r} are not this version's, which has {', '.join(CHOICES)}"
         )
-    return SpaceSettings(**choices)
+    return _check_once(tuple(sorted(choices.items())))
+
+
+@lru_cache(maxsize=64)
+def _check_once(choices: tuple[tuple[str, Any], ...]) -> SpaceSettings:
+    return SpaceSettings(**dict(choices))  # checked when they were stored; searches need a few
 
 
 def read(stored: Mapping[str, Any]) -> SpaceSettings:

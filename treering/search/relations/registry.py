@@ -12,11 +12,10 @@ from typing import Any, Final
 from treering.errors import InputError, UnknownName
 from treering.plugins import plugins
 from treering.records import KINDS, Kind
-from treering.search.people import LEARNED
 from treering.search.relations.contract import Relation, RelationFactory
 from treering.search.relations.decay import ContextRelation, Time
 from treering.search.relations.group import Session, Speaker, WholeMessage
-from treering.search.relations.plan import Plan, Term, Weighted
+from treering.search.relations.plan import LEARNED, Plan, Term, Weighted
 from treering.search.relations.semantic import Semantic
 from treering.search.signals.mentions import Mention
 from treering.search.signals.parts import Parts
@@ -107,6 +106,8 @@ def choose_plan(
         raise InputError(
             f"relations is the text {chosen!r}; give a list such as [{chosen!r}]", param="relations"
         )
+    if chosen is None and alpha is None:
+        return defaults
     plan: dict[Kind, Sequence[Weighted]] = {
         kind: [_resolve(choice, defaults.get(kind, ()), others) for choice in chosen]
         if chosen is not None

@@ -14,11 +14,10 @@ from treering.parallel import for_each_piece
 from treering.records import KINDS, Kind
 from treering.search.exact_rescore import LEAST_SHARE
 from treering.search.ranking import Queries, Ranking, Stage
-from treering.search.relations.combine import Bound, Relations
 from treering.search.relations.contract import NullOperator, Operator, is_local, is_relation
 from treering.search.relations.decay import ContextRelation
 from treering.search.relations.group import MessageOperator, WholeMessage
-from treering.search.relations.plan import Plan, Weighted
+from treering.search.relations.plan import Bound, Plan, Relations, Weighted
 from treering.search.snapshot import Snapshot
 
 MOST_PIECES = 32

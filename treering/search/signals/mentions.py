@@ -101,6 +101,8 @@ class _Finder:
         centre = float(ranking.standings.centre[number])
         asked = set(terms(query)[:, 0].tolist())
         links = self._links(hits, asked)
+        if not links:
+            return {}
         heads = entries.beginnings(
             self.reader.reader,
             [int(self.snapshot.entry[row]) for _, _, row, _ in links],

@@ -58,9 +58,8 @@ class NamedSource:
 
 def _of_named_sources(reader: SpaceReader, snapshot: Snapshot, query: str, rows: Codes) -> Codes:
     """The rows, of some, whose source a query names; none where it names that of all."""
-    grams = _grams(query)
     documents = snapshot.items.document[rows]
-    if not grams or not len(rows):
+    if not len(rows) or (documents == documents[0]).all() or not (grams := _grams(query)):
         return rows[:0]
     names = sources.names_of(reader, set(documents.tolist()))
     named = [number for number, name in names.items() if not grams.isdisjoint(name_forms(name))]

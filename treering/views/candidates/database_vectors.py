@@ -15,9 +15,9 @@ from treering.errors import JournalError
 from treering.journal.postgres import nearest
 from treering.journal.postgres.nearest import VectorIndex
 from treering.journal.space import EmbeddingModel, SpaceReader
+from treering.search.ranking import top_rows
 from treering.search.relations.contract import Items, Matrix
 from treering.search.snapshot import Cosines, Mask, Snapshot, Wanted
-from treering.search.top_rows import top_rows
 from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 

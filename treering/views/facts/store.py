@@ -167,6 +167,8 @@ def pairs(
     """
     if as_of is None:
         older = dated_statements(reader, f" AND newer IS NOT NULL{condition}", *params)
+        if not older:
+            return []
         listed = json.dumps(sorted({one.newer or 0 for one in older}))
         by_id = {one.id: one for one in dated_statements(reader, f" AND id {LISTED}", listed)}
         found = [(one, by_id[one.newer]) for one in older if one.newer in by_id]

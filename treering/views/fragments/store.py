@@ -313,17 +313,6 @@ def last_gone(reader: Reader, space: int) -> int:
     return int(row[0]) if row else 0
 
 
-def count_untried(reader: SpaceReader) -> int:
-    """The number of fragments whose embedding was not tried yet; failures wait for ``settle``."""
-    kinds = [model.work for model in reader.state.models]
-    row = reader.row(
-        "SELECT count(*) FROM work WHERE space = ? AND attempts = 0"
-        f" AND view IN ({', '.join('?' * len(kinds))})",
-        (reader.id, *kinds),
-    )
-    return int(row[0]) if row else 0
-
-
 def has_unembedded(reader: SpaceReader) -> bool:
     """Whether a model of the space has fragments left to embed."""
     if not reader.state.models:

@@ -119,11 +119,12 @@ def against(
 
     ``entries`` are the texts' entries. A recorded round is not marked: it is the story itself.
     """
-    if reader.row("SELECT 1 FROM code_change WHERE space = ? LIMIT 1", (space,)) is None:
-        return {}
     names = {
         key: mentioned(text) for key, text in texts.items() if BLOCK not in entries[key].metadata
     }
+    has_change = "SELECT 1 FROM code_change WHERE space = ? LIMIT 1"
+    if not any(names.values()) or reader.row(has_change, (space,)) is None:
+        return {}
     changes = _changes(reader, space, {last_part(name) for some in names.values() for name in some})
     latest = {}
     for key, some in names.items():
