@@ -176,7 +176,7 @@ ROWS = {
         lambda memory, _: memory.tree.stats(),
         ["tree", "--stats"],
         ("GET", "tree/stats", None),
-        lambda found: field("shape")(found)["leaves"],
+        field("leaves"),
         3,
     ),
     "stats": Row(

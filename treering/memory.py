@@ -51,11 +51,9 @@ from treering.llm.contract import LLM
 from treering.llm.settings import ensure_meaningful
 from treering.llm.tokens import estimate_tokens
 from treering.records import (
-    ALTITUDES,
     BRIEF_TOKENS,
     JSON,
     LEVELS,
-    Altitude,
     Context,
     Entry,
     Filter,
@@ -84,14 +82,14 @@ from treering.search.searcher import (
 from treering.views.choices import (
     Choices,
 )
-from treering.views.erase import matching, refuse_hidden, retry
+from treering.views.erase import matching_seqs, refuse_hidden, retry
 from treering.views.facts.view import FactView
 from treering.views.fragments.model import space_embedder
 from treering.views.memos.view import MemoView
 from treering.views.planning import Alpha
 from treering.views.registry import Views
 from treering.views.settings import SpaceSettings, settings_of
-from treering.views.tree.found import Retrieval
+from treering.views.tree.hits import Retrieval
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
@@ -285,7 +283,7 @@ class Memory:
     def _indexed(self, receipt: Receipt, progress: Progress | None = None) -> Receipt:
         """The receipt of what was stored, once it is indexed."""
         is_done = self._views.build(progress)
-        return receipt if is_done else replace(receipt, pending=self._views.pending())
+        return receipt if is_done else replace(receipt, pending=self._views.count_pending())
 
     def replace(self, entry_id: str, text: str) -> Entry:
         """Give an entry another text; its id, place, time, speaker and metadata stay.
@@ -447,7 +445,6 @@ class Memory:
         mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        altitude: Altitude | None = None,
         min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
@@ -460,22 +457,16 @@ class Memory:
 
         Near-duplicates are dropped and neighbours merged, unless ``configure`` set ``k`` or
         ``order``: then the best are shown whole. Where it set a ``level`` of summaries, nodes of
-        the tree are found. ``altitude="texts"`` finds texts all the same; ``"mixed"`` shows a
-        summary of the tree instead of texts below it wherever it covers more of the question for
-        each token, never both.
+        the tree are found.
 
         With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
         relevant the context is empty, and ``context.surest`` says how sure the best was.
         """
-        if altitude is not None:
-            check_choice("altitude", altitude, ALTITUDES)
         check_confidence(min_confidence)
-        chosen, default = self._views.catch_up_and_plan(
-            relations, alpha, level=altitude and "texts", mixed=altitude == "mixed"
-        )
+        chosen, default = self._views.catch_up_and_plan(relations, alpha)
         limit, count = _budget(budget, default, CONTEXT_TOKENS).counted(count_tokens)
         asked = (query, to_filter(where), mode or default.mode, chosen, default)
-        return self._views.context(*asked, limit, count, min_confidence, altitude)
+        return self._views.context(*asked, limit, count, min_confidence)
 
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
@@ -495,28 +486,21 @@ class Memory:
         question: str,
         *,
         budget: int | str | None = None,
-        altitude: Altitude | None = None,
         **where: Unpack[Where],
     ) -> Answer:
         """Answer a question from the memory, with citations, by a prompt within ``budget``.
 
-        ``altitude`` and ``budget`` are those of ``context``; a budget in words or characters is
-        that of the passages. The prompt is that of ``configure``; those of the papers ask for no
-        citations. Raises LLMNotConfigured, which says how to configure a model, LLMUnavailable,
+        ``budget`` is that of ``context``; one in words or characters is that of the passages. The
+        prompt is that of ``configure``; those of the papers ask for no citations. Raises
+        LLMNotConfigured, which says how to configure a model, LLMUnavailable,
         LLMReplyError.
         """
         check_queries([question])
-        if altitude is not None:
-            check_choice("altitude", altitude, ALTITUDES)
-        plan, settings = self._views.catch_up_and_plan(
-            None, None, level=altitude and "texts", mixed=altitude == "mixed"
-        )
+        plan, settings = self._views.catch_up_and_plan(None, None)
         allowed = _budget(budget, settings, ASK_TOKENS)
         room, count = self._answerer.room(question, allowed, settings.prompt)
         asked = (question, to_filter(where), settings.mode, plan, settings)
-        context = self._views.context(
-            *asked, room, count, altitude=altitude, cites=settings.prompt == "own"
-        )
+        context = self._views.context(*asked, room, count, cites=settings.prompt == "own")
         return self._answerer.ask(context, settings)
 
     def chat(
@@ -532,11 +516,11 @@ class Memory:
 
         ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
         related passages, and in brief what else relates), ``window`` (the newest end of the
-        conversation), ``fragments`` (FragRel), ``tree``, ``memo`` (MemoChat), or one of your own;
-        by default that of ``configure``, which is ``auto`` where it was not set.
+        conversation), ``fragments`` (FragRel), ``nodes`` (MemTree), ``memo`` (MemoChat), or one of
+        your own; by default that of ``configure``, which is ``auto`` where it was not set.
         ``budget`` bounds the whole prompt (2,000 tokens, or as ``configure`` set it); the reply
-        comes on top. ``speaker`` is who says the
-        message, of whom it then states facts; without one it is the user.
+        comes on top. ``speaker`` is who says the message, of whom it then states facts; without one
+        it is the user.
 
         The message is durable before the model is asked: one that fails loses nothing, and the
         same message said again is answered without being kept twice.
@@ -613,14 +597,14 @@ class Memory:
                 rows = entries.page(reader, reader.id, condition, after, limit + 1)
             reader.as_of = known_until(condition)
             more = str(rows[limit - 1][0]) if len(rows) > limit else None
-            return Page(tuple(self._views.marking.marked(reader, rows[:limit])), more)
+            return Page(tuple(self._views.marking.mark_entries(reader, rows[:limit])), more)
 
     def get(self, entry_id: str) -> Entry:
         """The entry with that id. Raises UnknownName."""
         with self._reading() as reader:
             if not reader.id:
                 raise UnknownEntry(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
-            [entry] = self._views.marking.marked(
+            [entry] = self._views.marking.mark_entries(
                 reader, [entries.find(reader, reader.id, entry_id)]
             )
         if entry.expires is not None and entry.expires <= datetime.now(UTC):
@@ -677,7 +661,7 @@ class Memory:
                 self._intake.refuse_cut_short(writer)
             doomed = seqs
             if doomed is None:  # they are few: the thread that erases for others finds them, too
-                doomed = matching(writer, entry_ids, condition) if writer.is_there else []
+                doomed = matching_seqs(writer, entry_ids, condition) if writer.is_there else []
             if not doomed:
                 raise UnknownName(
                     f"nothing to forget in space {self._space.name!r}: no entry matches"
@@ -706,7 +690,7 @@ class Memory:
             if not reader.is_there:
                 return []
             refuse_hidden(reader, condition)  # who counts all entries must not hold up writers
-            return matching(reader, (), condition)
+            return matching_seqs(reader, (), condition)
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.
@@ -873,7 +857,7 @@ class Memory:
 
         Reads everything: each entry is compared with the digest that was stored with it.
         """
-        return check.problems(self._database, progress) + self._views.unknown_rows()
+        return check.problems(self._database, progress)
 
     @contextmanager
     def _reading(self) -> Iterator[SpaceReader]:

@@ -190,7 +190,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     _O(
         TreeView.draw,
         "GET /tree/drawing",
-        "The tree, or a branch of it, as an outline, Graphviz, Mermaid, HTML page or JSON.",
+        "The tree, or a branch of it, as an outline or JSON.",
     ),
     _O(
         TreeView.replant,

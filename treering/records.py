@@ -28,8 +28,6 @@ MODES: tuple[Mode, ...] = ("hybrid", "lexical", "dense")
 ChatUnit = Literal["messages", "rounds"]
 CHAT_UNITS: tuple[ChatUnit, ...] = ("messages", "rounds")
 Order = Literal["reading", "score"]
-Altitude = Literal["texts", "mixed"]
-ALTITUDES: tuple[Altitude, ...] = ("texts", "mixed")
 BRIEF_TOKENS = 600
 """Half a page: what a conversation can afford without having asked for it."""
 

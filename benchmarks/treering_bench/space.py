@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
-from inspect import signature
 from typing import Any, TypeVar
 
 from treering.chat.prompt import ChatPrompt
@@ -20,8 +19,9 @@ from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
 from treering.views.choices import Choices
 from treering.views.presets import preset_of
+from treering.views.tree.levels import TreeStats
 from treering.views.tree.node import TreeNode
-from treering.views.tree.view import TreeStats, TreeView
+from treering.views.tree.settings import TreeChoices
 from treering_bench.embedding import VectorCache
 from treering_bench.metrics.evidence import RetrievedPassage
 from treering_bench.task import Document, DocumentPiece, Task, TaskQuestion
@@ -32,7 +32,7 @@ DEPTH = 100
 UNIT = "unit"  # the metadata key that carries a piece's evidence unit through the memory
 
 _CONFIGURED = Choices.__annotations__.keys()
-_REPLANTED = signature(TreeView.replant).parameters
+_REPLANTED = TreeChoices.__annotations__.keys()
 
 CountTokens = Callable[[str], int]
 T = TypeVar("T")
@@ -106,7 +106,7 @@ class TaskSpace:
             )
         tree = {name: value for name, value in settings.items() if name not in _CONFIGURED}
         if strange := [name for name in tree if name not in _REPLANTED]:
-            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED} - {"self"}))
+            there = ", ".join(sorted({*_CONFIGURED, *_REPLANTED}))
             raise UnknownName(f"no setting {strange[0]!r}; there are {there}")
         others = {name: value for name, value in settings.items() if name not in tree}
         configured = self._memory.configure(preset, **others)
@@ -179,8 +179,6 @@ class TaskSpace:
 
     def context(self, question: TaskQuestion, budget: int, **how: Any) -> RetrievedPassage:
         """``Memory.context`` for a question, as one passage; ``how`` goes there too."""
-        if "altitude" in how:
-            self._summarise()
         context = self._memory.context(question.text, budget=budget, count_tokens=self.count, **how)
         units: dict[str, None] = {}
         sources: dict[str, None] = {}
@@ -197,7 +195,7 @@ class TaskSpace:
 
     def chat_prompt(self, question: TaskQuestion, policy: str, budget: int) -> ChatPrompt:
         """``Memory.chat_prompt`` of a chat policy for a question in the last conversation."""
-        if policy == "tree":
+        if policy == "nodes":
             self._summarise()
         if policy == "memo":
             self.once("memos", lambda _: self._memoise())

@@ -62,7 +62,7 @@ MEMORY: Mapping[str, Call] = {
     "rebuild": lambda memory: memory.rebuild("fragments", "facts"),
     "search": lambda memory: memory.search("Porto", level="all"),
     "search_many": lambda memory: memory.search_many(["Porto", "river"]),
-    "context": lambda memory: memory.context("Porto", altitude="mixed"),
+    "context": lambda memory: memory.context("Porto"),
     "brief": lambda memory: memory.brief(),
     "ask": lambda memory: memory.ask("Where does Ana live?"),
     "chat": lambda memory: memory.chat("Where do I live?"),
@@ -93,7 +93,7 @@ TREE: Mapping[str, Call] = {
     "leaves": lambda memory: memory.tree.leaves(0),
     "find": lambda memory: memory.tree.find("none"),
     "stats": lambda memory: memory.tree.stats(),
-    "draw": lambda memory: memory.tree.draw("html"),
+    "draw": lambda memory: memory.tree.draw("json"),
     "search": lambda memory: memory.tree.search("Porto"),
 }
 MEMOS: Mapping[str, Call] = {

@@ -78,7 +78,7 @@ def test_without_a_model_chat_says_how_to_configure_one(open_memory: Open, no_ll
     assert memory.stats().entries == 0
 
 
-@pytest.mark.parametrize("policy", ["auto", "window", "fragments", "tree"])
+@pytest.mark.parametrize("policy", ["auto", "window", "fragments"])
 def test_a_long_chat_fits_the_budget_and_comes_back_to_what_was_said(
     open_memory: Open, policy: str
 ) -> None:
@@ -93,7 +93,7 @@ def test_a_long_chat_fits_the_budget_and_comes_back_to_what_was_said(
     assert "Topic 29" in shown.text
 
 
-@pytest.mark.parametrize("policy", ["auto", "window", "fragments", "tree", "memo"])
+@pytest.mark.parametrize("policy", ["auto", "window", "fragments", "nodes", "memo"])
 @pytest.mark.parametrize("budget", [120, 200, 400])
 def test_no_policy_exceeds_a_small_budget(open_memory: Open, policy: str, budget: int) -> None:
     memory = open_memory(llm=ScriptedLLM(lambda _: "2"))
@@ -394,7 +394,7 @@ def test_a_reply_of_white_space_is_an_error_of_the_model(open_memory: Open) -> N
     assert said(memory) == [("user", "Hello?"), ("assistant", "Hello!")]
 
 
-@pytest.mark.parametrize("policy", ["auto", "fragments", "tree", "memo"])
+@pytest.mark.parametrize("policy", ["auto", "fragments", "nodes", "memo"])
 def test_a_message_that_ends_in_blanks_is_searched_for_by_its_words(
     open_memory: Open, policy: str
 ) -> None:
@@ -417,7 +417,7 @@ def test_an_answer_tells_what_was_shown(open_memory: Open) -> None:
     assert "moved to Porto" in evidence.text
 
 
-@pytest.mark.parametrize("policy", ["auto", "fragments", "tree", "memo"])
+@pytest.mark.parametrize("policy", ["auto", "fragments", "nodes", "memo"])
 def test_while_the_embedder_is_down_words_alone_find_what_is_shown(
     open_memory: Open, policy: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -113,10 +113,9 @@ def test_fragments_asks_with_the_last_round_and_the_message() -> None:
     assert shown.recent == history[-2:]
 
 
-@pytest.mark.parametrize("name", ["fragments", "tree"])
-def test_a_short_conversation_is_shown_whole_and_nothing_is_recalled(name: str) -> None:
+def test_a_short_conversation_is_shown_whole_and_nothing_is_recalled() -> None:
     history, sources = said("Hi.", "Hello."), Listed()
-    shown = find_policy(name).materials(turn("And now?", history, 500), sources)
+    shown = find_policy("fragments").materials(turn("And now?", history, 500), sources)
     assert (shown.recent, shown.evidences, sources.asked) == (history, (), [])
 
 

@@ -61,7 +61,9 @@ def with_statistics(superuser: Superuser) -> list[str]:
 
 
 def test_no_column_of_words_has_statistics(superuser: Superuser) -> None:
-    tables = superuser.execute("SELECT to_regclass('nearest_1_1'), to_regclass('shout')").fetchone()
+    tables = superuser.execute(
+        "SELECT to_regclass('nearest_1_1'), to_regclass('view_shouts')"
+    ).fetchone()
     assert None not in (tables or (None,))
     assert with_statistics(superuser) == []
     extended = "SELECT 1 FROM pg_statistic_ext WHERE stxnamespace = current_schema()::regnamespace"
@@ -135,18 +137,18 @@ def test_forgotten_words_are_on_no_page_of_an_index_of_another_package(
         f"ZEBE{chr(65 + number // 26 % 26)}{chr(65 + number % 26)}" * 40 for number in range(520)
     ]
     with Memory.open(url, embedder=HashingEmbedder()) as memory:
-        superuser.execute("CREATE INDEX shout_by_word ON shout (space, word)")
+        superuser.execute("CREATE INDEX view_shouts_by_word ON view_shouts (space, word)")
         ids = memory.add(
             [{"role": "user", "content": f"Stop {word} now."} for word in words], source="street"
         ).ids
-        stored = pages_of_indexes(superuser, "shout")
+        stored = pages_of_indexes(superuser, "view_shouts")
         assert all(word.encode() in stored for word in words)
         monkeypatch.setattr(vacuum, "SMALL", 1)
         assert not memory.forget(ids[0]).scrubbed  # indexes that are large wait for settle()
         assert memory.settle().pending == {}
         monkeypatch.undo()
         assert memory.forget(*ids[1::2]).scrubbed
-        left = pages_of_indexes(superuser, "shout")
+        left = pages_of_indexes(superuser, "view_shouts")
     assert [word for word in words[1::2] if word.encode() in left] == []
     assert words[2].encode() in left
 

@@ -101,7 +101,7 @@ def test_a_memo_that_fails_does_not_hold_up_the_tree(open_memory: Open) -> None:
 
     memory = open_memory(llm=ScriptedLLM(answer))
     memory.add(messages())
-    assert memory.tree.stats().shape.topics  # it is used, so settle() makes its summaries
+    assert memory.tree.stats().topics  # it is used, so settle() makes its summaries
     with pytest.raises(LLMUnavailable):
         memory.settle()
     assert memory.stats().pending == {"memo": 1}

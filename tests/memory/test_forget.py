@@ -113,8 +113,8 @@ def test_what_is_named_is_found_without_reading_all_there_is(memory: Memory) -> 
 
     with memory._database.read() as reader:
         counting = Counting(reader, memory._space)
-        assert len(erase.matching(counting, ids[3:5], Filter())) == 2
-        assert erase.matching(counting, ids[3:5], Filter(source="elsewhere")) == []
+        assert len(erase.matching_seqs(counting, ids[3:5], Filter())) == 2
+        assert erase.matching_seqs(counting, ids[3:5], Filter(source="elsewhere")) == []
     assert len(given) < len(ids) / 2
 
 

@@ -124,8 +124,8 @@ def test_a_view_of_another_package_loses_its_rows_of_a_removed_space(
     memory = open_memory(space="ana")
     memory.add("Ana lives in Porto.")
     with closing(open_database(path)) as database, database.write() as writer:
-        writer.execute("CREATE TABLE shout (space INTEGER NOT NULL, text TEXT NOT NULL)")
-        writer.execute("INSERT INTO shout SELECT id, 'ANA LIVES IN PORTO.' FROM space")
+        writer.execute("CREATE TABLE view_shouts (space INTEGER NOT NULL, text TEXT NOT NULL)")
+        writer.execute("INSERT INTO view_shouts SELECT id, 'ANA LIVES IN PORTO.' FROM space")
     memory.forget_space("ana")
     assert b"ANA LIVES" not in _bytes(path)
 
@@ -145,11 +145,11 @@ def test_so_does_one_that_names_its_columns_and_types_otherwise(
     memory = open_memory(space="ana")
     memory.add("Ana lives in Porto.")
     with closing(sqlite3.connect(path)) as file, file:
-        file.execute(f"CREATE TABLE shout ({table})")
-        file.execute(f"INSERT INTO shout {rows}")
+        file.execute(f"CREATE TABLE view_shouts ({table})")
+        file.execute(f"INSERT INTO view_shouts {rows}")
     memory.forget_space("ana")
     with closing(sqlite3.connect(path)) as file:
-        assert not file.execute("SELECT * FROM shout").fetchall()
+        assert not file.execute("SELECT * FROM view_shouts").fetchall()
 
 
 @pytest.mark.both_engines
@@ -161,10 +161,10 @@ def test_no_copy_of_a_removed_space_stays_between_the_rows_of_others(
     with closing(sqlite3.connect(path)) as file:
         # As SQLite leaves copies when it moves rows: deleted, and still in the page.
         file.execute("PRAGMA secure_delete=OFF")
-        file.execute("CREATE TABLE shout (space INTEGER NOT NULL, text TEXT NOT NULL)")
-        file.execute("INSERT INTO shout SELECT id, 'ANA LIVES IN PORTO.' FROM space")
-        file.execute("INSERT INTO shout VALUES (99, 'BEN LIKES TRAINS.')")
-        file.execute("DELETE FROM shout WHERE space <> 99")
+        file.execute("CREATE TABLE view_shouts (space INTEGER NOT NULL, text TEXT NOT NULL)")
+        file.execute("INSERT INTO view_shouts SELECT id, 'ANA LIVES IN PORTO.' FROM space")
+        file.execute("INSERT INTO view_shouts VALUES (99, 'BEN LIKES TRAINS.')")
+        file.execute("DELETE FROM view_shouts WHERE space <> 99")
         file.commit()
     assert b"ANA LIVES" in _bytes(path)
     memory = open_memory(space="ben")

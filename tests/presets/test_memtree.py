@@ -180,8 +180,8 @@ def test_without_a_model_the_tree_is_grown_by_the_sentences_it_has(
     monkeypatch.delenv("TREERING_LLM_MODEL")
     grown("memtree")
     figures = json.loads(treering("tree", "--stats", "--json").stdout)
-    assert figures["shape"]["leaves"] == len(SENTENCES)
-    assert figures["made_by"] == {"extractive": figures["shape"]["nodes"] - len(SENTENCES)}
+    assert figures["leaves"] == len(SENTENCES)
+    assert figures["made_by"] == {"extractive": figures["nodes"] - len(SENTENCES)}
     assert figures["pending"] == 0
 
 

@@ -97,17 +97,14 @@ def test_search_leaves_out_what_is_less_sure_and_may_find_nothing(garden: Memory
     assert [[hit.text for hit in hits] for hits in both] == [LINES[:1], []]
 
 
-@pytest.mark.parametrize("altitude", ["texts", "mixed"])
-def test_a_context_may_be_empty_and_says_how_sure_the_best_was(
-    garden: Memory, altitude: str
-) -> None:
+def test_a_context_may_be_empty_and_says_how_sure_the_best_was(garden: Memory) -> None:
     surest = garden.search(QUESTION)[0].confidence
-    plain = garden.context(QUESTION, altitude=altitude)  # type: ignore[arg-type]
+    plain = garden.context(QUESTION)
     assert len(str(plain).splitlines()) > 3
     least = 0.6 * surest
-    sure = garden.context(QUESTION, altitude=altitude, min_confidence=least)  # type: ignore[arg-type]
+    sure = garden.context(QUESTION, min_confidence=least)
     assert [hit.text for passage in sure.passages for hit in passage.hits] == LINES[:1]
-    empty = garden.context(QUESTION, altitude=altitude, min_confidence=0.99)  # type: ignore[arg-type]
+    empty = garden.context(QUESTION, min_confidence=0.99)
     assert (empty.passages, str(empty), empty.tokens) == ((), "", 0)
     assert empty.surest == pytest.approx(surest, rel=0.4)
 

@@ -15,7 +15,6 @@ from treering.ingest.where import Where
 from treering.memory import Memory
 from treering.operations import OPERATIONS, Operation
 from treering.serve.rest import chat, custom, requests
-from treering.views.choices import Choices
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
@@ -83,7 +82,6 @@ def test_a_body_has_the_parameters_of_its_method_with_their_defaults(
 ) -> None:
     taken = dict(signature(method).parameters)
     filters = set(Where.__annotations__) if taken.pop("where", None) else set()
-    filters |= set(Choices.__annotations__) if taken.pop("choices", None) else set()
     given = set(body.model_fields)
     assert given ^ (set(taken) | filters) <= differing | ONLY_HERE
     given -= {name for name in taken if taken[name].kind is Parameter.VAR_POSITIONAL}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.views.tree.family import Rows
-from treering.views.tree.settings import Route, Settings, Threshold
+from treering.views.tree.settings import Route, Settings
 from treering.views.tree.shape import Tree
 
 Matrix = NDArray[np.float32]
@@ -32,7 +32,7 @@ def clustered(clusters: int, each: int, *, dimension: int = 32, spread: float, s
 def settings(
     base: float = 0.4, *, rate: float = 0.5, max_depth: int = 16, route: Route = "leaves"
 ) -> Settings:
-    return Settings(Threshold(base=base, rate=rate, max_depth=max_depth), route=route)
+    return Settings(base=base, rate=rate, max_depth=max_depth, route=route)
 
 
 def grown(vectors: Matrix, chosen: Settings | None = None) -> Tree:
@@ -44,8 +44,10 @@ def grown(vectors: Matrix, chosen: Settings | None = None) -> Tree:
 
 def restored(tree: Tree) -> Tree:
     nodes = list(tree.nodes())
-    vectors = {node.number: tree.vector(node.number) for node in nodes if node.leaf}
-    rows = Rows.of(tree.dimension, vectors)
+    rows = Rows(tree.dimension)
+    for node in nodes:
+        if node.leaf:
+            rows[node.number] = tree.vector(node.number)
     return Tree.restore(tree.dimension, tree.settings, nodes, rows, bound=tree.bound)
 
 

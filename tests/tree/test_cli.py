@@ -34,33 +34,8 @@ def test_tree_prints_an_outline(path: Path) -> None:
     assert "- Ben bakes [red]bread." in run(path)
 
 
-def test_export_prints_or_writes_a_file(path: Path, tmp_path: Path) -> None:
-    assert json.loads(run(path, "--form", "json"))
-    run(path, "--form", "html", "--out", str(tmp_path / "tree.html"))
-    assert "<details" in (tmp_path / "tree.html").read_text("utf-8")
-
-
-def test_export_overwrites_a_file_only_if_told_to(path: Path, tmp_path: Path) -> None:
-    page = tmp_path / "tree.html"
-    page.write_text("precious")
-    export = ["tree", "--form", "html", "-o", str(page), "-m", str(path)]
-    refused = CliRunner().invoke(app, export)
-    assert refused.exit_code == 2
-    assert f"{page} is there already; give another name or --force" in refused.stderr
-    assert page.read_text() == "precious"
-    memory = CliRunner().invoke(app, [*export[:4], str(path), *export[5:], "--force"])
-    assert (memory.exit_code, "is the memory itself" in memory.stderr) == (2, True)
-    assert CliRunner().invoke(app, [*export, "--force"]).exit_code == 0
-    assert "<details" in page.read_text("utf-8")
-
-
-def test_with_json_each_line_is_an_object(path: Path) -> None:
-    roots = json.loads(run(path, "--form", "json"))
-    assert [json.loads(line) for line in run(path, "--json").splitlines()] == roots
-
-
 def test_a_branch_can_be_shown_alone(path: Path) -> None:
-    (topic, _) = json.loads(run(path, "--form", "json"))
+    topic, _ = map(json.loads, run(path, "--json").splitlines())
     assert "Ben" not in run(path, "--root", str(topic["node"]))
 
 

@@ -228,16 +228,6 @@ def test_a_filter_shows_the_messages_that_meet_it_and_hides_a_summary_of_others(
     assert all("leaks" not in hit.text for hit in hits)
 
 
-@pytest.mark.both_engines
-def test_a_context_of_mixed_altitudes_shows_a_round_whole(memory: Memory) -> None:
-    talk(memory)
-    memory.tree.settle()
-    context = memory.context("Who bakes bread of rye in the oven?", altitude="mixed", budget=400)
-    texts = [hit.text for passage in context.passages for hit in passage.hits]
-    assert (TALK[2][1] in texts) == (TALK[3][1] in texts)
-    assert TALK[3][1] in texts
-
-
 def test_texts_and_messages_alone_stand_among_rounds(memory: Memory) -> None:
     talk(memory, TALK[:2])
     memory.add("The boat of Ana is red.", source="note", kind="text")

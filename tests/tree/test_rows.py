@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.tree.growing import grown, random_vectors, settings, state
 from treering.search.relations.contract import StackedMatrix
-from treering.views.tree.family import BLOCK, Rows, Vector
+from treering.views.tree.family import Rows, Vector
 from treering.views.tree.shape import Tree
 
 steps = st.lists(
@@ -26,12 +26,11 @@ def test_rows_are_as_a_dictionary_of_vectors_wherever_these_lie(
         elif step == "drop" and node in known:
             del rows[node], known[node]
         elif step == "share":
-            nodes = np.array(sorted(known)[: node % 5], dtype=np.int64)
-            places = np.arange(len(nodes))[::-1].copy()
+            nodes = sorted(known, reverse=True)[: node % 5]
             matrix = np.zeros((len(nodes), 3), dtype=np.float32)
-            for one, place in zip(nodes.tolist(), places.tolist(), strict=True):
+            for place, one in enumerate(nodes):
                 matrix[place] = known[one]
-            rows.share(matrix, nodes, places)
+            rows.share(matrix, {one: place for place, one in enumerate(nodes)})
         assert {node for node in range(31) if node in rows} == known.keys()
         for node, vector in known.items():
             assert (rows[node] == vector).all()
@@ -39,17 +38,16 @@ def test_rows_are_as_a_dictionary_of_vectors_wherever_these_lie(
         assert together.tolist() == [known[node].tolist() for node in sorted(known)]
 
 
-def test_what_is_shared_takes_no_room_and_what_was_taken_is_given_back() -> None:
-    vectors = random_vectors(4 * BLOCK)
-    rows = Rows.of(vectors.shape[1], dict(enumerate(vectors)))
-    assert rows.own == len(vectors)
-    numbers = np.arange(len(vectors))
-    rows.share(vectors, numbers, numbers)
-    assert rows.own == 0
+def test_what_is_shared_takes_no_room() -> None:
+    vectors = random_vectors(8)
+    rows = Rows(vectors.shape[1])
+    for node, vector in enumerate(vectors):
+        rows[node] = vector
+    rows.share(vectors, {node: node for node in range(8)})
+    assert all(np.shares_memory(rows[node], vectors) for node in range(8))
     rows[5] = vectors[6]
-    assert rows.own == 1
-    assert (rows[5] == vectors[6]).all()
-    assert (rows[6] == vectors[6]).all()
+    assert not np.shares_memory(rows[5], vectors)
+    assert (rows[5] == rows[6]).all()
 
 
 @pytest.mark.parametrize("base", [-1.0, 0.0, 0.4, 1.0])
@@ -63,7 +61,7 @@ def test_a_tree_that_shares_its_vectors_grows_and_shrinks_as_one_that_holds_them
         if step % 10 == 0:
             standing = sorted(sharing.leaves())
             matrix = np.stack([sharing.vector(leaf) for leaf in standing])
-            sharing.rows.share(matrix, np.array(standing), np.arange(len(standing)))
+            sharing.rows.share(matrix, {leaf: row for row, leaf in enumerate(standing)})
         for tree in (apart, sharing):
             tree.insert(vector)
             tree.remove(leaves[2 * step])

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.raised import raises
 from tests.tree.growing import grown, random_vectors, restored, settings, state, unit_rows
 from treering.errors import DimensionMismatch, InputError, UnknownName, UnknownNode
-from treering.views.tree.settings import Form, Settings, Threshold
+from treering.views.tree.settings import Form, Settings
 from treering.views.tree.shape import ROOT, Tree
 
 SEEDS = st.integers(0, 10_000)
@@ -25,21 +25,21 @@ def plane(*degrees: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
 
 
 def test_the_threshold_rises_from_its_base_to_e_to_the_rate_times_its_base() -> None:
-    threshold = Threshold(base=0.4, rate=0.5, max_depth=10)
-    assert threshold.at(0) == 0.4
-    assert threshold.at(5) == pytest.approx(0.4 * math.exp(0.25))
-    assert threshold.at(10) == pytest.approx(0.4 * math.exp(0.5))
+    chosen = settings(0.4, max_depth=10)
+    assert chosen.threshold(0) == 0.4
+    assert chosen.threshold(5) == pytest.approx(0.4 * math.exp(0.25))
+    assert chosen.threshold(10) == pytest.approx(0.4 * math.exp(0.5))
 
 
 def test_the_threshold_as_printed_in_the_main_text_passes_one_at_depth_two() -> None:
-    printed = Threshold(base=0.4, rate=0.5, form="printed")
-    assert printed.at(1) == pytest.approx(0.4 * math.exp(0.5))
-    assert printed.at(2) > 1.0
+    printed = Settings(base=0.4, rate=0.5, form="printed")
+    assert printed.threshold(1) == pytest.approx(0.4 * math.exp(0.5))
+    assert printed.threshold(2) > 1.0
 
 
 def test_as_printed_no_tree_gets_deeper_than_three() -> None:
     same = np.repeat(random_vectors(1), 40, axis=0)
-    tree = grown(same, Settings(Threshold(form="printed")))
+    tree = grown(same, Settings(form="printed"))
     assert max(tree.depth(node) for node in tree.leaves()) <= 3
 
 
@@ -65,7 +65,7 @@ def test_a_newcomer_below_the_threshold_of_all_children_becomes_their_sibling() 
     topic = tree.insert(plane(30)[0]).split
     assert topic is not None
     inserted = tree.insert(plane(68)[0])  # 53° from the topic, 38° from its nearest leaf
-    assert Threshold(base=0.5, rate=0.5, max_depth=2).at(1) == pytest.approx(0.642, abs=0.001)
+    assert tree.settings.threshold(1) == pytest.approx(0.642, abs=0.001)
     assert inserted.path[0] == topic
 
 
@@ -161,13 +161,6 @@ def test_a_removal_stops_inserts_from_following_a_summary_of_what_is_gone() -> N
     assert np.allclose(tree.vector(topic), plane(0, 20).mean(axis=0), atol=1e-6)
 
 
-@given(SEEDS, COUNTS)
-def test_the_place_of_a_node_sorts_as_a_walk_visits(seed: int, count: int) -> None:
-    tree = grown(random_vectors(count, seed=seed), settings(0.2))
-    walked = [node for node in tree.walk() if node != ROOT]
-    assert sorted(walked, key=tree.place) == walked
-
-
 def test_numbers_are_never_given_twice() -> None:
     tree = grown(random_vectors(5))
     last = tree.bound - 1
@@ -200,15 +193,18 @@ def test_a_summary_cannot_be_removed_like_a_text_nor_a_text_be_given_a_summary()
         *({"base": base} for base in (math.nan, 7, 1.01, -1.01, True, "0.4")),
         *({"rate": rate} for rate in (math.inf, 1e308, 11, -0.1, "0.5")),
         *({"max_depth": depth} for depth in (0, 2.5, True, "3", 10**9)),
+        *({"summary_tokens": tokens} for tokens in (-1, 2.5)),
+        *({"deeper_tokens": tokens} for tokens in (-1, 10**30)),
         {"form": "linear"},
+        {"receiver": "both"},
     ],
 )
-def test_thresholds_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(InputError, match=re.escape(repr(*wrong.values()))):
-        Threshold(**wrong)  # type: ignore[arg-type]
+def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
+    with raises(InputError, param=next(iter(wrong))):
+        Settings(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["scaled", "current", "printed"])
 def test_the_strictest_threshold_that_is_allowed_can_be_computed(form: Form) -> None:
-    steep = Threshold(base=1, rate=10, max_depth=1000, form=form)
-    assert steep.at(1000, deepest=1000) > 1
+    steep = Settings(base=1, rate=10, max_depth=1000, form=form)
+    assert steep.threshold(1000, deepest=1000) > 1

@@ -20,7 +20,6 @@ from treering.errors import (
     ViewError,
 )
 from treering.llm.scripted import Line, Request, ScriptedLLM
-from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.views.tree.node import TreeNode
 
@@ -400,22 +399,13 @@ def test_another_embedding_model_keeps_the_tree_and_embeds_its_summaries_again(
     assert memory.tree.find(next(memory.entries(source="new")).id)
 
 
-@pytest.mark.parametrize("method", ["related", "collapsed", "traversal"])
+@pytest.mark.parametrize("method", ["collapsed", "traversal"])
 def test_a_search_finds_summaries_and_leaves(memory: Memory, method: str) -> None:
     fill(memory)
     memory.tree.settle()
     found = memory.tree.search("Ana boat harbour", k=6, method=method)  # type: ignore[arg-type]
     assert {node.leaf for node in found} == {True, False}
     assert "boat" in found[0].text
-
-
-def test_a_related_score_is_the_sum_of_its_terms_with_the_tree_among_them(memory: Memory) -> None:
-    fill(memory)
-    memory.tree.settle()
-    for node in memory.tree.search("Ana boat harbour", k=4):
-        assert node.why is not None
-        assert node.score == pytest.approx(sum(node.why.terms.values()), rel=1e-4)
-        assert "tree" in node.why.terms
 
 
 def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
@@ -442,83 +432,6 @@ def test_nodes_below_the_cut_are_left_out(memory: Memory) -> None:
     found = memory.tree.search("Ana boat harbour", k=50, method="collapsed", least=0.4)
     assert 0 < len(found) < len(everything(memory))
     assert all(node.score is not None and node.score >= 0.4 for node in found)
-
-
-@pytest.fixture
-def terse(tmp_path: Path) -> Iterator[Memory]:
-    """A memory whose summaries are much shorter than what they rest on, and like it."""
-
-    def shortest(request: Request) -> str:
-        new = request.text.split("[New Information]")[1].split("[Existing Information")[0]
-        return min(new.strip().split("\n\n"), key=len)
-
-    path, llm = tmp_path / "terse.db", ScriptedLLM(shortest)
-    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as opened:
-        for hour in ("dawn", "six", "noon", "four", "dusk", "night"):
-            opened.add(f"Ana paints her old red boat at the quiet harbour from {hour}", source=hour)
-        fill(opened)
-        opened.tree.settle()
-        yield opened
-
-
-def test_a_context_never_shows_a_summary_and_what_it_rests_on(terse: Memory) -> None:
-    memory, shown_summaries = terse, 0
-    for budget in (20, 30, 45, 60, 200):
-        context = memory.context(
-            "Her old red boat at the quiet harbour?", budget=budget, altitude="mixed"
-        )
-        hits = [hit for passage in context.passages for hit in passage.hits]
-        shown = {hit.node for hit in hits if hit.node is not None}
-        shown_summaries += len(shown)
-        assert context.tokens <= budget
-        assert estimate_tokens(str(context)) == context.tokens
-        for hit in hits:
-            nodes = (
-                [hit.node] if hit.node else [one.number for one in memory.tree.find(hit.entry_id)]
-            )
-            above = {one.number for node in nodes for one in memory.tree.path(node)}
-            assert shown.isdisjoint(above)
-    assert shown_summaries
-
-
-def test_a_mixed_context_cites_how_many_texts_a_summary_stands_for(terse: Memory) -> None:
-    context = terse.context("Her old red boat at the quiet harbour?", budget=45, altitude="mixed")
-    passage = next(one for one in context.passages if one.hits[0].summary_of)
-    assert f"[{passage.number}] summary of {passage.hits[0].summary_of} texts\n" in str(context)
-    assert passage.text == terse.tree.node(passage.hits[0].node or 0).text
-
-
-def test_where_not_even_one_text_fits_a_mixed_context_shows_its_beginning(path: Path) -> None:
-    with Memory.open(path, embedder=WordEmbedder()) as memory:
-        memory.add(" ".join(f"{sentence}." for sentence in SENTENCES))
-        context = memory.context("Ana", budget=70, altitude="mixed")
-        assert 0 < context.tokens <= 70
-        assert str(context) == str(memory.context("Ana", budget=70))
-
-
-def test_a_summary_takes_the_place_of_a_text_that_is_cut_only_where_it_holds_more(
-    path: Path,
-) -> None:
-    """No text fits as a whole, so that there is nothing whole to compare a summary with."""
-    sentence = "Ana paints her old red boat at the quiet harbour number {}."
-    llm = ScriptedLLM(lambda _: "Ana paints her old red boat.")
-    with Memory.open(path, embedder=WordEmbedder(), llm=llm) as memory:
-        for text in range(2):
-            numbers = range(10 * text, 10 * text + 10)
-            memory.add(" ".join(sentence.format(n) for n in numbers), source=str(text))
-        memory.tree.settle()
-        cut = memory.context("Her red boat at the harbour?", budget=110)
-        assert 0 < cut.tokens <= 110
-        mixed = memory.context("Her red boat at the harbour?", budget=110, altitude="mixed")
-        assert str(mixed) == str(cut)
-
-
-def test_a_mixed_context_holds_what_stands_in_no_tree(memory: Memory) -> None:
-    fill(memory)
-    memory.add("def harbour(boat):\n    return boat\n", kind="code", source="harbour.py")
-    memory.tree.settle()
-    context = memory.context("def harbour boat", budget=500, altitude="mixed")
-    assert "harbour.py" in {passage.source for passage in context.passages}
 
 
 def test_relations_of_other_views_go_on_where_summaries_stand_among_the_texts(
@@ -582,8 +495,6 @@ def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memo
         assert not any(hit.summary_of for hit in hits)
     kinds = memory.search("Ana boat harbour", k=50, level="all", kind="text")
     assert len(kinds) == len(everything(memory))
-    context = memory.context("Ana", budget=500, altitude="mixed", source="note 0")
-    assert {hit.summary_of for passage in context.passages for hit in passage.hits} == {0}
 
 
 def test_a_filter_lets_through_the_summaries_of_its_own_texts(memory: Memory) -> None:
@@ -610,30 +521,18 @@ def test_a_summary_meets_a_filter_of_metadata_only_if_all_its_texts_do(memory: M
     assert {hit.source for hit in hits} == {"later"}
 
 
-def test_an_equal_text_of_a_source_that_is_left_out_hides_nothing(memory: Memory) -> None:
-    fill(memory)
-    memory.add(SENTENCES[0], source="again")
-    memory.tree.settle()
-    context = memory.context("Ana sails", budget=100, altitude="mixed", source="again")
-    assert [passage.source for passage in context.passages] == ["again"]
-
-
 def test_without_a_tree_all_levels_are_the_texts(path: Path) -> None:
     with Memory.open(path, embedder=DownEmbedder()) as memory:
         memory.add("Ana sails her boat")
         assert memory.search("boat", mode="lexical", level="summaries") == []
         (hit,) = memory.search("boat", mode="lexical", level="all")
-        context = memory.context("boat", mode="lexical", altitude="mixed")
-        assert [passage.hits[0].entry_id for passage in context.passages] == [hit.entry_id]
-        assert context == memory.context("boat", mode="lexical")
+        assert hit.text == "Ana sails her boat"
 
 
-def test_an_unknown_level_or_altitude_is_told(memory: Memory) -> None:
+def test_an_unknown_level_is_refused(memory: Memory) -> None:
     fill(memory)
     with raises(InputError, param="level"):
         memory.search("Ana", level="top")  # type: ignore[arg-type]
-    with raises(InputError, param="altitude"):
-        memory.context("Ana", altitude="high")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="tree"):
         memory.search("Ana", relations=["trees"])
 
@@ -642,16 +541,15 @@ def test_figures_can_be_read_off(memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()
     stats = memory.tree.stats()
-    assert stats.shape.leaves == len(SENTENCES)
-    assert sum(level.leaves for level in stats.shape.levels) == len(SENTENCES)
+    assert stats.leaves == len(SENTENCES)
+    assert sum(level.leaves for level in stats.levels) == len(SENTENCES)
 
 
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:
     assert memory.tree.roots() == []
     assert memory.tree.search("anything") == []
     assert memory.search("anything", level="all") == []
-    assert memory.context("anything", altitude="mixed").passages == ()
-    assert memory.tree.stats().shape.nodes == 0
+    assert memory.tree.stats().nodes == 0
     assert memory.tree.draw() == ""
 
 
@@ -679,11 +577,11 @@ def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
 ) -> None:
     fill(memory)
     memory.tree.settle()
-    topics = memory.tree.stats().shape.topics
-    assert memory.tree.replant(base=0.05, max_depth=4).threshold.base == 0.05
+    topics = memory.tree.stats().topics
+    assert memory.tree.replant(base=0.05, max_depth=4).base == 0.05
     deep = memory.tree.draw()
-    assert memory.tree.stats().shape.topics < topics
-    assert memory.tree.stats().shape.max_depth <= 4
+    assert memory.tree.stats().topics < topics
+    assert memory.tree.stats().max_depth <= 4
     assert {node.made_by for node in summaries(memory)} == {None}
     memory.tree.settle()
     with Memory.open(path, embedder=WordEmbedder()) as again:
@@ -697,7 +595,7 @@ def test_a_tree_grows_anew_by_other_settings_as_if_it_always_had(
         shapes = [[node.text for node in everything(one) if node.leaf] for one in (other, memory)]
         assert shapes[0] == shapes[1]
     memory.tree.replant(base=0.9)
-    assert memory.tree.stats().shape.topics > 6
+    assert memory.tree.stats().topics > 6
 
 
 def test_what_is_erased_while_the_tree_grows_anew_stays_away(memory: Memory) -> None:
@@ -745,35 +643,6 @@ def test_what_the_texts_do_not_support_is_left_out_of_a_summary(open_memory: Ope
     [summary] = summaries(memory)
     assert summary.text == "Ana is saving for a boat."
     assert summary.made_by == "scripted"
-
-
-@pytest.mark.parametrize(
-    "empty",
-    [
-        "The bow is at the bow.",
-        "The leak of the boat is a critical issue that necessitates immediate attention.",
-        "The summary from the previous entries indicates that the boat leaks.",
-        "These entries are of the boat that leaks.",
-    ],
-)
-def test_a_sentence_that_says_nothing_is_left_out_of_a_summary(
-    open_memory: Open, empty: str
-) -> None:
-    memory = open_memory(llm=ScriptedLLM(lambda _: f"{empty} The boat leaks at the bow."))
-    memory.add("By the way, my boat leaks at the bow.", source="a")
-    memory.add("My boat leaks, said Ana, at the bow.", source="b")
-    memory.tree.settle()
-    [summary] = summaries(memory)
-    assert summary.text == "The boat leaks at the bow."
-
-
-def test_a_summary_may_speak_of_summaries_where_the_texts_do(open_memory: Open) -> None:
-    said = "Ana reads the summary of the minutes."
-    memory = open_memory(llm=ScriptedLLM(lambda _: said))
-    memory.add("Ana reads the summary of the minutes on Friday.", source="a")
-    memory.add("Ana reads the summary of the minutes on Monday.", source="b")
-    memory.tree.settle()
-    assert [summary.text for summary in summaries(memory)] == [said]
 
 
 def test_a_summary_that_no_text_supports_is_drawn_from_the_texts(open_memory: Open) -> None:

@@ -15,13 +15,13 @@ from tests.memo.talk import place
 from tests.memo.test_settle import one_topic
 from tests.raised import raises
 from tests.views.conftest import fill
-from tests.views.pictures import picture, rows, view, views
+from tests.views.pictures import TABLES, picture, rows, views
 from treering import Memory
 from treering.errors import EmbeddingError, LLMUnavailable, UnknownName, ViewError
 from treering.journal.contract import Reader, Writer
 from treering.journal.sqlite import SqliteDatabase
 from treering.llm.scripted import ScriptedLLM
-from treering.views import progress
+from treering.views.contract import save_states, view_states
 
 NAMES = ["fragments", "tree", "memo", "facts", "code", "shouts"]
 SECRET = "zanzibar"
@@ -31,12 +31,12 @@ SECRET = "zanzibar"
 def test_these_are_all_the_views_there_are(full: Memory) -> None:
     assert [each.name for each in views(full)] == NAMES
     with full._space.read() as reader:
-        assert set(progress.states(reader)) == set(NAMES)
+        assert set(view_states(reader)) == set(NAMES)
 
 
 @pytest.mark.parametrize("name", ["fragments", "facts", "code", "shouts"])
 def test_every_view_has_rows_of_what_was_added(full: Memory, name: str) -> None:
-    assert any(rows(full, table) for table in view(full, name).tables)
+    assert any(rows(full, table) for table in TABLES[name])
 
 
 @pytest.mark.both_engines
@@ -85,7 +85,7 @@ def test_erasing_leaves_no_row_and_no_byte(full: Memory, path: Path) -> None:
     assert SECRET.encode() in path.read_bytes() + Path(f"{path}-wal").read_bytes()
     receipt = full.forget(*(entry.id for entry in full.entries()))
     assert receipt.scrubbed
-    for table in {table for each in views(full) for table in each.tables} - {"node"}:
+    for table in {table for tables in TABLES.values() for table in tables} - {"node"}:
         assert rows(full, table) == [], table
     assert [row for row in rows(full, "node") if any(isinstance(v, str) for v in row)] == []
     full.settle()
@@ -160,8 +160,9 @@ def test_terms_that_another_stemmer_made_are_noticed_and_made_anew(
     expected = [(hit.text, hit.score) for hit in full.search("servicing sailmakers in Lagos")]
     with full._space.write() as writer:
         writer.execute("UPDATE block_postings SET data = zeroblob(length(data))")
-        state = progress.states(writer)["fragments"]
-        progress.save(writer, {"fragments": replace(state, version="0.otherstemmer")})
+        states = view_states(writer)
+        old = replace(states["fragments"], version="0.otherstemmer")
+        save_states(writer, {**states, "fragments": old})
     full.close()
     memory = open_memory()
     assert "another version of treering derived fragments of space 'default'" in caplog.text
@@ -232,9 +233,9 @@ def test_a_view_that_is_new_to_a_long_journal_is_rebuilt_and_holds_up_no_add(
     memory = open_memory()
     memory.add("This one is SHORT.")
     assert memory.stats().outdated == ("shouts",)
-    assert [row[2] for row in rows(memory, "shout")] == ["SHORT"]
+    assert [row[2] for row in rows(memory, "view_shouts")] == ["SHORT"]
     memory.settle()
-    assert len(rows(memory, "shout")) == 301
+    assert len(rows(memory, "view_shouts")) == 301
 
 
 class Counted(SqliteDatabase):

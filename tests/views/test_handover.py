@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import Open
 from tests.examples import examples
-from tests.views.pictures import content, views
+from tests.views.pictures import TABLES, content, views
 from treering import Memory
 from treering.ingest.drafts import Envelope
 from treering.journal import entries
 from treering.journal.writing import Stored
 from treering.records import Entry, Filter
-from treering.views.handover import MOST_ENTRIES, Handover
+from treering.views.follow import MOST_HANDED, Handover
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40
@@ -60,7 +60,7 @@ def take_in(memory: Memory, content: Any, source: str = "chat") -> None:
 def handed_over(memory: Memory) -> dict[int, Stored]:
     with memory._space.read() as reader:
         seqs = list(entries.matching(reader, reader.id, Filter()))
-    return memory._views.handover.of(seqs)
+    return memory._views.handover.take(seqs)
 
 
 def undated(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -103,7 +103,7 @@ def test_views_make_the_same_of_what_was_handed_over_and_of_what_was_read(
     read._views.handover.clear()
     read.settle()
     for view in views(handed):
-        for table in view.tables:
+        for table in TABLES[view.name]:
             assert undated(content(handed, table)) == undated(content(read, table))
 
 
@@ -137,9 +137,9 @@ def test_nothing_is_kept_once_the_views_have_read_it(memory: Memory) -> None:
 def test_no_more_is_kept_than_views_take_in_at_once() -> None:
     entry = Entry("id", "text", "notes", 0, "text", datetime(2026, 1, 1, tzinfo=UTC))
     handover = Handover()
-    handover.put({seq: Stored(entry, b"") for seq in range(MOST_ENTRIES)})
-    assert len(handover.of(range(MOST_ENTRIES))) == MOST_ENTRIES
-    handover.put({MOST_ENTRIES: Stored(entry, b"")})
-    assert list(handover.of(range(MOST_ENTRIES + 1))) == [MOST_ENTRIES]
-    handover.put({seq: Stored(entry, b"") for seq in range(MOST_ENTRIES + 1)})
-    assert handover.of(range(MOST_ENTRIES + 1)) == {}
+    handover.put({seq: Stored(entry, b"") for seq in range(MOST_HANDED)})
+    assert len(handover.take(range(MOST_HANDED))) == MOST_HANDED
+    handover.put({MOST_HANDED: Stored(entry, b"")})
+    assert list(handover.take(range(MOST_HANDED + 1))) == [MOST_HANDED]
+    handover.put({seq: Stored(entry, b"") for seq in range(MOST_HANDED + 1)})
+    assert handover.take(range(MOST_HANDED + 1)) == {}

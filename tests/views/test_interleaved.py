@@ -16,7 +16,7 @@ from treering.arrays import Floats
 from treering.errors import JournalCorrupt
 from treering.ingest.drafts import Envelope
 from treering.journal.postgres.database import PostgresDatabase
-from treering.views.rebuild import rebuild
+from treering.views.settle import rebuild
 
 pytestmark = pytest.mark.both_engines
 
@@ -110,7 +110,7 @@ def test_an_entry_replaced_before_a_rebuild_passes_it_stands_once(
     memory._views.build()
     assert [hit.text for hit in memory.search("Porto")] == ["I live in PORTO."]
     assert len(vectors(memory)) == 1
-    for table in ("fragment", "statement", "shout"):
+    for table in ("fragment", "statement", "view_shouts"):
         assert len(rows(memory, table)) == 1, table
 
 
@@ -124,7 +124,7 @@ def test_an_entry_replaced_while_a_rebuild_derives_keeps_its_new_rows(
     )
     memory.rebuild("shouts")
     memory.settle()
-    assert [row[2] for row in rows(memory, "shout")] == ["GOODBYE"]
+    assert [row[2] for row in rows(memory, "view_shouts")] == ["GOODBYE"]
 
 
 @pytest.mark.both_engines(name=("fragments", "tree"))
@@ -137,7 +137,7 @@ def test_an_entry_replaced_while_a_rebuild_derives_keeps_its_new_rows(
         ("facts", "UPDATE statement SET newer = NULL"),
         ("facts", "DELETE FROM statement"),
         ("code", "DELETE FROM code_change"),
-        ("shouts", "DELETE FROM shout"),
+        ("shouts", "DELETE FROM view_shouts"),
         ("tree", "UPDATE node SET text = 'Nothing of it' WHERE leaf = 0"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_view_new_to_a_long_journal_is_made_by_settling_alone(
     memory = open_memory()
     assert memory.search("line", k=1)
     assert memory.settle().outdated == ()
-    assert len(rows(memory, "shout")) == 300
+    assert len(rows(memory, "view_shouts")) == 300
 
 
 def test_a_damaged_entry_holds_up_nothing_but_itself(open_memory: Open) -> None:

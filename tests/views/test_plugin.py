@@ -39,13 +39,13 @@ def test_no_file_of_the_package_knows_it() -> None:
 
 
 def test_it_follows_is_pending_and_is_settled(loud: Memory) -> None:
-    assert [(word, times) for _, _, word, times in rows(loud, "shout")] == [
+    assert [(word, times) for _, _, word, times in rows(loud, "view_shouts")] == [
         ("BERTA", None),
         ("FIRE", None),
     ]
     assert loud.stats().pending["shouts:count"] == 1
     assert "shouts:count" not in loud.settle().pending
-    assert {times for *_, times in rows(loud, "shout")} == {1}
+    assert {times for *_, times in rows(loud, "view_shouts")} == {1}
 
 
 def test_its_marks_show_in_searches_contexts_and_chats(loud: Memory) -> None:
@@ -73,7 +73,7 @@ def test_it_is_a_relation_by_name(loud: Memory) -> None:
 
 def test_what_is_erased_is_gone_from_it(loud: Memory) -> None:
     assert loud.forget(source="alarm").views["shouts"] == 2
-    assert rows(loud, "shout") == []
+    assert rows(loud, "view_shouts") == []
 
 
 def test_it_shows_over_http(loud: Memory, path: Path) -> None:
@@ -95,27 +95,29 @@ def test_what_is_erased_leaves_the_tables_of_a_view_that_is_not_installed(
         uninstalled.setattr("sys.path", [place for place in sys.path if place != str(PLUGIN)])
         memory = open_memory()
         assert memory.forget(source="alarm").entries
-        assert rows(memory, "shout") == []
+        assert rows(memory, "view_shouts") == []
         memory.add("It is not HEARD.", source="later")
         memory.close()
     memory = open_memory()
     memory.add("It is HEARD.", source="last")
-    assert [row[2] for row in rows(memory, "shout")] == ["HEARD", "HEARD"]
+    memory.settle()
+    assert [row[2] for row in rows(memory, "view_shouts")] == ["HEARD", "HEARD"]
     assert memory.check() == []
 
 
 @pytest.mark.parametrize(
-    ("tables", "columns", "reason"),
+    ("table", "columns", "reason"),
     [
-        ("()", "space INTEGER, word TEXT", r"made whisper and names \[\] as its `tables`"),
-        ("('whisper',)", "word TEXT", "whisper of view 'whispers' has no column `space`"),
+        ("whisper", "space INTEGER, word TEXT", "made table whisper; call it view_whispers"),
+        ("view_whispers2", "space INTEGER, word TEXT", "made table view_whispers2"),
+        ("view_whispers", "word TEXT", "needs a column `space`"),
     ],
 )
-def test_a_table_that_nobody_else_could_empty_is_refused(
+def test_a_table_that_nothing_else_could_empty_is_refused(
     tmp_path: Path,
     open_memory: Open,
     monkeypatch: pytest.MonkeyPatch,
-    tables: str,
+    table: str,
     columns: str,
     reason: str,
 ) -> None:
@@ -128,7 +130,6 @@ from treering.views.contract import View
 
 class Whispers(View):
     name = "whispers"
-    tables = {tables}
 
     def __init__(self, resources):
         pass
@@ -137,7 +138,7 @@ class Whispers(View):
         return {{seq: entry.text for seq, entry in entries.items()}}
 
     def store(self, writer, derived):
-        writer.execute("CREATE TABLE IF NOT EXISTS whisper ({columns})")
+        writer.execute("CREATE TABLE IF NOT EXISTS {table} ({columns})")
 """,
         "[treering.views]\nwhispers = whispers:Whispers\n",
     )
@@ -146,7 +147,7 @@ class Whispers(View):
     with pytest.raises(ViewError, match=reason):
         memory.settle()
     with memory._space.read() as reader:
-        assert "whisper" not in {table.name for table in reader.tables()}
+        assert table not in {each.name for each in reader.tables()}
     assert memory.search("fire"), "the other views went on"
 
 
@@ -177,10 +178,10 @@ def test_it_is_rebuilt_when_its_version_changes(
     loud: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with loud._space.write() as writer:
-        writer.execute("UPDATE shout SET word = 'OLD'")
+        writer.execute("UPDATE view_shouts SET word = 'OLD'")
     loud.close()
     monkeypatch.setenv("SHOUTS_VERSION", "2")
     memory = open_memory()
     assert memory.stats().outdated == ("shouts",)
     assert memory.settle().outdated == ()
-    assert [row[2] for row in rows(memory, "shout")] == ["BERTA", "FIRE"]
+    assert [row[2] for row in rows(memory, "view_shouts")] == ["BERTA", "FIRE"]

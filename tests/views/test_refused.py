@@ -13,7 +13,7 @@ from treering import Memory
 from treering.errors import ViewError
 from treering.journal import work
 from treering.records import Entry
-from treering.views.contract import rereading
+from treering.views.contract import reread_kind
 from treering.views.facts import derive, forms
 from treering.views.facts.record import Statement
 
@@ -120,7 +120,7 @@ def test_an_entry_that_a_view_fails_on_can_be_forgotten_and_its_error_with_it(
     memory = open_memory()
     [bad] = _tell(memory, BAD)
     with memory._space.read() as reader:
-        assert "failed on entry" in (work.last_error(reader, reader.id, rereading("facts")) or "")
+        assert "failed on entry" in (work.last_error(reader, reader.id, reread_kind("facts")) or "")
     memory.forget(bad)
     assert memory.settle().pending == {}
     with memory._space.read() as reader:

@@ -16,8 +16,6 @@ from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import (
     BRIEF_TOKENS,
     JSON,
-    Altitude,
-    ChatUnit,
     Context,
     Entry,
     Forgotten,
@@ -35,7 +33,7 @@ from treering.search.brief import Brief
 from treering.search.context import CountTokens
 from treering.search.relations.registry import Chosen, FitReport
 from treering.search.rerank import Reranker
-from treering.views.choices import Choices, ContextName, DetectorName, JudgeName, Unit
+from treering.views.choices import Choices, ContextName, DetectorName, JudgeName, TreeMethod, Unit
 from treering.views.code.guard.check import CheckReport
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import ALPHA, CodeHit
@@ -54,11 +52,11 @@ from treering.views.memos.record import Choice, Memo
 from treering.views.memos.view import Entries, Hits, Memos, MemoView
 from treering.views.planning import Alpha
 from treering.views.settings import SpaceSettings
+from treering.views.tree.levels import TreeStats
 from treering.views.tree.node import TreeNode
-from treering.views.tree.search import TREE_ALPHA, Method
-from treering.views.tree.settings import Claims, Form, Receiver, Route, Settings, Settling
+from treering.views.tree.settings import Settings, TreeChoices
 from treering.views.tree.shape import ROOT
-from treering.views.tree.view import Format, TreeStats, TreeView
+from treering.views.tree.view import Format, TreeView
 
 class AsyncMemory:
     def __init__(self, memory: Memory) -> None: ...
@@ -142,7 +140,6 @@ class AsyncMemory:
         mode: Mode | None = None,
         relations: Chosen | None = None,
         alpha: Alpha | None = None,
-        altitude: Altitude | None = None,
         min_confidence: float = 0.0,
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
@@ -151,12 +148,7 @@ class AsyncMemory:
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
     ) -> Brief: ...
     async def ask(
-        self,
-        question: str,
-        *,
-        budget: int | str | None = None,
-        altitude: Altitude | None = None,
-        **where: Unpack[Where],
+        self, question: str, *, budget: int | str | None = None, **where: Unpack[Where]
     ) -> Answer: ...
     async def chat(
         self,
@@ -232,21 +224,7 @@ class AsyncMemory:
 class AsyncTree:
     def __init__(self, get: Callable[[], TreeView]) -> None: ...
     async def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None: ...
-    async def replant(
-        self,
-        *,
-        base: float | None = None,
-        rate: float | None = None,
-        max_depth: int | None = None,
-        form: Form | None = None,
-        route: Route | None = None,
-        receiver: Receiver | None = None,
-        summary_tokens: int | None = None,
-        deeper_tokens: int | None = None,
-        chat_unit: ChatUnit | None = None,
-        settle: Settling | None = None,
-        claims: Claims | None = None,
-    ) -> Settings: ...
+    async def replant(self, **choices: Unpack[TreeChoices]) -> Settings: ...
     async def settings(self) -> Settings: ...
     async def roots(self) -> list[TreeNode]: ...
     async def children(self, number: int) -> list[TreeNode]: ...
@@ -255,17 +233,14 @@ class AsyncTree:
     async def leaves(self, number: int) -> list[TreeNode]: ...
     async def find(self, entry_id: str) -> list[TreeNode]: ...
     async def stats(self) -> TreeStats: ...
-    async def draw(
-        self, form: Format = "outline", *, root: int = ROOT, title: str = "memory"
-    ) -> str: ...
+    async def draw(self, form: Format = "outline", *, root: int = ROOT) -> str: ...
     async def search(
         self,
         query: str,
         *,
         k: int = 10,
-        method: Method = "related",
+        method: TreeMethod = "collapsed",
         least: float | None = None,
-        alpha: float = TREE_ALPHA,
     ) -> list[TreeNode]: ...
 
 class AsyncMemos:

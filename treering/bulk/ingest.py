@@ -112,7 +112,7 @@ def bulk_ingest(
                         counts.add(name, receipt)
                         if progress is not None:
                             progress(counts.numbers["added"], 0)
-            total, embedded = views.pending(), ahead.done.entries
+            total, embedded = views.count_pending(), ahead.done.entries
             pending = _build(views)
     done, hidden = ahead.done, envelope.count(Receipt())
     names = ("files", "added", "unchanged", "removed", "moved")
@@ -156,10 +156,10 @@ def _build(views: Views) -> int:
 
     If another process indexes for longer than a build waits, wait again while both make progress.
     """
-    pending = views.pending()
+    pending = views.count_pending()
     while True:
         views.build()
-        before, pending = pending, views.pending()
+        before, pending = pending, views.count_pending()
         if pending == 0 or pending >= before:
             return pending
 

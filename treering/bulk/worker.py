@@ -22,8 +22,7 @@ from treering.journal.space import Space
 from treering.plugins import plugins
 from treering.records import Entry
 from treering.split import FragmentSize
-from treering.views import progress
-from treering.views.follow import BATCH_ENTRIES, read_sound
+from treering.views.follow import BATCH_ENTRIES, entries_after, read_sound
 from treering.views.fragments.cut import PartwiseEmbedder, Piece, cut_and_embed
 
 TASK_ENTRIES: Final = 64
@@ -222,7 +221,7 @@ class ReadAhead:
         self._last = max(self._last, last)
         while self._under_way() < TASKS_A_WORKER * self._pool.size:
             with self._space.read() as reader:
-                seqs = progress.after(reader, reader.id, self._last, BATCH_ENTRIES)
+                seqs = entries_after(reader, self._last, BATCH_ENTRIES)
                 sound, _ = read_sound(reader, seqs)
             if not seqs:
                 return

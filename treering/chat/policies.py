@@ -59,26 +59,6 @@ class FragmentsPolicy:
         return Materials(cited(context, turn.layout), recent, context)
 
 
-class TreePolicy:
-    """The last round, and nodes of the tree: a summary or the texts below it, never both."""
-
-    name = "tree"
-    writes_memos = False
-
-    def materials(self, turn: Turn, sources: Sources) -> Materials:
-        """The whole conversation while it is short, else its last round and nodes of the tree."""
-        if turn.is_short:
-            return Materials(recent=turn.history)
-        recent = newest(turn.last_round, turn.room, turn.count)
-        left = turn.room - tokens(recent, turn.count)
-        if left <= 0:
-            return Materials(recent=recent)
-        shown = ids(recent)
-        nodes = sources.nodes(turn.query, left)
-        new = (node for node in nodes if not shown.issuperset(node.entries) or not node.entries)
-        return Materials(tuple(new), recent)
-
-
 class NodesPolicy:
     """The nodes of the tree that answer the message, and nothing else (MemTree, A.2.2)."""
 
@@ -144,7 +124,6 @@ POLICIES: Final[dict[str, Policy]] = {
         WindowPolicy(),
         FragmentsPolicy(),
         NodesPolicy(),
-        TreePolicy(),
         MemoPolicy(),
     )
 }

@@ -145,7 +145,7 @@ class Sources(Protocol):
         ...
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:
-        """Summaries and texts of the tree, as the settings say or at mixed altitudes."""
+        """Summaries and texts of the tree, as the settings say; of all levels by default."""
         ...
 
 

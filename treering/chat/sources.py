@@ -10,7 +10,7 @@ from itertools import islice
 from treering.chat.policy import Evidence, Exchange, entries_of, origin
 from treering.journal import entries
 from treering.journal.space import Space, SpaceReader
-from treering.records import Altitude, Context, Entry, Filter, Hit, Mode, Passage
+from treering.records import Context, Entry, Filter, Hit, Mode, Passage
 from treering.search.context import Candidate, CountTokens, outdated, shown
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.searcher import by_words_if_down
@@ -73,14 +73,16 @@ class MemorySources:
         """See ``Sources``."""
         tree = self._views.tree
         plan = self._views.planner.plan(None, None, tree=True)
-        asked = (self._settings, budget, self._count)
-        altitude: Altitude | None = "mixed" if self._settings.level == "texts" else None
-        cites = self._settings.prompt == "own"
+        settings = self._settings
+        if settings.level == "texts":
+            settings = replace(settings, level="all")
+        cites = settings.prompt == "own"
+        asked = (plan, settings, budget, self._count)
         context = by_words_if_down(
             lambda mode: self._views.context(
-                query, Filter(omit=self._hidden), mode, plan, *asked, altitude=altitude, cites=cites
+                query, Filter(omit=self._hidden), mode, *asked, cites=cites
             ),
-            self._settings.mode,
+            settings.mode,
         )
         if not cites:
             return [self._plain(passage, tree) for passage in context.passages]

@@ -234,7 +234,7 @@ def _space(run: Run, llm: str | None) -> Iterator[Finding]:
     from treering.journal import work
     from treering.journal.space import Space
     from treering.memory import Memory
-    from treering.views.contract import rereading
+    from treering.views.contract import reread_kind
     from treering.views.pending import in_words
 
     with Memory.open(run.url, space=run.space, embedder=run.embedder, llm=llm) as memory:
@@ -243,7 +243,7 @@ def _space(run: Run, llm: str | None) -> Iterator[Finding]:
         # A view's queue has names of its own; entries that it has to read again have the view's.
         errors = {
             kind: work.last_error(reader, reader.id, kind)
-            or work.last_error(reader, reader.id, rereading(kind))
+            or work.last_error(reader, reader.id, reread_kind(kind))
             for kind in stats.pending
         }
     entries = counted(stats.entries, "entry", "entries")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from treering.cli.options import Text, command, group, opt, options_of
+from treering.cli.options import Text, command, group, opt
 from treering.cli.output import Part, counted, note, to_json
 from treering.cli.run import Run
-from treering.cli.transfer import new_file, refuse_target
+from treering.cli.upkeep import settings_group
+from treering.views.choices import TreeMethod
+from treering.views.tree.levels import TreeStats
 from treering.views.tree.node import TreeNode
+from treering.views.tree.settings import TreeChoices
 from treering.views.tree.shape import ROOT
-from treering.views.tree.view import TreeStats, TreeView
 
 app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
 
@@ -23,56 +24,41 @@ app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
 @group(
     app,
     root=opt("Only the branch of this node.", metavar="NODE"),
-    form="How it is drawn; html is one page in which branches open and close.",
-    out=opt("Default: print it.", "--out", "-o", metavar="FILE"),
     stats="Show figures instead: nodes and tokens by depth, cost.",
 )
-def tree(
-    run: Run,
-    root: int = ROOT,
-    form: Literal["outline", "html", "json"] = "outline",
-    out: Path | None = None,
-    force: bool = False,
-    stats: bool = False,
-) -> None:
+def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
     """Draw the tree: "[leaves] summary #node" and "- text #node".
 
     With --json each root is an object, with the nodes below it.
     """
     with run.memory(may_be_empty=True) as memory:
-        if out is not None:
-            refuse_target(out, force)
         if stats:
             figures = memory.tree.stats()
             run.out.emit(figures, _figures(figures))
             return
-        drawn = memory.tree.draw("json" if run.out.as_json and out is None else form, root=root)
-    if out is not None:
-        with new_file(out, force) as stream:
-            stream.write(drawn)
-        note(f"written to {out}")
-    elif run.out.as_json:
+        drawn = memory.tree.draw("json" if run.out.as_json else "outline", root=root)
+    if run.out.as_json:
         run.out.lines(map(to_json, json.loads(drawn)))
     else:
         run.out.lines(iter(drawn.splitlines()))
-    if not drawn:
+    if drawn in ("", "[]"):
         note("the tree is empty")
 
 
 @command(
     app,
     k=opt("How many nodes.", "--k", "-k", min=1),
-    method="By words, meaning and relations, or one of the paper's two ways.",
-    least=opt("The least cosine of a node that the paper's ways find.", min=-1, max=1),
+    method="Of the whole tree, or of each level below the last best.",
+    least=opt("The least cosine of a node.", min=-1, max=1),
 )
 def search(
     run: Run,
     query: Text,
     k: int = 10,
-    method: Literal["related", "collapsed", "traversal"] = "related",
+    method: TreeMethod = "collapsed",
     least: float | None = None,
 ) -> None:
-    """Find summaries and original texts that answer a query."""
+    """Find the summaries and original texts that are most like a query."""
     with run.memory(may_be_empty=True) as memory:
         run.out.emit_all(memory.tree.search(query, k=k, method=method, least=least), _node)
 
@@ -80,11 +66,7 @@ def search(
 if TYPE_CHECKING:
     Growth = Any
 else:
-    Growth = options_of(
-        TreeView.replant,
-        *("base", "rate", "max_depth", "form", "route", "receiver"),
-        *("summary_tokens", "deeper_tokens", "chat_unit", "settle", "claims"),
-    )
+    Growth = settings_group(TreeChoices)
 
 
 @command(app)
@@ -98,15 +80,14 @@ def replant(run: Run, growth: Growth) -> None:
 
 
 def _figures(figures: TreeStats) -> str:
-    shape = figures.shape
     rows = [f"{'depth':>5}  {'texts':>7}  {'summaries':>9}  {'tokens':>6}"]
     rows += [
         f"{level.depth:>5}  {level.leaves:>7}  {level.summaries:>9}  {level.tokens:>6.0f}"
-        for level in shape.levels
+        for level in figures.levels
     ]
-    rows.append(f"{shape.nodes} nodes, {shape.topics} topics, {_pending(figures.pending)}")
+    rows.append(f"{figures.nodes} nodes, {figures.topics} topics, {_pending(figures.pending)}")
     rows.append(
-        f"{shape.branching:.2f} children a summary, {figures.calls_per_leaf:.2f} calls a text"
+        f"{figures.branching:.2f} children a summary, {figures.calls_per_leaf:.2f} calls a text"
     )
     return "\n".join(rows)
 

@@ -14,7 +14,7 @@ from treering.cli.options import command, opt, option_group
 from treering.cli.output import Part, counted, note
 from treering.cli.run import Run
 from treering.records import Stats
-from treering.views.choices import settings_by_name
+from treering.views.choices import Choices, settings_by_name
 
 if TYPE_CHECKING:
     from treering.search.relations.registry import FitReport
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 
-def _settings() -> Any:
-    """Return a group with an option for each setting of a space, by default None."""
-    names = settings_by_name()
+def settings_group(table: type) -> Any:
+    """Return a group with an option for each setting of a table, by default None."""
+    names = settings_by_name(table)
     options = [(name, kind | None, field(default=None)) for name, (kind, _) in names.items()]
     texts = {
         name: opt(
@@ -36,13 +36,13 @@ def _settings() -> Any:
         )
         for name, (_, setting) in names.items()
     }
-    return option_group(make_dataclass("Choices", options, frozen=True), **texts)
+    return option_group(make_dataclass(table.__name__, options, frozen=True), **texts)
 
 
 if TYPE_CHECKING:
-    Choices = Any
+    Chosen = Any
 else:
-    Choices = _settings()
+    Chosen = settings_group(Choices)
 
 
 @command(
@@ -51,7 +51,7 @@ else:
     "fragrel-code, memtree, memtree-story, memtree-chat, memochat, codemem; or as it was, default.",
 )
 def configure(
-    run: Run, choices: Choices, preset: Annotated[str | None, typer.Argument()] = None
+    run: Run, choices: Chosen, preset: Annotated[str | None, typer.Argument()] = None
 ) -> None:
     """Set this space's defaults, and show them."""
     from treering.views.presets import preset_of  # it imports numerics, which help needs not

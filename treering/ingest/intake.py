@@ -34,7 +34,7 @@ from treering.text import check_text
 from treering.views import settings as space_settings
 from treering.views.erase import Eraser
 from treering.views.facts import store as facts
-from treering.views.handover import Handover
+from treering.views.follow import Handover
 from treering.views.memos import changes
 
 log = logging.getLogger("treering")

@@ -79,7 +79,7 @@ class Plan:
         before = ledger.settings(writer)
         ledger.save_settings(writer, self.settings)
         if load_tree_settings(before) != load_tree_settings(self.settings):
-            tree_store.fell(writer, writer.id)
+            tree_store.fell(writer)
 
 
 def sliced(items: Iterable[Item]) -> Iterator[list[Item]]:

@@ -90,8 +90,8 @@ class Reader(Protocol):
         """How many bytes a large value has; None if it is missing."""
         ...
 
-    def tables(self) -> list[StoredTable]:
-        """All tables by name, those of views of other packages among them."""
+    def tables(self, prefix: str = "") -> list[StoredTable]:
+        """The tables whose names begin with ``prefix``, by name; case does not matter."""
         ...
 
 

@@ -76,7 +76,7 @@ class SpaceState:
     settings: str = field(default="{}", compare=False, repr=False)
     """JSON of ``ledger.settings``."""
     views: str = field(default="{}", compare=False, repr=False)
-    """JSON of ``views.progress``."""
+    """JSON of the states of views."""
     secret: bytes = field(default=b"", compare=False, repr=False)
     """The random key of the database: digests of ids that were erased are keyed by it."""
 
@@ -166,9 +166,9 @@ class SpaceReader:
         """See ``Reader``."""
         return self._reader.dialect
 
-    def tables(self) -> list[StoredTable]:
+    def tables(self, prefix: str = "") -> list[StoredTable]:
         """See ``Reader``."""
-        return self._reader.tables()
+        return self._reader.tables(prefix)
 
 
 class SpaceWriter(SpaceReader):

@@ -184,13 +184,14 @@ class SqliteTransaction:
         finally:
             self.execute("RELEASE SAVEPOINT attempt")
 
-    def tables(self) -> list[StoredTable]:
+    def tables(self, prefix: str = "") -> list[StoredTable]:
         """See ``Reader``."""
         rows = self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         names = [str(row[0]) for row in rows if not str(row[0]).startswith("sqlite_")]
         # To SQLite a name is the same in small and in large letters, to who reads this it is not.
         by_small = {name.lower(): name for name in names}
-        return [self._table(name, by_small) for name in names]
+        wanted = [name for name in names if name.casefold().startswith(prefix)]
+        return [self._table(name, by_small) for name in wanted]
 
     def _table(self, name: str, names: Mapping[str, str]) -> StoredTable:
         info = self.rows("SELECT name, type FROM pragma_table_info(?)", (name,))

@@ -25,9 +25,8 @@ from treering.views.code.parse.statements import CodeDelta
 from treering.views.code.write.context_memory import Judgement
 from treering.views.facts.view import Change as FactChange
 from treering.views.memos.record import Choice, Claim, MemoEvidence, Span
-from treering.views.tree.levels import Level, Shape
+from treering.views.tree.levels import Level
 from treering.views.tree.settings import Settings as TreeSettings
-from treering.views.tree.settings import Threshold
 
 NAMES: Final[Mapping[type, str]] = {
     About: "CodeBackground",
@@ -46,12 +45,10 @@ NAMES: Final[Mapping[type, str]] = {
     Neighbourhood: "CodeNeighbourhood",
     Newer: "NewerStatement",
     Reversal: "UndoneFix",
-    Shape: "TreeShape",
     Skipped: "SkippedFile",
     Span: "MemoSpan",
     SourceLine: "CodeLine",
     Spent: "ModelCost",
-    Threshold: "TreeThreshold",
     TreeSettings: "TreeSettings",
     Usage: "ModelUsage",
 }

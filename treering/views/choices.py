@@ -16,7 +16,7 @@ from treering.errors import InputError
 from treering.records import ChatUnit, Level, Mode, Order
 from treering.split.lines import OVERLAP_LINES, WINDOW_LINES
 
-PolicyName = Literal["auto", "window", "fragments", "nodes", "tree", "memo"]
+PolicyName = Literal["auto", "window", "fragments", "nodes", "memo"]
 
 PromptName = Literal["own", "fragrel", "memtree"]
 """The prompt of answers and chats: ours, FragRel's 1 and 3, or MemTree's of A.2.2. Only ours asks
@@ -168,19 +168,19 @@ def window_of(unit: Unit) -> tuple[int, int] | None:
 
 
 @cache
-def settings_by_name() -> Mapping[str, tuple[Any, Setting]]:
-    """The type of each setting, without None, and what else is known of it."""
+def settings_by_name(table: type = Choices) -> Mapping[str, tuple[Any, Setting]]:
+    """The type of each setting of a table, without None, and what else is known of it."""
     found = {}
-    for name, hint in get_type_hints(Choices, include_extras=True).items():
+    for name, hint in get_type_hints(table, include_extras=True).items():
         optional, setting = get_args(hint)
         [kind] = [part for part in get_args(optional) if part is not NoneType]
         found[name] = kind, setting
     return found
 
 
-def check_setting(name: str, value: object) -> None:
-    """Raise InputError unless ``value`` fits the type and limits of a setting."""
-    kind, setting = settings_by_name()[name]
+def check_setting(name: str, value: object, table: type = Choices) -> None:
+    """Raise InputError unless ``value`` fits the type and limits of a setting of a table."""
+    kind, setting = settings_by_name(table)[name]
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
             raise InputError(

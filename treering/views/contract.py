@@ -1,22 +1,23 @@
 """What a view is: rows derived from the journal, which follow it and can be made from it again.
 
 A view receives the entries of the journal in batches: new entries, and entries whose text has
-changed. ``treering.views.progress`` records where each view stands: the last entry it has read, the
-version it read with, and how far a rebuild has come. Whatever concerns every view (taking in,
-settling, erasing, marking what is shown, relations by name, pending work, rebuilding) is a loop
-over the list in ``treering.views.registry``.
+changed. A ``ViewState`` records the last entry that it has read, the version that it read with, and
+how far a rebuild has come. Whatever concerns every view (reading, settling, erasing, marking,
+relations by name, pending work, rebuilding) is a loop over the list in ``treering.views.registry``.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from treering.embed.contract import Embedder
 from treering.errors import TreeringError, ViewError
+from treering.journal import damage
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.traces import Trace
 from treering.journal.writing import Draft
@@ -61,15 +62,13 @@ class View:
     """Rows derived from the journal of one space. A method that is not overridden does nothing.
 
     ``name`` identifies the view in ``rebuild``, in pending work and in the database. ``version``
-    names the way its rows are derived; rows of another version are made again. ``tables`` belong
-    to the view alone, and each has a column ``space``. ``rests_on`` names the view whose rows this
-    view's rows refer to. ``traces`` say where rows of an entry are found: if there are none, the
-    view is not asked to erase it, and none of the ``kinds`` that it counts are erased. A view that
-    names no traces always is asked.
+    names the way its rows are derived; rows of another version are made again. ``rests_on`` names
+    the view whose rows this view's rows refer to. ``traces`` say where rows of an entry are found:
+    if there are none, ``erase`` is not called, and no row of the ``kinds`` that it counts is
+    erased. Without any trace it is always called.
     """
 
     name: ClassVar[str]
-    tables: ClassVar[tuple[str, ...]] = ()
     relation_name: ClassVar[str | None] = None
     rests_on: ClassVar[str | None] = None
     traces: ClassVar[tuple[Trace, ...]] = ()
@@ -81,9 +80,9 @@ class View:
         return "1"
 
     @property
-    def rereading(self) -> str:
+    def reread_kind(self) -> str:
         """The kind of queued work whose targets are entries changed since they were read."""
-        return rereading(self.name)
+        return reread_kind(self.name)
 
     @property
     def reads(self) -> bool:
@@ -93,7 +92,10 @@ class View:
     # ------------------------------------------------------------------ following the journal
 
     def prepare(self, writer: SpaceWriter) -> None:
-        """Create the tables of a view from another package; called before anything is stored."""
+        """Create the tables of a view from another package; called before anything is stored.
+
+        Each begins with ``view_`` and the view's name, and has a column ``space``.
+        """
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, Any]:
         """What to store for each entry, by sequence number. Slow work belongs here.
@@ -170,11 +172,45 @@ class View:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """The last entry a view has ``read``, and the ``version`` that made its rows.
+
+    During a rebuild ``target`` is the version that makes the rows again, and ``rebuilt`` the last
+    entry whose rows are made again.
+    """
+
+    version: str
+    read: int = 0
+    target: str | None = None
+    rebuilt: int = 0
+
+    def is_outdated(self, version: str) -> bool:
+        """Whether a rebuild is due or under way."""
+        return self.target is not None or self.version != version
+
+
+def view_states(reader: SpaceReader) -> dict[str, ViewState]:
+    """The states of the views of a space, by name. A view that has read nothing is left out."""
+    with damage.decoding("how far the views have read"):
+        stored = damage.checked(dict, json.loads(reader.state.views))
+        return {name: ViewState(**state) for name, state in stored.items()}
+
+
+def save_states(writer: SpaceWriter, states: Mapping[str, ViewState]) -> None:
+    """Store the states of all views of a space."""
+    stored = {
+        name: {key: value for key, value in asdict(state).items() if value or key == "version"}
+        for name, state in states.items()
+    }
+    writer.set_views(json.dumps(stored))
+
+
 ViewFactory = Callable[[Resources], View]
 """What the entry point group ``treering.views`` names: a view for the resources of a memory."""
 
 
-def rereading(name: str) -> str:
+def reread_kind(name: str) -> str:
     """Work whose targets are entries that the view of that name reads again."""
     return f"read:{name}"
 
@@ -185,7 +221,7 @@ def is_foreign(view: View) -> bool:
 
 
 @contextmanager
-def attributed(view: View, entry: Entry | None = None) -> Iterator[None]:
+def attribute_errors(view: View, entry: Entry | None = None) -> Iterator[None]:
     """Name the view in what it raises, but for treering's own errors of its own views.
 
     The ``entry`` that it was reading is named as well, if there is one. Raises ViewError.
@@ -214,13 +250,13 @@ class Derivation:
     refused: Mapping[int, ViewError] = field(default_factory=dict)
 
 
-def derived_by(view: View, derive: Derive, entries: Mapping[int, Entry]) -> Derivation:
+def derive_rows(view: View, derive: Derive, entries: Mapping[int, Entry]) -> Derivation:
     """What a method of a view derives from entries, together or else one by one.
 
     Raises TreeringError for what is no matter of a single entry, such as a model that is not there;
     ViewError if a view of another package fails.
     """
-    with attributed(view):
+    with attribute_errors(view):
         try:
             return Derivation(derive(entries))
         except TreeringError:
@@ -233,14 +269,14 @@ def derived_by(view: View, derive: Derive, entries: Mapping[int, Entry]) -> Deri
     refused: dict[int, ViewError] = {}
     for seq, entry in entries.items():
         try:
-            with attributed(view, entry):
+            with attribute_errors(view, entry):
                 rows |= derive({seq: entry})
         except ViewError as error:
             refused[seq] = error
     return Derivation(rows, refused)
 
 
-def warn_of(derived: Derivation) -> None:
+def log_refused(derived: Derivation) -> None:
     """Log which entries a view could not read, and why."""
     for error in derived.refused.values():
         log.warning("%s; the entry stays queued, and settle() tries it again", error)

@@ -32,10 +32,16 @@ from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.journal.traces import Trace, tables_with
 from treering.journal.writing import Draft, ErasedEntry
 from treering.records import Filter, Forgotten
-from treering.views import progress
-from treering.views.contract import Erased, View, attributed, rereading
-from treering.views.foreign import present, unnamed_tables
-from treering.views.progress import ViewState
+from treering.views.contract import (
+    Erased,
+    View,
+    ViewState,
+    attribute_errors,
+    reread_kind,
+    save_states,
+    view_states,
+)
+from treering.views.foreign import tables_of
 
 log = logging.getLogger("treering")
 
@@ -102,19 +108,16 @@ class Eraser:
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed.
 
-        Imports do not bring the entries back. ``scrubbed`` is False in the result if rows may stay
-        in a table of an unknown view.
+        Imports do not bring the entries back.
         """
-        states = progress.states(writer)
-        rows, erased = self._remove(writer, seqs, states)
+        rows, erased = self.remove(writer, seqs)
         ids = tuple(entry.id for entry in erased)
         tombstones.put(writer, ids)
         numbers = {entry.source for entry in erased}
         files = sorted({entry.path for entry in erased if entry.path})
         names = sources.drop_empty_sources(writer, writer.id, numbers)
         self.queue_scrub(writer)
-        scrubbed = not self._unknown(writer, states)[1]
-        return Forgotten(ids, tuple(names), rows, scrubbed, files=tuple(files))
+        return Forgotten(ids, tuple(names), rows, scrubbed=True, files=tuple(files))
 
     def remove(
         self, writer: SpaceWriter, seqs: Sequence[int]
@@ -124,14 +127,10 @@ class Eraser:
         Returns the derived rows by kind, and all entries that went: these, then those that views
         named further.
         """
-        return self._remove(writer, seqs, progress.states(writer))
-
-    def _remove(
-        self, writer: SpaceWriter, seqs: Sequence[int], states: Mapping[str, ViewState]
-    ) -> tuple[dict[str, int], list[ErasedEntry]]:
+        states = view_states(writer)
         beside = [
             entry
-            for view in self._followed(states)
+            for view in self._views_with_rows(states)
             for seq, draft in view.redrafts(writer, seqs)
             for entry in self.redraft(writer, seq, draft, scrub=False)
         ]
@@ -147,13 +146,13 @@ class Eraser:
         With ``scrub`` the old content is removed from the file's bytes, too. Returns the entries
         that went with what was derived from the old content.
         """
-        states = progress.states(writer)
+        states = view_states(writer)
         _, further = self._remove_derived(writer, [seq], states)
         erased = writing.erase(writer, further)
         writing.rewrite(writer, seq, draft)
         for view in self._views:
             if view.reads:
-                work.enqueue(writer, writer.id, view.rereading, [seq])
+                work.enqueue(writer, writer.id, view.reread_kind, [seq])
         if scrub:
             self.queue_scrub(writer)
         return erased
@@ -167,7 +166,7 @@ class Eraser:
         database = self._space.database
         with database.erasing():
             with _told_if_full():
-                forgotten = _removed(database, name)
+                forgotten = _remove_space(database, name)
             return replace(forgotten, scrubbed=self.scrub())
 
     def scrub(self, *, patient: bool = False) -> bool:
@@ -207,45 +206,23 @@ class Eraser:
         """Whether bytes of what was erased here, or of a removed space, may be in the file."""
         return bool(removal.waiting(reader) or work.queued(reader, reader.id, storage.SCRUB, 1))
 
-    def _followed(self, states: Mapping[str, ViewState]) -> list[View]:
+    def _views_with_rows(self, states: Mapping[str, ViewState]) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
         return [view for view in reversed(self._views) if view.name in states]
 
     def _drop_uninstalled(self, writer: SpaceWriter, states: Mapping[str, ViewState]) -> None:
-        """Empty the tables of views whose package is not installed: nobody else can erase there.
+        """Empty the tables of views whose package is not installed: nothing else can erase there.
 
         All of it is derived; the view reads the journal again once its package is back.
         """
-        unknown, tables = self._unknown(writer, states)
-        for name in self._uninstalled(states):
-            if tables and name in unknown:
-                continue  # ``unknown_rows`` names it as long as its rows may be there
-            for table in present(writer, states[name].tables):
+        installed = {view.name: states[view.name] for view in self._views if view.name in states}
+        gone = states.keys() - installed.keys()
+        for name in gone:
+            for table in tables_of(writer, name):
                 writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.id,))
-            progress.drop(writer, name)
-            work.drop(writer, writer.id, rereading(name))
-
-    def _uninstalled(self, states: Mapping[str, ViewState]) -> list[str]:
-        """Return the names of views that have stored anything and whose package is missing."""
-        return sorted(states.keys() - {view.name for view in self._views})
-
-    def _unknown(
-        self, reader: SpaceReader, states: Mapping[str, ViewState]
-    ) -> tuple[list[str], list[str]]:
-        """Return the uninstalled views that named no tables, and the tables that may be theirs."""
-        views = [name for name in self._uninstalled(states) if not states[name].tables]
-        return views, unnamed_tables(reader, self._views) if views else []
-
-    def unknown_rows(self, reader: SpaceReader) -> str | None:
-        """Say which views may have rows that nothing can erase, and in which tables."""
-        views, tables = self._unknown(reader, progress.states(reader))
-        if not tables:
-            return None
-        return (
-            f"space {reader.name!r} has rows of view {', '.join(views)}, whose package is not "
-            f"installed and names no tables: what is forgotten may stay in {', '.join(tables)}; "
-            "install the package, or drop the table"
-        )
+            work.drop(writer, writer.id, reread_kind(name))
+        if gone:
+            save_states(writer, installed)
 
     def _remove_derived(
         self, writer: SpaceWriter, seqs: Sequence[int], states: Mapping[str, ViewState]
@@ -262,20 +239,20 @@ class Eraser:
         # A view may name further entries that must go (a person's change of a memo, say). Other
         # views have derived rows from those, so this repeats until no view names any more.
         while waiting:
-            followed = self._followed(states)
+            followed = self._views_with_rows(states)
             traces = [*_TRACES, *(trace for view in followed for trace in view.traces)]
             tables = tables_with(writer, traces, waiting)
-            erasures = [
-                _erased_by(view, writer, waiting)
-                if not view.traces or any(trace.table in tables for trace in view.traces)
-                else Erased(dict.fromkeys(view.kinds, 0))
-                for view in followed
-            ]
-            for erasure in erasures:
-                rows.update(erasure.rows)
+            named: list[int] = []
+            for view in followed:
+                erased = Erased(dict.fromkeys(view.kinds, 0))
+                if not view.traces or any(trace.table in tables for trace in view.traces):
+                    with attribute_errors(view):
+                        erased = view.erase(writer, waiting)
+                rows.update(erased.rows)
+                named += (seq for seq in erased.entries if seq not in seqs)
             self._remove_noted(writer, waiting, tables)
-            waiting = [s for erasure in erasures for s in erasure.entries if s not in seqs]
-            further += waiting
+            further += named
+            waiting = named
         return dict(rows), further
 
     def _remove_noted(
@@ -291,7 +268,7 @@ class Eraser:
             claims.erase(writer, seqs)
         if "work" in tables:
             for view in self._views:
-                work.claim(writer, space, view.rereading, seqs)
+                work.claim(writer, space, view.reread_kind, seqs)
         if "work_error" in tables:
             work.forget_errors(writer, space)
 
@@ -309,7 +286,7 @@ def _told_if_full() -> Iterator[None]:
         raise JournalFull(message) from error
 
 
-def _removed(database: Database, name: str) -> Forgotten:
+def _remove_space(database: Database, name: str) -> Forgotten:
     """Delete the rows of a space. Raises UnknownName."""
     with Space(database, name).write() as writer:
         if not writer.is_there and not writer.is_keyed and not staged.is_there(writer, name):
@@ -352,13 +329,7 @@ def _scrub(
 ) -> bool:
     with database.read() as reader:
         removed = removal.waiting(reader)
-        # What was noted of the views of a removed space has gone with it.
-        others = (
-            frozenset(table.name for table in reader.tables())
-            if removed
-            else progress.foreign_tables(reader)
-        )
-        foreign = sorted(present(reader, others))
+        foreign = tables_of(reader)
     own = [*WORDS, *further, *(SPACE_WORDS if removed else ())]
     try:
         is_clean = database.scrub([*own, *foreign], patient=patient, wait_s=wait_s)
@@ -373,11 +344,6 @@ def _scrub(
     return is_clean
 
 
-def _erased_by(view: View, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
-    with attributed(view):
-        return view.erase(writer, seqs)
-
-
 def refuse_hidden(reader: SpaceReader, condition: Filter) -> None:
     """Raise JournalCorrupt if a damaged index hides entries that may meet a filter."""
     source = condition.source
@@ -385,7 +351,7 @@ def refuse_hidden(reader: SpaceReader, condition: Filter) -> None:
     check.refuse_incomplete(reader, named)
 
 
-def matching(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:
+def matching_seqs(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:
     """The entries of these ids that meet a filter; with no id, all that meet it.
 
     Raises UnknownName for an id that is not there.

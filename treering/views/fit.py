@@ -109,7 +109,7 @@ def _fit_kind(
     families = _families() if own is None else [_parameters(relation) for relation in own]
     tried = {*_relations(default)}.union(*families)
     cut = pieces_a_message(snapshot, scoring.bound, {"chat": default}) if kind == "chat" else 1.0
-    trial = _Trial.of(snapshot, queries, sorted(tried, key=repr), cut, scoring, progress)
+    trial = _Trial.measure(snapshot, queries, sorted(tried, key=repr), cut, scoring, progress)
     tuning, test = np.arange(0, len(queries), 2), np.arange(1, len(queries), 2)
     # One family of relations at a time: trying all combinations would take their product in trials.
     chosen = tuple(default)
@@ -177,7 +177,7 @@ class _Trial:
     cut: float  # pieces a message, where they are of chats
 
     @classmethod
-    def of(
+    def measure(
         cls,
         snapshot: Snapshot,
         queries: _PseudoQueries,

@@ -10,20 +10,29 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from treering.errors import JournalCorrupt, JournalError, TreeringError, ViewError
 from treering.journal import entries, work
+from treering.journal.contract import Reader
 from treering.journal.space import Space, SpaceReader, SpaceWriter
+from treering.journal.writing import Stored
 from treering.records import Entry, Progress
 from treering.text import utf8_size
-from treering.views import progress as places
-from treering.views.contract import Derivation, View, attributed, derived_by, is_foreign, warn_of
-from treering.views.foreign import prepared, tables_of
-from treering.views.handover import Handover
-from treering.views.progress import ViewState
+from treering.views.contract import (
+    Derivation,
+    View,
+    ViewState,
+    attribute_errors,
+    derive_rows,
+    is_foreign,
+    log_refused,
+    save_states,
+    view_states,
+)
+from treering.views.foreign import prepare_tables
 
 log = logging.getLogger("treering")
 
@@ -46,8 +55,43 @@ SETTLE_PATIENCE_S = 60.0
 _READING = "read"
 """The task of letting the views read; taken for a batch, so that several processes take turns."""
 
-NEWCOMER_ENTRIES = 256
-"""A view that is new to a space reads so many entries at once; more are left to a rebuild."""
+MOST_HANDED = 4_096
+MOST_HANDED_CHARS = 1 << 22
+"""An ``add`` of more has its entries read back: that takes a fifth longer, and no memory."""
+
+
+class Handover:
+    """What an ``add`` stored, kept until the views have read it.
+
+    Reading it back from the database and comparing it with its digest would take as long as storing
+    it. What another process reads first, or what is too much, is let go: it is read as any other.
+    """
+
+    def __init__(self) -> None:
+        self._stored: dict[int, Stored] = {}
+        self._chars = 0  # of their texts
+
+    def put(self, stored: Mapping[int, Stored]) -> None:
+        """Hand entries over, by sequence number; once they are durable."""
+        chars = sum(len(each.entry.text) for each in stored.values())
+        if len(self._stored) + len(stored) > MOST_HANDED or self._chars + chars > MOST_HANDED_CHARS:
+            self.clear()
+        if len(stored) <= MOST_HANDED and chars <= MOST_HANDED_CHARS:
+            self._stored.update(stored)
+            self._chars += chars
+
+    def all(self) -> dict[int, Stored]:
+        """Return all that were handed over, in the order they were stored."""
+        return dict(sorted(self._stored.items()))
+
+    def take(self, seqs: Iterable[int]) -> dict[int, Stored]:
+        """Return those of some entries that were handed over, in the order given."""
+        stored = self._stored
+        return {seq: stored[seq] for seq in seqs if seq in stored} if stored else {}
+
+    def clear(self) -> None:
+        """Let go of all: the texts of entries that are erased must not stay in main memory."""
+        self._stored, self._chars = {}, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +113,7 @@ class _Batch:
     is_cut: bool = False
     is_handed: bool = False
 
-    def of(self, view: View) -> dict[int, Entry]:
+    def entries_for(self, view: View) -> dict[int, Entry]:
         """The entries of the batch that one view has not read."""
         read = self.read.get(view.name, 0)
         again = self.again.get(view.name, frozenset())
@@ -177,7 +221,7 @@ class Follower:
         to count.
         """
         states = self._states(reader)
-        kinds = [view.rereading for view in self._views if view.reads]
+        kinds = [view.reread_kind for view in self._views if view.reads]
         queued = work.counts(reader, reader.id, [*kinds, *also], untried=untried)
         behind: dict[int, int] = {}
         sizes = {kind: queued.get(kind, 0) for kind in also}
@@ -186,8 +230,8 @@ class Follower:
                 continue
             read = states[view.name].read
             if read not in behind:
-                behind[read] = places.count(reader, reader.id, after=read)
-            sizes[view.name] = behind[read] + queued.get(view.rereading, 0)
+                behind[read] = count_entries(reader, after=read)
+            sizes[view.name] = behind[read] + queued.get(view.reread_kind, 0)
         return {name: size for name, size in sizes.items() if size}
 
     def unread_bytes(self, reader: SpaceReader, name: str) -> int:
@@ -223,7 +267,7 @@ class Follower:
     def _take_in(self, batch: _Batch, run: _Run) -> bool | None:
         """Let the views read a batch; see ``_store`` for the result."""
         began = time.monotonic()
-        derived = self._derived(batch, run)
+        derived = self._derive(batch, run)
         views = [view for view in self._views if view.name in derived]
         is_done = self._store(views, batch, derived, run)
         most = len(batch.entries) if batch.is_cut else run.size
@@ -240,15 +284,15 @@ class Follower:
         with self._space.read() as reader:
             if not reader.id or not views:
                 return None
-            stored_states = places.states(reader)
-            states = self._completed(reader, stored_states)
+            stored_states = view_states(reader)
+            states = self._with_new_views(stored_states)
             read = min(states[view.name].read for view in views)
-            fresh = places.after(reader, reader.id, read, run.size)
-            again = self._queued(reader, views, run)
+            fresh = entries_after(reader, read, run.size)
+            again = self._queued_entries(reader, views, run)
             queued = frozenset().union(*again.values())
             due = sorted(queued.union(fresh))
             # What is queued may have been changed since it was handed over: it is read.
-            handed = self._handover.of(seq for seq in fresh if seq not in queued)
+            handed = self._handover.take(seq for seq in fresh if seq not in queued)
             sizes = {seq: utf8_size(stored.entry.text) for seq, stored in handed.items()}
             seqs = entries.within(reader, due, BATCH_BYTES, sizes)
             fresh = [seq for seq in fresh if seq <= seqs[-1]] if seqs else []
@@ -267,56 +311,51 @@ class Follower:
         places_read = {name: state.read for name, state in states.items()}
         return _Batch(sound, digests, damaged, last, again, places_read, len(seqs) < len(due))
 
-    def _queued(
+    def _queued_entries(
         self, reader: SpaceReader, views: Sequence[View], run: _Run
     ) -> dict[str, frozenset[int]]:
         """Entries that views are to read again; those they cannot, once in a run that retries."""
-        kinds = [view.rereading for view in views]
+        kinds = [view.reread_kind for view in views]
         counts = work.counts(reader, reader.id, kinds, untried=not run.retry)
         queued = dict.fromkeys((view.name for view in views), frozenset[int]())
         for view in views:
-            if view.rereading in counts:
+            if view.reread_kind in counts:
                 unreadable = run.unreadable(view)
                 limit = run.size + len(unreadable)
                 untried = not run.retry
-                seqs = work.queued(reader, reader.id, view.rereading, limit, untried=untried)
+                seqs = work.queued(reader, reader.id, view.reread_kind, limit, untried=untried)
                 queued[view.name] = frozenset(seqs) - unreadable
         return queued
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
         """Where every view stands, also those of which nothing is stored."""
-        return self._completed(reader, places.states(reader))
+        return self._with_new_views(view_states(reader))
 
-    def _completed(
-        self, reader: SpaceReader, stored_states: Mapping[str, ViewState]
-    ) -> dict[str, ViewState]:
+    def _with_new_views(self, stored_states: Mapping[str, ViewState]) -> dict[str, ViewState]:
         """The states with those of views that are new to the space.
 
-        In a large space a new view starts at the end and leaves the earlier entries to a rebuild:
-        else the next ``add`` would wait until the view has read the whole journal.
+        Where others have read entries, a new view leaves these to a rebuild: else the next ``add``
+        would wait until it has read the whole journal.
         """
-        states = dict(stored_states)
-        new = [view for view in self._views if view.name not in states]
-        if not new:
-            return states
-        end = max((state.read for state in states.values()), default=0)
-        late = end > 0 and places.is_over(reader, reader.id, NEWCOMER_ENTRIES)
-        for view in new:
-            target = view.version if late else None
-            states[view.name] = ViewState(view.version, end if late else 0, target)
-        return states
+        end = max((state.read for state in stored_states.values()), default=0)
+        new = {
+            view.name: ViewState(view.version, end, view.version if end else None)
+            for view in self._views
+            if view.name not in stored_states
+        }
+        return {**stored_states, **new}
 
-    def _derived(self, batch: _Batch, run: _Run) -> dict[str, Derivation]:
+    def _derive(self, batch: _Batch, run: _Run) -> dict[str, Derivation]:
         """What every view derives from its part of a batch, by the view's name."""
         derived: dict[str, Derivation] = {}
         for view in self._views:
             if view.name in run.failures:
                 continue
             try:
-                derived[view.name] = derived_by(view, view.derive, batch.of(view))
+                derived[view.name] = derive_rows(view, view.derive, batch.entries_for(view))
                 run.refused[view.name].update(derived[view.name].refused)
                 if not run.retry:  # who retries is told by the error
-                    warn_of(derived[view.name])
+                    log_refused(derived[view.name])
             except JournalError:
                 raise
             except TreeringError as error:
@@ -339,13 +378,13 @@ class Follower:
         def store(writer: SpaceWriter) -> bool | None:
             if not writer.is_there:  # it was removed meanwhile
                 return None
-            stored_states = places.states(writer)
-            states = self._completed(writer, stored_states)
+            stored_states = view_states(writer)
+            states = self._with_new_views(stored_states)
             unread = self._unread_of(writer, batch, stored_states) if batch.is_handed else []
             if batch.is_handed and unread[: len(batch.entries)] != list(batch.entries):
                 return None  # others come before it
-            kinds = [view.rereading for view in self._views if view.reads]
-            rereading = work.counts(writer, writer.space, kinds)
+            kinds = [view.reread_kind for view in self._views if view.reads]
+            reread_kind = work.counts(writer, writer.space, kinds)
             # Deriving took its time. An entry that was changed or erased meanwhile is left to
             # whoever changed it: that queued it for reading, or deleted it.
             current = entries.digests_by_seq(writer, list(batch.entries))
@@ -354,16 +393,18 @@ class Follower:
             for view in views:
                 is_new = view.name not in stored_states
                 is_seen = view.name in self._seen and not is_new
-                preparing = nullcontext() if is_seen else prepared(writer, view, is_new)
-                with attributed(view), preparing:
+                preparing = nullcontext() if is_seen else prepare_tables(writer, view, is_new)
+                with attribute_errors(view), preparing:
                     state = states[view.name]
-                    is_queued = view.rereading in rereading
+                    is_queued = view.reread_kind in reread_kind
                     done[view.name] = _store_of(
                         writer, view, state, batch, derived[view.name], as_read, is_queued
                     )
-            places.save(writer, done)
+            # A view of treering's that fails has read nothing, and is not new the next time.
+            own = {v.name: states[v.name] for v in self._views if not is_foreign(v)}
+            save_states(writer, {**own, **stored_states, **done})
             is_refused = any(derivation.refused for derivation in derived.values())
-            if rereading or is_refused or len(unread) != len(batch.entries):
+            if reread_kind or is_refused or len(unread) != len(batch.entries):
                 return None
             return self._has_embedded_all(writer)
 
@@ -388,7 +429,7 @@ class Follower:
         if any(view.name not in states for view in self._views):
             return []
         read = min(states[view.name].read for view in self._views)
-        return places.after(reader, reader.id, read, len(batch.entries) + 1)
+        return entries_after(reader, read, len(batch.entries) + 1)
 
     def _has_embedded_all(self, reader: SpaceReader) -> bool:
         """Whether nothing is queued to be embedded."""
@@ -425,17 +466,16 @@ def _store_of(
     fresh = {seq for seq in as_read if seq > state.read}
     # An entry may be both: given another text before it was read at all. It is stored once.
     read_now = (queued & as_read) | fresh if is_queued and view.reads else ()
-    again = work.claim(writer, writer.id, view.rereading, read_now)
+    again = work.claim(writer, writer.id, view.reread_kind, read_now)
     ours = fresh | (again & queued)
     view.store(writer, {seq: rows for seq, rows in derived.rows.items() if seq in ours})
     gone = queued - batch.entries.keys() - batch.damaged.keys()
-    work.claim(writer, writer.id, view.rereading, gone)
+    work.claim(writer, writer.id, view.reread_kind, gone)
     damaged = {s: e for s, e in batch.damaged.items() if s > state.read or s in queued}
     queue_unread(writer, view, damaged)
     queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in ours})
     read = max(state.read, batch.last)
-    tables = tables_of(view, state) if is_foreign(view) else ()
-    return replace(state, read=read, tables=tables)
+    return replace(state, read=read)
 
 
 def queue_unread(writer: SpaceWriter, view: View, errors: Mapping[int, TreeringError]) -> None:
@@ -443,8 +483,27 @@ def queue_unread(writer: SpaceWriter, view: View, errors: Mapping[int, TreeringE
     if not view.reads:
         return
     for seq, error in errors.items():
-        work.enqueue(writer, writer.id, view.rereading, [seq])
-        work.failed(writer, writer.id, view.rereading, [seq], str(error))
+        work.enqueue(writer, writer.id, view.reread_kind, [seq])
+        work.failed(writer, writer.id, view.reread_kind, [seq], str(error))
+
+
+def entries_after(reader: Reader, seq: int, limit: int) -> list[int]:
+    """Up to ``limit`` entries of a space after ``seq``, in the order they were added."""
+    rows = reader.rows(
+        "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (reader.space, seq, limit),
+    )
+    return [int(row[0]) for row in rows]
+
+
+def count_entries(reader: Reader, *, after: int = 0, until: int | None = None) -> int:
+    """How many entries of a space come after ``after``, up to and with ``until``."""
+    condition, params = ("", ()) if until is None else (" AND seq <= ?", (until,))
+    row = reader.row(
+        f"SELECT count(*) FROM entry WHERE space = ? AND seq > ?{condition}",
+        (reader.space, after, *params),
+    )
+    return int(row[0]) if row else 0
 
 
 def read_sound(

@@ -1,24 +1,29 @@
-"""The views of other packages: their entry points, and the tables they name.
+"""The views of other packages: their entry points, and the names of their tables.
 
-They name their tables, so that erasing reaches these where the package is not installed.
+The tables of view NAME are ``view_NAME`` and ``view_NAME_...``, so that erasing reaches them where
+the package is not installed.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from treering.errors import ViewError
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceWriter
 from treering.plugins import plugins
-from treering.views import progress
 from treering.views.contract import Resources, View, ViewFactory, is_foreign
-from treering.views.progress import ViewState
 
-GROUP = "treering.views"
+GROUP: Final = "treering.views"
 """The entry point group of views of other packages: each names a ``ViewFactory``."""
+
+PREFIX: Final = "view_"
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*")
+"""Without "_": the tables of one view would else pass for those of another."""
 
 
 def views_of_other_packages(resources: Resources) -> Iterator[View]:
@@ -35,78 +40,46 @@ def views_of_other_packages(resources: Resources) -> Iterator[View]:
         yield view
 
 
-def refuse_equal_names(views: Sequence[View]) -> None:
-    """Raises ViewError if two views share a name: they would share their state, too."""
+def check_names(views: Sequence[View]) -> None:
+    """Raise ViewError if two views share a name, and thereby their state, or one has a bad name."""
     for name, size in Counter(view.name for view in views).items():
         if size > 1:
             raise ViewError(f"{size} views are called {name!r}; uninstall the package of one")
-
-
-OWN_TABLES = frozenset(
-    (
-        *("space", "model", "source", "entry", "work", "spent", "fragment", "gone", "storage"),
-        *("code_repository", "code_file", "code_change", "code_relation", "tree", "node", "leaf"),
-        *("memo", "memo_version", "memo_line", "serve_key", "reply", "claim", "claim_entry"),
-        *("fact_reading", "statement", "unanswered", "body", "label"),
-        *("block", "block_rows", "block_postings", "vector_block", "vector_block_data"),
-        *("vector_data", "work_error", "intake", "intake_slice", "serve_closed", "reply_shown"),
-        *("supersession", "treering_version", "nearest", "secret", "tombstone"),
-    )
-)
-"""Tables that no view of another package has; a file may be anybody's, and names what it likes."""
+        if not _NAME.fullmatch(name):
+            raise ViewError(
+                f"a view is called {name!r}; a name has small letters and digits, such as 'orders'"
+            )
 
 
 @contextmanager
-def prepared(writer: SpaceWriter, view: View, is_new: bool = True) -> Iterator[None]:
-    """Have a view that ``is_new`` to a space make its tables, which it may also do while rows are
-    stored.
+def prepare_tables(writer: SpaceWriter, view: View, is_new: bool = True) -> Iterator[None]:
+    """Have a view that ``is_new`` to a space make its tables, or make them in the block.
 
-    Raises ViewError for a table that the view does not name: where the package of the view is
-    missing, erased text would stay in it.
+    Raise ViewError for a table that has another name, or no column ``space``: where the package of
+    the view is missing, erased text would stay in it.
     """
     if not is_foreign(view):  # the tables of treering's own views are in the schema
         yield
         return
-    before = _columns(writer).keys()
+    before = {table.name for table in writer.tables()}
     if is_new:
         view.prepare(writer)
     yield
-    there = _columns(writer)
-    named = list(map(str.casefold, view.tables))
-    if unnamed := sorted(there.keys() - before - set(named)):
-        raise ViewError(
-            f"view {view.name!r} made {', '.join(unnamed)} and names {list(view.tables)} as its "
-            "`tables`; name all of them, so that what is forgotten leaves them where the package "
-            "of the view is not installed"
-        )
-    if bare := [name for name in named if "space" not in there.get(name, ("space",))]:
-        raise ViewError(
-            f"{', '.join(bare)} of view {view.name!r} has no column `space`; each table of a view "
-            "needs one"
-        )
+    own = f"{PREFIX}{view.name}"
+    for table in writer.tables():
+        if table.name in before:
+            continue
+        if not f"{table.name.casefold()}_".startswith(f"{own}_"):
+            raise ViewError(
+                f"view {view.name!r} made table {table.name}; call it {own} or {own}_..., so that "
+                "what is forgotten leaves it where the package of the view is not installed"
+            )
+        if "space" not in table.columns:
+            raise ViewError(f"{table.name} of view {view.name!r} needs a column `space`")
 
 
-def tables_of(view: View, state: ViewState) -> tuple[str, ...]:
-    """What is stored as the tables of a view of another package: those that it names, and those
-    that an earlier release named.
-    """
-    return tuple(dict.fromkeys((*state.tables, *view.tables)))
-
-
-def present(reader: Reader, names: Collection[str]) -> list[str]:
-    """Those of some tables of other packages that are there; a view may name one it never made."""
-    asked = [name for name in names if name.isidentifier() and name not in OWN_TABLES]
-    there = _columns(reader) if asked else {}
-    return [name for name in asked if name.casefold() in there]
-
-
-def unnamed_tables(reader: Reader, views: Sequence[View]) -> list[str]:
-    """Return the tables that look like those of a view, and that no view names."""
-    named = {table for view in views for table in view.tables} | progress.foreign_tables(reader)
-    known = set(map(str.casefold, named | OWN_TABLES))
-    return sorted(t for t, of in _columns(reader).items() if t not in known and "space" in of)
-
-
-def _columns(reader: Reader) -> dict[str, tuple[str, ...]]:
-    """The columns of each table; databases take names in capitals and in small letters as one."""
-    return {table.name.casefold(): tuple(table.columns) for table in reader.tables()}
+def tables_of(reader: Reader, name: str = "") -> list[str]:
+    """The tables of the view of that name, or of all views of other packages."""
+    tables = (table.name for table in reader.tables(f"{PREFIX}{name}"))
+    own = f"{PREFIX}{name}_"
+    return sorted(table for table in tables if not name or f"{table.casefold()}_".startswith(own))

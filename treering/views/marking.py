@@ -11,8 +11,7 @@ from treering.journal import entries
 from treering.journal.space import SpaceReader
 from treering.records import Entry
 from treering.search.marks import UNMARKED, Mark, Quote
-from treering.views import progress as places
-from treering.views.contract import View, attributed
+from treering.views.contract import View, attribute_errors, view_states
 
 log = logging.getLogger("treering")
 
@@ -24,21 +23,21 @@ class Marking:
         self._views = views
         self._stored: frozenset[str] = frozenset()
 
-    def followed(self, reader: SpaceReader) -> Iterator[View]:
+    def views_with_rows(self, reader: SpaceReader) -> Iterator[View]:
         """The views that have stored anything. Other packages' views may have no tables yet."""
         if any(view.name not in self._stored for view in self._views):
-            self._stored = frozenset(places.states(reader))
+            self._stored = frozenset(view_states(reader))
         return (view for view in self._views if view.name in self._stored)
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> list[Mark]:
         """The marks of all views for each quote; if two views differ, the first one wins."""
         marked = [UNMARKED] * len(quotes)
-        for view in self.followed(reader) if quotes else ():
+        for view in self.views_with_rows(reader) if quotes else ():
             for place, mark in _marks_of(view, reader, quotes).items():
                 marked[place] = marked[place].joined(mark)
         return _without_expired(reader, marked)
 
-    def marked(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
+    def mark_entries(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
         """Entries, by sequence number, with what is known against them."""
         marks = self.marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
         return [
@@ -51,8 +50,8 @@ class Marking:
     def newer(self, reader: SpaceReader) -> Mapping[int, int]:
         """The newer entries that the views know of, see ``View.newer``; the first view wins."""
         newer: dict[int, int] = {}
-        for view in self.followed(reader):
-            with attributed(view):
+        for view in self.views_with_rows(reader):
+            with attribute_errors(view):
                 newer = {**view.newer(reader), **newer}
         return newer
 
@@ -78,7 +77,7 @@ def _without_expired(reader: SpaceReader, marks: list[Mark]) -> list[Mark]:
 def _marks_of(view: View, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
     """The marks of one view, but for those that rest on damaged entries, which the log names."""
     try:
-        with attributed(view):
+        with attribute_errors(view):
             return view.marks(reader, quotes)
     except EntryCorrupt as error:
         if len(quotes) == 1:

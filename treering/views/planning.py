@@ -10,7 +10,7 @@ from treering.journal.space import Space
 from treering.search.relations.contract import Relation
 from treering.search.relations.plan import Plan
 from treering.search.relations.registry import Chosen, Named, choose_plan, load_plan
-from treering.views.contract import View, attributed
+from treering.views.contract import View, attribute_errors
 from treering.views.tree.derive import Summaries
 from treering.views.tree.search import with_tree
 
@@ -27,9 +27,9 @@ class Planner:
 
     def plan(self, relations: Chosen | None, alpha: Alpha | None, *, tree: bool = False) -> Plan:
         """The chosen relations with weights. ``tree`` adds the tree relation to the defaults."""
-        return self.planned(self.defaults(), relations, alpha, tree=tree)
+        return self.plan_from(self.defaults(), relations, alpha, tree=tree)
 
-    def planned(
+    def plan_from(
         self, defaults: Plan, relations: Chosen | None, alpha: Alpha | None, *, tree: bool
     ) -> Plan:
         """As ``plan``, where the ``defaults`` have been read already."""
@@ -58,7 +58,7 @@ class Planner:
     def _relation_of(self, view: View) -> Relation:
         if isinstance(view, Summaries):
             return self._tree()
-        with attributed(view):
+        with attribute_errors(view):
             relation = view.relation()
         if relation is None:
             raise ViewError(f"view {view.name!r} has no relation {view.relation_name!r} to give")

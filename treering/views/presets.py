@@ -23,7 +23,7 @@ from treering.search.relations.semantic import Semantic
 from treering.views import settings
 from treering.views.settings import OWN, SpaceSettings
 from treering.views.tree.settings import Settings as TreeSettings
-from treering.views.tree.settings import Threshold, with_tree_settings
+from treering.views.tree.settings import with_tree_settings
 
 DEFAULT: Final = "default"
 
@@ -51,7 +51,7 @@ class Preset:
     relations: PrintedValue | None = None
     tree: PrintedValue | None = None
 
-    def stored(self) -> dict[str, Any]:
+    def as_settings(self) -> dict[str, Any]:
         """The settings of a space that has this preset and nothing else."""
         stored: dict[str, Any] = {}
         if self.relations is not None:
@@ -75,7 +75,8 @@ _STORY: Final[Mapping[str, PrintedValue]] = {
 }
 _MEMTREE_TREE: Final = PrintedValue(
     TreeSettings(
-        Threshold(base=0.4, rate=0.5),
+        base=0.4,
+        rate=0.5,
         route="content",
         summary_tokens=0,
         settle="each",
@@ -227,7 +228,7 @@ def preset_of(name: str) -> Preset:
 
 @cache
 def _settings_of(name: str) -> SpaceSettings:
-    return settings.read(PRESETS[name].stored())
+    return settings.read(PRESETS[name].as_settings())
 
 
 def read(stored: Mapping[str, Any]) -> SpaceSettings:
@@ -243,14 +244,14 @@ def read(stored: Mapping[str, Any]) -> SpaceSettings:
     return replace(now, preset=next(same, OWN))
 
 
-def configured(
+def configure(
     stored: Mapping[str, Any], preset: str | None, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The settings of a space after a preset, if one is named, and other values for ``CHOICES``.
 
     Raises UnknownName, InputError.
     """
-    start = stored if preset is None else preset_of(preset).stored()
+    start = stored if preset is None else preset_of(preset).as_settings()
     return settings.with_choices(start, given) if given else dict(start)
 
 

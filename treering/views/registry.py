@@ -25,7 +25,7 @@ from treering.errors import (
 from treering.journal import entries, ledger, staged, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
-from treering.records import Altitude, Context, Filter, Hit, Level, Mode, Progress, Stats
+from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
 from treering.search.brief import BriefMaterial
 from treering.search.context import CountTokens, Layout
 from treering.search.relations.plan import Plan
@@ -41,28 +41,26 @@ from treering.search.searcher import Searcher
 from treering.search.snapshot import FragmentSource
 from treering.views import presets, settings
 from treering.views.code.derive import CodeChanges
-from treering.views.contract import Resources, View, attributed
+from treering.views.contract import Resources, View, attribute_errors
 from treering.views.erase import Eraser
 from treering.views.facts.derive import Facts
 from treering.views.facts.extract import FactExtractor
 from treering.views.facts.view import FactView
-from treering.views.follow import Follower
-from treering.views.foreign import refuse_equal_names, views_of_other_packages
+from treering.views.follow import Follower, Handover
+from treering.views.foreign import check_names, views_of_other_packages
 from treering.views.fragments import store
 from treering.views.fragments.build import Fragments
 from treering.views.fragments.cut import Deriver
 from treering.views.fragments.table import Table
-from treering.views.handover import Handover
 from treering.views.marking import Marking
 from treering.views.material import material
 from treering.views.memos.view import MemoRows, MemoView
 from treering.views.planning import Alpha, Planner
-from treering.views.rebuild import outdated, warn_of_outdated
 from treering.views.settings import SpaceSettings
-from treering.views.settle import Settler
+from treering.views.settle import Settler, outdated_views, warn_of_outdated
 from treering.views.tree import store as tree_store
 from treering.views.tree.derive import Summaries
-from treering.views.tree.found import Retrieval
+from treering.views.tree.hits import Retrieval
 from treering.views.tree.view import TreeView
 
 if TYPE_CHECKING:
@@ -130,7 +128,7 @@ class Views:
             CodeChanges(lambda: self.code),
             *views_of_other_packages(resources),
         ]
-        refuse_equal_names(self._views)
+        check_names(self._views)
         self._fragments.dependents = [v for v in self._views if v.rests_on == Fragments.name]
         self.handover = Handover()
         self._follower = Follower(space, self._views, self.handover)
@@ -244,14 +242,12 @@ class Views:
         relations: Chosen | None,
         alpha: Alpha | None,
         *,
-        level: Level | None = "texts",
-        mixed: bool = False,
+        level: Level | None = None,
     ) -> tuple[Plan, SpaceSettings]:
         """``catch_up`` and ``plan`` in one read transaction, with the settings of the space.
 
-        The tree relation is among the defaults where the ``level`` has summaries; passages of
-        ``mixed`` altitudes are chosen as texts are. A level of None is that of the settings. Raises
-        UnknownName.
+        The tree relation is among the defaults where the ``level`` has summaries; None is the level
+        of the settings. Raises UnknownName.
         """
         with self._space.read() as reader:
             reader.ensure_there()
@@ -263,9 +259,9 @@ class Views:
         tree = (level or now.level) != "texts"
         if expired:
             # A search among texts leaves it out anyway; a summary may still tell of it.
-            self.erase_expired(alone=not (tree or mixed))
+            self.erase_expired(alone=not tree)
         self._index(fresh)
-        return self.planner.planned(defaults, relations, alpha, tree=tree), now
+        return self.planner.plan_from(defaults, relations, alpha, tree=tree), now
 
     def erase_expired(self, *, alone: bool = False) -> None:
         """Erase the entries whose time has passed. Their bytes go with the next ``settle``.
@@ -343,7 +339,7 @@ class Views:
         except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
             log.warning("summaries are delayed and stay queued; settle() retries: %s", error)
 
-    def pending(self) -> int:
+    def count_pending(self) -> int:
         """Entries that are durable but not fully searchable yet."""
         with self._space.read() as reader:
             unread = self._follower.unread(reader).get(self._fragments.name, 0)
@@ -355,8 +351,8 @@ class Views:
             model = reader.model
             counts = ledger.counts(reader)
             pending = Counter(self._behind(reader))
-            for view in self.marking.followed(reader):
-                with attributed(view):
+            for view in self.marking.views_with_rows(reader):
+                with attribute_errors(view):
                     pending.update(view.pending(reader))
             pending[storage.SCRUB] = int(self.eraser.is_scrub_due(reader))
             return Stats(
@@ -370,19 +366,8 @@ class Views:
                 dimension=model.dimension if model else None,
                 bytes=size,
                 spent=ledger.spent(reader, reader.id),
-                outdated=tuple(view.name for view in outdated(self._views, reader)),
+                outdated=tuple(view.name for view in outdated_views(self._views, reader)),
             )
-
-    def unknown_rows(self) -> list[str]:
-        """Return findings for ``doctor``: rows of views that nothing can erase, of all spaces."""
-        with self._space.database.read() as reader:
-            names = [str(row[0]) for row in reader.rows("SELECT name FROM space ORDER BY id")]
-        findings = []
-        for name in names:
-            with Space(self._space.database, name).read() as reader:
-                if (finding := self.eraser.unknown_rows(reader)) is not None:
-                    findings.append(finding)
-        return findings
 
     def reembed(self, model: Embedder, progress: Progress | None) -> None:
         """Embed everything with another model. Searches use it when that is complete."""
@@ -405,16 +390,13 @@ class Views:
         budget: int,
         count: CountTokens,
         least: float = 0.0,
-        altitude: Altitude | None = None,
         *,
         cites: bool = True,
     ) -> Context:
-        """Passages for a query as the settings of the space say, or of an ``altitude``."""
+        """Passages for a query as the settings of the space say."""
         asked = (query, condition, mode, plan, budget, count, least)
         layout = Layout(settings.k, settings.order, cites)
-        if altitude == "mixed":
-            return self.tree._context(*asked)
-        if altitude is None and settings.level != "texts":
+        if settings.level != "texts":
             how = Retrieval(settings.level, settings.method, settings.least)
             return self.tree._nodes(*asked, layout, how)
         return self.searcher.context(*asked, settings.chat_unit, layout)
@@ -452,16 +434,16 @@ class Views:
             stored = ledger.settings(reader)
         if preset is None and not given:
             return presets.read(stored)
-        presets.configured(stored, preset, given)  # raises before a space is begun
+        presets.configure(stored, preset, given)  # raises before a space is begun
         with self._space.write() as writer:
             if preset is not None:
                 presets.check_fit(preset, writer, writer.id)
             stored = ledger.settings(writer)
-            changed = presets.configured(stored, preset, given)
+            changed = presets.configure(stored, preset, given)
             before, after = presets.read(stored), presets.read(changed)
             ledger.save_settings(writer, changed)
             if before.tree != after.tree:
-                tree_store.fell(writer, writer.id)
+                tree_store.fell(writer)
         return after
 
     # ------------------------------------------------------------------ inside

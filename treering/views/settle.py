@@ -1,4 +1,9 @@
-"""Doing what is pending: reading new entries, queued work, and rebuilding views."""
+"""Doing what is pending: reading new entries, queued work, and rebuilding views.
+
+A rebuild makes the rows of a view again from the journal, while the rest goes on. Each batch
+commits on its own, together with how far the rebuild has come, so that an interrupted rebuild
+resumes there. Until the end an entry has either its old rows or its new rows.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from treering.errors import (
     EmbeddingError,
@@ -18,13 +24,30 @@ from treering.errors import (
     UnknownName,
     ViewError,
 )
-from treering.journal.space import Space
+from treering.journal import work
+from treering.journal.space import Space, SpaceReader
 from treering.records import Progress
 from treering.search.snapshot import FragmentSource
-from treering.views.contract import View, attributed
-from treering.views.follow import SETTLE_PATIENCE_S, Follower
+from treering.views.contract import (
+    View,
+    ViewState,
+    attribute_errors,
+    derive_rows,
+    log_refused,
+    save_states,
+    view_states,
+)
+from treering.views.follow import (
+    BATCH_ENTRIES,
+    SETTLE_PATIENCE_S,
+    Follower,
+    count_entries,
+    entries_after,
+    queue_unread,
+    read_sound,
+)
+from treering.views.foreign import prepare_tables
 from treering.views.fragments.build import Fragments
-from treering.views.rebuild import outdated, rebuild
 
 log = logging.getLogger("treering")
 
@@ -65,14 +88,14 @@ class Settler:
         self._fragments.begin()
         failures: list[TreeringError] = []
         is_done = False
-        with _collected(failures):
+        with _collect(failures):
             is_done = self._follower.follow(
                 progress, retry=retry, patience_s=patience_s, leave=leave
             )
         for view in self._views:
             if view is self._fragments and is_done:
                 continue
-            with _collected(failures), attributed(view):
+            with _collect(failures), attribute_errors(view):
                 view.catch_up(progress)
         if failures:
             raise failures[0]
@@ -84,17 +107,17 @@ class Settler:
         Raises the first error when all other work is done; what failed stays queued.
         """
         failures: list[TreeringError] = []
-        with _collected(failures), self.turn:
+        with _collect(failures), self.turn:
             self.follow(progress, retry=True)
         with self._space.read() as reader:
-            due = outdated(self._views, reader)
+            due = outdated_views(self._views, reader)
         for view in due:
-            with _collected(failures):
+            with _collect(failures):
                 self._rebuild_if_able(view, progress, due=True)
         for view in self._views:
-            with _collected(failures), attributed(view):
+            with _collect(failures), attribute_errors(view):
                 view.settle(progress, upgrade=upgrade)
-        with _collected(failures):
+        with _collect(failures):
             self._corpus.settle(progress)
         if failures:
             raise failures[0]
@@ -117,7 +140,7 @@ class Settler:
             self.follow(progress)
         failures: list[TreeringError] = []
         for view in [by_name[name] for name in names] or self._views:
-            with _collected(failures):
+            with _collect(failures):
                 if names:
                     self._rebuild(view, progress)
                 else:
@@ -127,7 +150,7 @@ class Settler:
 
     def _is_outdated(self, view: View) -> bool:
         with self._space.read() as reader:
-            return view in outdated(self._views, reader)
+            return view in outdated_views(self._views, reader)
 
     def _rebuild_if_able(self, view: View, progress: Progress | None, *, due: bool = False) -> None:
         """Rebuild a view, unless it needs a language model and there is none."""
@@ -146,14 +169,14 @@ class Settler:
                 return
             if not is_ours:
                 raise JournalBusy(f"another process rebuilds {view.name!r}; try again later")
-            with attributed(view):
+            with attribute_errors(view):
                 rebuild(self._space, view, progress)  # adds and searches go on meanwhile
         with self.turn:
             self.follow(progress, retry=True)  # says which entries are damaged
 
 
 @contextmanager
-def _collected(failures: list[TreeringError]) -> Iterator[None]:
+def _collect(failures: list[TreeringError]) -> Iterator[None]:
     """Note what one part of the work raises, so that the others get on.
 
     What no part could do, such as writing to a full disk, is raised.
@@ -162,3 +185,98 @@ def _collected(failures: list[TreeringError]) -> Iterator[None]:
         yield
     except (LLMError, EmbeddingError, MissingExtra, ViewError, JournalCorrupt) as error:
         failures.append(error)
+
+
+def outdated_views(views: Sequence[View], reader: SpaceReader) -> list[View]:
+    """The views whose rows another version made, or whose rebuild is under way."""
+    states = view_states(reader)
+    return [v for v in views if v.name in states and states[v.name].is_outdated(v.version)]
+
+
+def warn_of_outdated(views: Sequence[View], space: Space) -> None:
+    """Log a warning for views whose rows another version made, or whose rebuild is under way."""
+    with space.read() as reader:
+        states = view_states(reader)
+        try:
+            due = [view.name for view in outdated_views(views, reader)]
+        except JournalCorrupt:
+            return  # damaged settings raise where they are used
+    begun = [name for name in due if states[name].target is not None]
+    if begun:
+        log.warning(
+            "the rebuild of %s in space %r has not ended; settle() goes on with it",
+            ", ".join(begun),
+            space.name,
+        )
+    if other := ", ".join(name for name in due if name not in begun):
+        log.warning(
+            "another version of treering derived %s of space %r, or other settings did; "
+            "settle() or `treering rebuild` derives it again",
+            other,
+            space.name,
+        )
+
+
+def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
+    """Make the rows of a view again, or resume an interrupted rebuild.
+
+    Raises LLMNotConfigured, before anything is changed, if only a language model could make them;
+    LLMError and EmbeddingError if the slow part failed, which is then still to be done.
+    """
+    state = _begin(space, view)
+    total = 0
+    if progress:
+        with space.read() as reader:
+            total = count_entries(reader, until=state.read)
+    while (done := _renew_batch(space, view)) is not None:
+        if progress:
+            progress(done, total)
+    view.finish_rebuild(progress)
+    with space.write() as writer:
+        view.end_rebuild(writer)
+        states = view_states(writer)
+        ended = replace(states.get(view.name, state), version=view.version, target=None, rebuilt=0)
+        save_states(writer, {**states, view.name: ended})
+
+
+def _begin(space: Space, view: View) -> ViewState:
+    """Note the version the rebuild makes, unless that rebuild has begun already."""
+    with space.write() as writer:
+        states = view_states(writer)
+        state = states.get(view.name) or ViewState(view.version)
+        if state.target != view.version or state.rebuilt == 0:
+            with prepare_tables(writer, view):
+                view.begin_rebuild(writer)
+            state = replace(state, target=view.version, rebuilt=0)
+            save_states(writer, {**states, view.name: state})
+        return state
+
+
+def _renew_batch(space: Space, view: View) -> int | None:
+    """Renew the rows of the next entries. Returns how many are done, or None after the last.
+
+    An entry that was erased or changed meanwhile is skipped: that change renewed its rows. One
+    that is damaged keeps the rows it has, and is queued. One that the view fails on is queued, too,
+    and has no rows until the view can read it, as if it were new.
+    """
+    with space.read() as reader:
+        state = view_states(reader)[view.name]
+        seqs = entries_after(reader, state.rebuilt, BATCH_ENTRIES)
+        due = [seq for seq in seqs if seq <= state.read]
+        batch, damaged = read_sound(reader, due)
+    if not due:
+        return None
+    derived = derive_rows(view, view.rederive, batch)
+    log_refused(derived)
+    with space.write() as writer:
+        current, _ = read_sound(writer, list(batch))
+        as_read = [seq for seq in batch if current.get(seq) == batch[seq]]
+        # What was queued for its new text is read here; stored once more it would stand twice.
+        work.claim(writer, writer.id, view.reread_kind, as_read)
+        queue_unread(writer, view, damaged)
+        queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in as_read})
+        rows = {s: derived.rows[s] for s in as_read if s in derived.rows}
+        view.renew(writer, rows, as_read)
+        states, last = view_states(writer), max(due)
+        save_states(writer, {**states, view.name: replace(states[view.name], rebuilt=last)})
+        return count_entries(writer, until=last)

@@ -67,10 +67,6 @@ and none of 122 with a number or name exchanged. Values from 0.34 to 0.6, 0.1 to
 do about as well."""
 
 
-_OF_SUMMARIES: Final = frozenset(terms("summary summarize entry")[:, 0].tolist())
-"""Words by which a summary speaks of itself and of what it was made of."""
-
-
 @dataclass(frozen=True, slots=True)
 class Support:
     """How well the lines support a sentence.
@@ -150,19 +146,6 @@ class SupportCheck:
         return [float(cosine) for cosine in cosines.max(axis=1)]
 
 
-def says_nothing(claim: str, lines: Sequence[str]) -> bool:
-    """Whether a sentence says a word of itself alone, or speaks of a summary that no line names.
-
-    "The bow is at the bow." and "The summary of the entries indicates a leak." have enough words
-    that were said, and tell of nothing.
-    """
-    counts = dict(terms(claim).tolist())
-    if len(counts) == 1 and sum(counts.values()) > 1:
-        return True
-    of_summaries = _OF_SUMMARIES & counts.keys()
-    return bool(of_summaries) and not of_summaries <= content_words(" ".join(lines)).keys()
-
-
 def _by_words(claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
     """How well the lines support each sentence by names, numbers and words."""
     whole = " ".join(lines)
@@ -183,7 +166,7 @@ def _is_open(support: Support) -> bool:
     return not support.enough and replace(support, likeness=1.0).enough
 
 
-def named(text: str, dialogue: str) -> bool:
+def says_only_said_names(text: str, dialogue: str) -> bool:
     """Whether the names and numbers of a text were said."""
     stems = content_words(dialogue).keys()
     unsaid = [name for name in names_of(text) if not stems >= content_words(name).keys()]

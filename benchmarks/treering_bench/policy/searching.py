@@ -72,7 +72,6 @@ def traversal(name: str) -> RetrievalPolicy:
 
 SUMMARISED: Final = (
     search_policy("tree", level="all"),
-    context_policy("tree-mixed", altitude="mixed"),
     search_policy("tree-collapsed", level="all", mode="dense", relations=()),  # the paper's
     traversal("tree-traversal"),
 )

@@ -21,8 +21,8 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.text import with_speaker
 from treering.views.tree.aggregate import central_sentences
-from treering.views.tree.levels import depths, shape
-from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings, Threshold
+from treering.views.tree.levels import depths, measure
+from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
 from treering.views.tree.shape import Insertion, Tree
 from treering_bench.registry import Benchmark
 from treering_bench.trees.quality import apart, odd_one_out, otd_revenue, revenue, separation
@@ -99,7 +99,7 @@ def tree_shapes(
     best = otd_revenue(vectors)
     for base in BASES:
         for route in routes:
-            tree = Tree(embedder.dimension, Settings(Threshold(base=base), route))
+            tree = Tree(embedder.dimension, Settings(base=base, route=route))
             merged, inserts = _grow(tree, texts, vectors, embedder, every)
             yield _shape_of(benchmark.name, base, tree, inserts, merged, best)
 
@@ -141,7 +141,7 @@ def _summarise(
 def _shape_of(
     corpus: str, base: float, tree: Tree, inserts: Sequence[Insertion], merged: int, best: float
 ) -> TreeShape:
-    measured = shape(tree, {})
+    measured = measure(tree, {})
     low, middle, high = np.percentile(list(depths(tree).values()), [10, 50, 90])
     paths = [len(insert.path) for insert in inserts]
     odd = odd_one_out(tree)

@@ -37,12 +37,13 @@ def written_tree(
         stats = space.tree_stats()
         seconds = time.monotonic() - begun
         rebuilt = len(summaries_of(space))
+    names = ("nodes", "leaves", "topics", "max_depth", "branching", "made_by")
     return {
-        "shape": asdict(stats.shape),
-        "made_by": stats.made_by,
+        **{name: getattr(stats, name) for name in names},
+        "levels": [asdict(level) for level in stats.levels],
         "calls_per_insert": round(stats.calls_per_leaf, 3),
         "tokens_per_insert": round(stats.tokens_per_leaf, 1),
-        "seconds_per_insert": round(seconds / max(stats.shape.leaves, 1), 4),
+        "seconds_per_insert": round(seconds / max(stats.leaves, 1), 4),
         "calls_of_an_offline_tree": rebuilt,
     }
 

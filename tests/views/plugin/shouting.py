@@ -34,7 +34,6 @@ class Shouts(View):
     """Words in capitals; ``settle`` counts how often each was shouted."""
 
     name: ClassVar[str] = "shouts"
-    tables: ClassVar[tuple[str, ...]] = ("shout",)
     relation_name: ClassVar[str | None] = "shouts"
 
     def __init__(self, resources: Resources) -> None:
@@ -46,7 +45,7 @@ class Shouts(View):
 
     def prepare(self, writer: SpaceWriter) -> None:
         writer.execute(
-            "CREATE TABLE IF NOT EXISTS shout (space INTEGER NOT NULL,"
+            "CREATE TABLE IF NOT EXISTS view_shouts (space INTEGER NOT NULL,"
             " entry INTEGER NOT NULL, word TEXT NOT NULL, times INTEGER,"
             " FOREIGN KEY (space, entry) REFERENCES entry (space, seq))"
         )
@@ -62,7 +61,7 @@ class Shouts(View):
         if table := os.environ.get("SHOUTS_TABLE"):
             writer.execute(f"CREATE TABLE IF NOT EXISTS {table} (space INTEGER NOT NULL)")
         writer.many(
-            "INSERT INTO shout (space, entry, word) VALUES (?, ?, ?)",
+            "INSERT INTO view_shouts (space, entry, word) VALUES (?, ?, ?)",
             ((writer.id, seq, word) for seq, words in derived.items() for word in words),
         )
         work.enqueue(writer, writer.id, QUEUE, [seq for seq, words in derived.items() if words])
@@ -71,8 +70,8 @@ class Shouts(View):
         with self._space.write() as writer:
             work.drop(writer, writer.id, QUEUE)
             writer.execute(
-                "UPDATE shout SET times = (SELECT count(*) FROM shout o"
-                " WHERE o.space = shout.space AND o.word = shout.word) WHERE space = ?",
+                "UPDATE view_shouts SET times = (SELECT count(*) FROM view_shouts o"
+                " WHERE o.space = view_shouts.space AND o.word = view_shouts.word) WHERE space = ?",
                 (writer.id,),
             )
 
@@ -81,7 +80,7 @@ class Shouts(View):
         return {QUEUE: work.counts(reader, reader.id).get(QUEUE, 0)}
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
-        sql = "DELETE FROM shout WHERE space = ? AND entry = ?"
+        sql = "DELETE FROM view_shouts WHERE space = ? AND entry = ?"
         rows = sum(writer.execute(sql, (writer.id, seq)) for seq in seqs)
         work.claim(writer, writer.id, QUEUE, seqs)
         return Erased({"shouts": rows})
@@ -94,7 +93,7 @@ class Shouts(View):
         failing("marks")
         loud = {
             int(row[0])
-            for row in reader.rows("SELECT entry FROM shout WHERE space = ?", (reader.id,))
+            for row in reader.rows("SELECT entry FROM view_shouts WHERE space = ?", (reader.id,))
         }
         return {
             place: Mark(stale=Newer(quote.entry.id, "it was shouted"))
@@ -105,7 +104,7 @@ class Shouts(View):
     def relation(self) -> ShoutedTogether:
         with self._space.read() as reader:
             rows = reader.rows(
-                "SELECT f.id, min(s.word) FROM shout s"
+                "SELECT f.id, min(s.word) FROM view_shouts s"
                 " JOIN fragment f ON f.space = s.space AND f.entry = s.entry"
                 " WHERE s.space = ? GROUP BY f.id",
                 (reader.id,),
@@ -136,5 +135,5 @@ class ShoutedTogether:
 def count(space: Space) -> int:
     """How many words have been shouted, for the tests."""
     with space.read() as reader:
-        row = reader.row("SELECT count(*) FROM shout WHERE space = ?", (reader.id,))
+        row = reader.row("SELECT count(*) FROM view_shouts WHERE space = ?", (reader.id,))
         return int(row[0]) if row else 0

@@ -266,10 +266,11 @@ class PostgresTransaction:
                 sql = f"DELETE FROM {table} WHERE space = %s AND id = ANY (%s)"
                 self._run(sql, [space, list(ids)])
 
-    def tables(self) -> list[StoredTable]:
+    def tables(self, prefix: str = "") -> list[StoredTable]:
         """See ``Reader``."""
         with self._using():
-            return catalog.tables(self.connection)
+            stored = catalog.tables(self.connection)
+        return [table for table in stored if table.name.casefold().startswith(prefix)]
 
     def defer_references(self) -> None:
         """See ``Writer``."""

@@ -151,7 +151,7 @@ def tree_part(
     tree = tree_so_far(memory, PLACING_S if place else 0.0)
     nodes = tree.children(number)
     branches = label_nodes(tree, nodes[offset : offset + limit])
-    return TreePart(branches, offset, len(nodes), tree._unplaced())
+    return TreePart(branches, offset, len(nodes), tree._count_unplaced())
 
 
 def label_nodes(tree: TreeView, nodes: Sequence[TreeNode]) -> tuple[TreeBranch, ...]:

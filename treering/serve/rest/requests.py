@@ -19,7 +19,7 @@ from treering.memory import Memory
 from treering.parameters import parameter_help
 from treering.records import JSON, Kind
 from treering.search.searcher import MAX_QUERY_CHARS
-from treering.views.choices import MAX_K, Choices, settings_by_name
+from treering.views.choices import MAX_K, settings_by_name
 
 MAX_BUDGET = 1_000_000  # tokens: the largest context windows
 MAX_QUERIES = 256  # of one search
@@ -161,13 +161,14 @@ def _fields(
         for name, parameter in signature(operation).parameters.items()
         if name not in left_out and parameter.kind is not Parameter.VAR_KEYWORD
     }
-    if hints.get("choices") == Unpack[Choices]:
+    if "choices" in hints:
+        [table] = get_args(hints["choices"])
         fields |= {
             name: (
                 (kind if kind is str else _NARROWER.get(name, kind)) | None,
                 Field(None, description=setting.help),
             )
-            for name, (kind, setting) in settings_by_name().items()
+            for name, (kind, setting) in settings_by_name(table).items()
         }
     return fields
 

@@ -23,7 +23,6 @@ class CodeChanges(View):
     """When definitions changed or went. What is indexed of repositories is not of the journal."""
 
     name: ClassVar[str] = "code"
-    tables: ClassVar[tuple[str, ...]] = ("code_change",)
     relation_name: ClassVar[str | None] = "code"
     traces: ClassVar[tuple[Trace, ...]] = (Trace("code_change", "entry"),)
 

@@ -36,7 +36,6 @@ class Facts(View):
     """Keeps statements, and which of them are superseded by later ones."""
 
     name: ClassVar[str] = store.VIEW
-    tables: ClassVar[tuple[str, ...]] = ("statement", "fact_reading")
     kinds: ClassVar[tuple[str, ...]] = ("statements",)
     traces: ClassVar[tuple[Trace, ...]] = (
         Trace("statement", "entry"),

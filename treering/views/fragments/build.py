@@ -29,8 +29,7 @@ from treering.records import Entry, Progress
 from treering.search.terms import Terms, terms_version
 from treering.split import SPLIT_VERSION, FragmentSize
 from treering.text import with_speaker
-from treering.views import progress as view_progress
-from treering.views.contract import Erased, View
+from treering.views.contract import Erased, View, view_states
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.fragments import store
 from treering.views.fragments.cut import Deriver, PartwiseEmbedder, Piece, cut, cut_and_embed
@@ -57,7 +56,6 @@ class Fragments(View):
     """Pieces of entries, each with its terms and its vector. Search ranks these."""
 
     name: ClassVar[str] = "fragments"
-    tables: ClassVar[tuple[str, ...]] = ("fragment",)
 
     def __init__(self, space: Space, embedder: Callable[[], Embedder]) -> None:
         self._space = space
@@ -367,7 +365,7 @@ class Fragments(View):
         store.renew_terms(writer, terms)
         store.drop_unsound(writer, list(terms))
         if changed:
-            known = view_progress.states(writer)
+            known = view_states(writer)
             for view in self.dependents:
                 if view.name in known:  # else it may have no tables yet
                     view.erase(writer, list(changed))

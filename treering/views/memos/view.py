@@ -369,7 +369,6 @@ class MemoRows(View):
     """The rows of memos. Single entries derive nothing; a language model writes due lines."""
 
     name: ClassVar[str] = VIEW
-    tables: ClassVar[tuple[str, ...]] = ("memo",)
     relation_name: ClassVar[str | None] = "topic"
     kinds: ClassVar[tuple[str, ...]] = ("memos",)
     traces: ClassVar[tuple[Trace, ...]] = (

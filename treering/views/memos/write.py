@@ -19,7 +19,7 @@ from treering.text import check_text
 from treering.views.choices import Wording
 from treering.views.memos.changes import MAX_SUMMARY_CHARS, MAX_TOPIC_CHARS
 from treering.views.memos.record import NOTO, number_lines
-from treering.views.support import content_words, named
+from treering.views.support import content_words, says_only_said_names
 
 _PROMPTS: Final[dict[Wording, str]] = {"plain": "memo_write", "printed": "memochat_write"}
 
@@ -165,7 +165,7 @@ def _safe_topic(topic: str, lines: Sequence[str]) -> str:
     """
     topic = " ".join(topic.split())
     titled = all(word[:1].isupper() for word in topic.split())  # then capitals mark no names
-    if named(topic.lower() if titled else topic, " ".join(lines)):
+    if says_only_said_names(topic.lower() if titled else topic, " ".join(lines)):
         return topic
     return " or ".join(_frequent_words(lines)[:MOST_NAMED]) or NOTO
 

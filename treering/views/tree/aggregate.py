@@ -176,7 +176,7 @@ class LLMAggregator:
         usage = Usage()
         most = int(self.llm.context_window * REPLY_SHARE) if limit is None else limit
         while waiting:
-            batch = self._fitting(current, waiting)
+            batch = self._first_that_fit(current, waiting)
             del waiting[: len(batch)]
             prompt = load("aggregate").fill(
                 n_children=str(entries), new_content="\n\n".join(batch), current_content=current
@@ -187,7 +187,7 @@ class LLMAggregator:
             entries += len(batch)
         return Aggregate(current, self.made_by, usage)
 
-    def _fitting(self, current: str, waiting: Sequence[str]) -> list[str]:
+    def _first_that_fit(self, current: str, waiting: Sequence[str]) -> list[str]:
         """The first texts that fit the window beside ``current``; at least one."""
         room = int(self.llm.context_window * PROMPT_SHARE) - self.llm.count_tokens(current)
         for size, text in enumerate(waiting):

@@ -26,7 +26,6 @@ class Summaries(View):
     """Summaries of fragments, and of summaries: the nodes of the tree."""
 
     name: ClassVar[str] = "tree"
-    tables: ClassVar[tuple[str, ...]] = ("node", "leaf")
     relation_name: ClassVar[str | None] = "tree"
     rests_on: ClassVar[str | None] = "fragments"
     kinds: ClassVar[tuple[str, ...]] = ("summaries",)
@@ -57,8 +56,8 @@ class Summaries(View):
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Erased:
         """See ``View``."""
         if tree_settings(writer).chat_unit == "rounds":
-            work.enqueue(writer, writer.id, store.LOOSE, beside(writer, writer.id, seqs))
-        return Erased({"summaries": store.erase(writer, writer.id, seqs)})
+            work.enqueue(writer, writer.id, store.LOOSE, beside(writer, seqs))
+        return Erased({"summaries": store.erase(writer, seqs)})
 
     def renew(
         self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
@@ -70,12 +69,12 @@ class Summaries(View):
 
         Raises LLMNotConfigured if a model made summaries and none is configured to repeat that.
         """
-        if store.count_written(writer, writer.id, EXTRACTIVE) and not self._has_llm():
+        if store.count_written(writer, EXTRACTIVE) and not self._has_llm():
             raise LLMNotConfigured(
                 "summaries that a language model made can only be made again by one; configure "
                 "one, see `treering doctor`"
             )
-        store.fell(writer, writer.id)
+        store.fell(writer)
 
     def finish_rebuild(self, progress: Progress | None = None) -> None:
         """See ``View``. A tree that was never used is not grown."""
@@ -85,7 +84,7 @@ class Summaries(View):
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
         """See ``View``. The mark holds the depth of the fragment's leaf."""
         fragments = [quote.fragment for quote in quotes if quote.fragment is not None]
-        depths = levels(reader, reader.id, fragments)
+        depths = levels(reader, fragments)
         return {
             place: Mark(level=depths[quote.fragment])
             for place, quote in enumerate(quotes)

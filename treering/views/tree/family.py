@@ -12,70 +12,37 @@ from numpy.typing import NDArray
 from treering.search.relations.contract import Matrix
 
 Vector = NDArray[np.float32]
-Ints = NDArray[np.int64]
-
-BLOCK: Final = 1024
-"""Rows allocated at a time: growing copies nothing, so that no insert waits for it."""
-
-NONE: Final = -1
-SHARED: Final = -2  # row r of the shared matrix is written SHARED - r
+Exact = NDArray[np.int64]
 
 
 class Rows:
     """One vector per node, shape (d,), by the node's number.
 
     A vector given to ``share`` is read from that matrix and takes no room here. The shared matrix
-    is only read, and its rows must not change. A vector that is set again gets a row of its own.
+    must not change. A vector that is set again is held here.
     """
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
-        self._row: Ints = np.full(BLOCK, NONE, dtype=np.int64)
-        self._blocks: list[Vector] = []
-        self._free: list[int] = []
+        self._own: dict[int, Vector] = {}
+        self._row: dict[int, int] = {}
         self._shared: Matrix = np.empty((0, dimension), dtype=np.float32)
 
-    @classmethod
-    def of(cls, dimension: int, vectors: Mapping[int, Vector]) -> Rows:
-        """Rows of these vectors."""
-        rows = cls(dimension)
-        for node, vector in vectors.items():
-            rows[node] = vector
-        return rows
-
-    @property
-    def own(self) -> int:
-        """How many vectors take room here."""
-        return BLOCK * len(self._blocks) - len(self._free)
-
-    @property
-    def shared(self) -> Matrix:
-        """The shared matrix; empty if there is none."""
-        return self._shared
-
     def __contains__(self, node: int) -> bool:
-        return node < len(self._row) and self._row[node] != NONE
+        return node in self._own or node in self._row
 
     def __getitem__(self, node: int) -> Vector:
-        """A view, valid until the node's vector is set or dropped."""
-        row = int(self._row[node])
-        vector: Vector = (
-            self._shared[SHARED - row] if row <= SHARED else self._blocks[row // BLOCK][row % BLOCK]
-        )
+        own = self._own.get(node)
+        vector: Vector = self._shared[self._row[node]] if own is None else own
         return vector
 
     def __setitem__(self, node: int, vector: Vector) -> None:
-        self._reserve(node + 1)
-        row = int(self._row[node])
-        if row < 0:
-            row = self._row[node] = self._allocated()
-        self._blocks[row // BLOCK][row % BLOCK] = vector
+        self._own[node] = np.array(vector, dtype=np.float32)
+        self._row.pop(node, None)
 
     def __delitem__(self, node: int) -> None:
-        row = int(self._row[node])
-        if row >= 0:
-            self._free.append(row)
-        self._row[node] = NONE
+        self._own.pop(node, None)
+        self._row.pop(node, None)
 
     def together(self, nodes: Sequence[int]) -> Vector:
         """The vectors of some nodes side by side, shape (nodes, d); a copy."""
@@ -84,47 +51,16 @@ class Rows:
             vectors[place] = self[node]
         return vectors
 
-    def share(self, matrix: Matrix, nodes: Ints, rows: Ints) -> None:
-        """Read the vectors of ``nodes``, distinct, from ``rows`` of ``matrix`` from now on.
+    def share(self, matrix: Matrix, row_of: Mapping[int, int]) -> None:
+        """Read the vectors of nodes from rows of ``matrix`` from now on.
 
-        Other nodes that are read from an earlier shared matrix get rows of their own, so that the
-        earlier matrix can be freed.
+        Other vectors of an earlier matrix are copied, so that it can be freed.
         """
-        self._reserve(int(nodes.max(initial=0)) + 1)
-        left = np.setdiff1d(np.flatnonzero(self._row <= SHARED), nodes)
-        vectors = self.together(left.tolist())
-        held = self._row[nodes]
-        self._free.extend(held[held >= 0].tolist())
-        self._row[left] = NONE
-        self._row[nodes] = SHARED - rows
-        self._shared = matrix
-        for node, vector in zip(left.tolist(), vectors, strict=True):
-            self[node] = vector
-        if len(self._free) > BLOCK * len(self._blocks) // 2:
-            self._compact()
+        for node in self._row.keys() - row_of.keys():
+            self[node] = self._shared[self._row[node]]
+        self._own = {node: vector for node, vector in self._own.items() if node not in row_of}
+        self._row, self._shared = dict(row_of), matrix
 
-    def _compact(self) -> None:
-        """Give back the blocks that are not needed."""
-        nodes = np.flatnonzero(self._row >= 0)
-        rows, blocks = self._row[nodes].tolist(), self._blocks
-        self._row[nodes], self._blocks, self._free = NONE, [], []
-        for node, row in zip(nodes.tolist(), rows, strict=True):
-            self[node] = blocks[row // BLOCK][row % BLOCK]
-
-    def _reserve(self, size: int) -> None:
-        if size > len(self._row):
-            more = np.full(max(size, 2 * len(self._row)) - len(self._row), NONE, dtype=np.int64)
-            self._row = np.concatenate([self._row, more])
-
-    def _allocated(self) -> int:
-        if not self._free:
-            start = BLOCK * len(self._blocks)
-            self._blocks.append(np.empty((BLOCK, self.dimension), dtype=np.float32))
-            self._free.extend(range(start + BLOCK - 1, start - 1, -1))
-        return self._free.pop()
-
-
-Exact = NDArray[np.int64]
 
 LARGE: Final = 32
 """Children from which a family keeps their vectors side by side. On real text nearly all have two
@@ -176,13 +112,13 @@ class Family:
         return self._block[: len(self.members)]
 
     def nearest(self, vector: Vector, rows: Rows) -> tuple[int, float]:
-        """Slot and cosine of the most similar child; the earliest of equals."""
+        """The most similar child and its cosine; the earliest of equals."""
         similarities = self.vectors(rows) @ vector
         slot = int(similarities.argmax())
-        return slot, float(similarities[slot])
+        return self.members[slot], float(similarities[slot])
 
-    def append(self, node: int, rows: Rows) -> int:
-        """Add a child, which has its vector in ``rows``, at the end; returns its slot."""
+    def append(self, node: int, rows: Rows) -> None:
+        """Add a child, which has its vector in ``rows``, at the end."""
         slot = len(self.members)
         self.members.append(node)
         if (self._block is not None and slot == len(self._block)) or slot + 1 == LARGE:
@@ -191,17 +127,20 @@ class Family:
             self._block = grown
         elif self._block is not None:
             self._block[slot] = rows[node]
-        return slot
 
-    def put(self, slot: int, node: int, rows: Rows) -> None:
-        """Let ``node`` stand at ``slot``, with the vector that it has in ``rows``."""
-        self.members[slot] = node
+    def replace(self, old: int, new: int, rows: Rows) -> None:
+        """Put ``new``, which has its vector in ``rows``, in the place of a child."""
+        self.members[self.members.index(old)] = new
+        self.refresh(new, rows)
+
+    def refresh(self, node: int, rows: Rows) -> None:
+        """Read the vector of a child from ``rows`` again."""
         if self._block is not None:
-            self._block[slot] = rows[node]
+            self._block[self.members.index(node)] = rows[node]
 
-    def delete(self, slot: int) -> None:
-        """Drop the child at ``slot``; the later ones move up."""
-        size = len(self.members)
+    def remove(self, node: int) -> None:
+        """Drop a child; the later ones move up."""
+        slot, size = self.members.index(node), len(self.members)
         if self._block is not None:
             self._block[slot : size - 1] = self._block[slot + 1 : size]
         del self.members[slot]

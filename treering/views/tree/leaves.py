@@ -7,6 +7,7 @@ of a chat, each with a digest of its own.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -47,7 +48,7 @@ class NewLeaf:
         return tuple(_digest(f"{fragment}\0{self.text}") for fragment in self.fragments)
 
 
-class Standing(NamedTuple):
+class LeafRow(NamedTuple):
     """The leaf that a fragment stands on, and the fragment's digest there."""
 
     number: int
@@ -59,64 +60,61 @@ def _digest(text: str) -> bytes:
 
 
 def new_leaves(
-    reader: Reader, space: int, model: EmbeddingModel, mark: int, limit: int
+    reader: Reader, model: EmbeddingModel, mark: int, limit: int
 ) -> tuple[int, list[NewLeaf]]:
     """The new mark, and the fragments embedded since ``mark`` that have no leaf; none of code."""
-    mark, vectors = fragments.embedded_after(reader, space, model, mark, limit)
+    mark, vectors = fragments.embedded_after(reader, reader.space, model, mark, limit)
     rows: dict[int, Row] = {}
     for chunk in pages(vectors):
-        said = reader.rows(
+        found = reader.rows(
             "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
             # LEFT: what is missing is an error, not skipped, or it would never be there.
             " FROM fragment f LEFT JOIN entry e ON e.space = f.space AND e.seq = f.entry"
             " LEFT JOIN body b ON b.id = e.body"
             " LEFT JOIN leaf l ON l.space = f.space AND l.fragment = f.id"
             f" WHERE f.space = ? AND f.id IN ({marks(chunk)})",
-            [space, *chunk],
+            [reader.space, *chunk],
         )
-        rows.update((int(row[0]), row[1:]) for row in said)
+        rows.update((int(row[0]), row[1:]) for row in found)
+    new = []
     with damage.decoding("the text of a fragment"):
-        leaves = ((fragment, rows[fragment], vector) for fragment, vector in vectors.items())
-        return mark, [
-            NewLeaf((fragment,), _embedded(text, start, stop, speaker), vector, kind)
-            for fragment, (text, start, stop, speaker, kind, number), vector in leaves
-            if number is None and kind != "code"
-        ]
+        for fragment, vector in vectors.items():
+            text, start, stop, speaker, kind, number = rows[fragment]
+            if number is None and kind != "code":
+                said = with_speaker(damage.checked(str, text)[start:stop], speaker)
+                new.append(NewLeaf((fragment,), said, vector, kind))
+    return mark, new
 
 
-def _embedded(text: object, start: int, stop: int, speaker: str | None) -> str:
-    return with_speaker(damage.checked(str, text)[start:stop], speaker)
-
-
-def leaf_by_digest(reader: Reader, space: int, digest: bytes) -> int | None:
+def leaf_by_digest(reader: Reader, digest: bytes) -> int | None:
     """The leaf that holds exactly this text."""
     row = reader.row(
-        "SELECT number FROM leaf WHERE space = ? AND digest = ? LIMIT 1", (space, digest)
+        "SELECT number FROM leaf WHERE space = ? AND digest = ? LIMIT 1", (reader.space, digest)
     )
     return None if row is None else int(row[0])
 
 
-def put_leaf(writer: Writer, space: int, number: int, leaf: NewLeaf) -> None:
+def put_leaf(writer: Writer, number: int, leaf: NewLeaf) -> None:
     """Store on which leaf the fragments of a text stand."""
     writer.many(
         "INSERT INTO leaf (fragment, space, number, digest) VALUES (?, ?, ?, ?)",
         (
-            (fragment, space, number, digest)
+            (fragment, writer.space, number, digest)
             for fragment, digest in zip(leaf.fragments, leaf.digests(), strict=True)
         ),
     )
 
 
-def standing_of(reader: Reader, space: int, wanted: Iterable[int]) -> dict[int, Standing]:
+def places_of(reader: Reader, wanted: Iterable[int]) -> dict[int, LeafRow]:
     """Where those of the fragments stand that are in the tree."""
-    places: dict[int, Standing] = {}
+    places: dict[int, LeafRow] = {}
     for chunk in pages(wanted):
         rows = reader.rows(
             "SELECT fragment, number, digest FROM leaf"
             f" WHERE space = ? AND fragment IN ({marks(chunk)})",
-            [space, *chunk],
+            [reader.space, *chunk],
         )
-        places.update((int(row[0]), Standing(int(row[1]), bytes(row[2]))) for row in rows)
+        places.update((int(row[0]), LeafRow(int(row[1]), bytes(row[2]))) for row in rows)
     return places
 
 
@@ -127,7 +125,7 @@ class RoundPart(NamedTuple):
     length: int
 
 
-def rounds(reader: Reader, space: int) -> dict[int, RoundPart]:
+def rounds(reader: Reader) -> dict[int, RoundPart]:
     """Every fragment that is a part of a round."""
     rows = reader.rows(
         "SELECT l.fragment, l.number, f.stop - f.start FROM leaf l"
@@ -135,37 +133,42 @@ def rounds(reader: Reader, space: int) -> dict[int, RoundPart]:
         " WHERE l.space = ? AND l.number IN"
         " (SELECT number FROM leaf WHERE space = ?"
         " GROUP BY number HAVING COUNT(DISTINCT digest) > 1)",
-        (space, space),
+        (reader.space, reader.space),
     )
     return {int(row[0]): RoundPart(int(row[1]), int(row[2])) for row in rows}
 
 
-def standing(reader: Reader, space: int) -> Iterator[tuple[int, int]]:
+def leaf_of_fragments(reader: Reader) -> Iterator[tuple[int, int]]:
     """Every fragment and its leaf."""
-    rows = reader.rows("SELECT fragment, number FROM leaf WHERE space = ?", (space,))
+    rows = reader.rows("SELECT fragment, number FROM leaf WHERE space = ?", (reader.space,))
     return ((int(row[0]), int(row[1])) for row in rows)
 
 
-def fragments_of(reader: Reader, space: int, number: int) -> list[int]:
-    """The fragments of a leaf, oldest first; several if the text was repeated."""
-    rows = reader.rows(
-        "SELECT fragment FROM leaf WHERE space = ? AND number = ? ORDER BY fragment",
-        (space, number),
-    )
-    return [int(row[0]) for row in rows]
+def fragments_by_leaf(reader: Reader, numbers: Iterable[int]) -> dict[int, dict[int, bytes]]:
+    """The fragments of leaves, oldest first, each with its digest; empty leaves are left out."""
+    found: dict[int, dict[int, bytes]] = defaultdict(dict)
+    for chunk in pages(numbers):
+        rows = reader.rows(
+            "SELECT number, fragment, digest FROM leaf"
+            f" WHERE space = ? AND number IN ({marks(chunk)}) ORDER BY fragment",
+            [reader.space, *chunk],
+        )
+        for number, fragment, digest in rows:
+            found[int(number)][int(fragment)] = bytes(digest)
+    return dict(found)
 
 
-def leaves_of_entry(reader: Reader, space: int, seq: int) -> list[int]:
+def leaves_of_entry(reader: Reader, seq: int) -> list[int]:
     """The leaves of an entry's fragments, in the order of the entry."""
     rows = reader.rows(
         "SELECT l.number FROM leaf l JOIN fragment f ON f.space = l.space AND f.id = l.fragment"
         " WHERE l.space = ? AND f.entry = ? ORDER BY f.start",
-        (space, seq),
+        (reader.space, seq),
     )
     return list(dict.fromkeys(int(row[0]) for row in rows))
 
 
-def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int]:
+def levels(reader: Reader, standing: Sequence[int]) -> dict[int, int]:
     """The depth of each fragment's leaf, 1 below the root. Fragments without one are left out."""
     depths: dict[int, int] = {}
     for chunk in pages(standing):
@@ -177,36 +180,37 @@ def levels(reader: Reader, space: int, standing: Sequence[int]) -> dict[int, int
             " FROM line JOIN node ON node.space = ? AND node.number = line.number"
             " WHERE node.parent != ?)"
             " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
-            [space, *chunk, space, ROOT],
+            [reader.space, *chunk, reader.space, ROOT],
         )
         depths.update((int(row[0]), int(row[1])) for row in rows)
     return depths
 
 
-def detach(writer: Writer, space: int, gone: Iterable[int]) -> tuple[list[int], list[int]]:
+def detach(writer: Writer, gone: Iterable[int]) -> tuple[list[int], list[int]]:
     """Take fragments off their leaves.
 
     Returns the leaves that no fragment stands on now, and the fragments that were parts of the same
     rounds: without the others these are no round, and stand on no leaf either.
     """
-    places = standing_of(writer, space, gone)
-    _take_off(writer, space, places)
+    places = places_of(writer, gone)
+    _take_off(writer, places)
+    digests = {place.number: place.digest for place in places.values()}
+    left = fragments_by_leaf(writer, digests)
     empty: list[int] = []
     loose: list[int] = []
-    digests = {place.number: place.digest for place in places.values()}
     for number, digest in sorted(digests.items()):
-        rest = standing_of(writer, space, fragments_of(writer, space, number))
-        if all(place.digest != digest for place in rest.values()):
-            _take_off(writer, space, rest)
+        rest = left.get(number, {})
+        if digest not in rest.values():
+            _take_off(writer, rest)
             empty.append(number)
             loose += rest
     return empty, loose
 
 
-def _take_off(writer: Writer, space: int, gone: Iterable[int]) -> None:
+def _take_off(writer: Writer, gone: Iterable[int]) -> None:
     writer.many(
         "DELETE FROM leaf WHERE space = ? AND fragment = ?",
-        ((space, fragment) for fragment in gone),
+        ((writer.space, fragment) for fragment in gone),
     )
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-
-import numpy as np
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from treering.journal import work
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceReader
 from treering.records import Why
-from treering.split.text import sentences
 from treering.views.tree import store
-from treering.views.tree.settle import ALL
 from treering.views.tree.shape import Tree
 from treering.views.tree.texts import leaf_texts
+
+OUTLINE_CHARS: Final = 100
+"""What fits on a line of a wide terminal beside the branches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,60 +45,82 @@ class TreeNode:
     why: Why | None = None
 
 
-def shown_nodes(
-    reader: SpaceReader, space: int, tree: Tree, numbers: Iterable[int]
-) -> list[TreeNode]:
+def shown_nodes(reader: SpaceReader, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
     """Nodes as they are shown, in the given order."""
     ordered = list(numbers)
-    pending = set(work.queued(reader, space, store.SUMMARIES, ALL))
-    texts = leaf_texts(reader, space, [n for n in ordered if tree.is_leaf(n)])
-    summaries = store.summaries(reader, space, [n for n in ordered if not tree.is_leaf(n)])
+    pending = set(work.queued(reader, reader.space, store.SUMMARIES, store.ALL))
+    texts = leaf_texts(reader, [n for n in ordered if tree.is_leaf(n)])
+    summaries = store.summaries(reader, [n for n in ordered if not tree.is_leaf(n)])
     nodes = []
     for number in ordered:
         depth, leaves = tree.depth(number), tree.leaves_below(number)
-        if number in summaries:
-            summary = summaries[number]
+        if summary := summaries.get(number):
             waits = number in pending
-            text = summary.text or ""
-            node = TreeNode(number, text, depth, False, leaves, summary.made_by, waits)
-        else:
-            leaf = texts.get(number)
-            node = TreeNode(number, leaf.text if leaf else "", depth, True, leaves)
-            if leaf:
-                node = replace(
-                    node,
-                    entry_id=leaf.entry_ids[0],
-                    entry_ids=leaf.entry_ids,
-                    source=leaf.source,
-                    repeats=leaf.repeats,
-                )
+            node = TreeNode(
+                number, summary.text or "", depth, False, leaves, summary.made_by, waits
+            )
+        elif leaf := texts.get(number):
+            node = TreeNode(
+                number,
+                leaf.text,
+                depth,
+                True,
+                leaves,
+                entry_id=leaf.entry_ids[0],
+                entry_ids=leaf.entry_ids,
+                source=leaf.source,
+                repeats=leaf.repeats,
+            )
+        else:  # its text was erased
+            node = TreeNode(number, "", depth, True, leaves)
         nodes.append(node)
     return nodes
 
 
-LOOKED_AT = 64
-"""Leaves below a node, spread evenly, of which the most typical is taken."""
-
-MAX_CHARS = 160
-
-
-def examples(reader: Reader, space: int, tree: Tree, numbers: Iterable[int]) -> dict[int, str]:
-    """The beginning of a typical text below each node, by the node's number."""
-    leaf_of = {number: _central_leaf(tree, number) for number in numbers}
-    texts = leaf_texts(reader, space, leaf_of.values())
-    return {
-        number: _beginning(texts[leaf].text) for number, leaf in leaf_of.items() if leaf in texts
-    }
+def examples(reader: Reader, tree: Tree, numbers: Iterable[int]) -> dict[int, str]:
+    """The beginning of the first text below each node, by the node's number."""
+    leaf_of = {number: next(tree.leaves(number)) for number in numbers}
+    texts = leaf_texts(reader, leaf_of.values())
+    return {n: _one_line(texts[leaf].text) for n, leaf in leaf_of.items() if leaf in texts}
 
 
-def _central_leaf(tree: Tree, number: int) -> int:
-    """The leaf that is most similar to all below the node together, of those looked at."""
-    leaves = list(tree.leaves(number))
-    chosen = leaves[:: -(-len(leaves) // LOOKED_AT)]
-    center = tree.total(number).astype(np.float64)
-    return max(chosen, key=lambda leaf: float(tree.vector(leaf) @ center))
+def outline(nodes: Sequence[TreeNode]) -> str:
+    """An indented text: summaries with the number of leaves they stand for, leaves with a dash.
+
+    Each node comes before its children.
+    """
+    lines = []
+    for node in nodes:
+        indent = "  " * (node.depth - nodes[0].depth)
+        mark = "-" if node.leaf else f"[{node.leaves}]"
+        times = f" (×{node.repeats + 1})" if node.repeats else ""
+        waiting = " (pending)" if node.pending else ""
+        lines.append(f"{indent}{mark} {_one_line(node.text)}{times}{waiting}  #{node.number}")
+    return "\n".join(lines)
 
 
-def _beginning(text: str) -> str:
-    first = next(iter(sentences(text)), text)
-    return first if len(first) <= MAX_CHARS else f"{first[: MAX_CHARS - 1]}…"
+def as_json(nodes: Sequence[TreeNode]) -> str:
+    """The nodes as nested JSON, for programs; each node comes before its children."""
+    tops: list[dict[str, Any]] = []
+    above: list[dict[str, Any]] = []
+    for node in nodes:
+        branch = {
+            "node": node.number,
+            "text": node.text,
+            "title": (node.source if node.leaf else node.made_by or "not made yet") or "",
+            "leaf": node.leaf,
+            "repeats": node.repeats,
+            "pending": node.pending,
+            "children": [],
+        }
+        del above[node.depth - nodes[0].depth :]
+        (above[-1]["children"] if above else tops).append(branch)
+        above.append(branch)
+    return json.dumps(tops, ensure_ascii=False, indent=2)
+
+
+def _one_line(text: str) -> str:
+    """Control characters, which could act on a terminal, are shown as such."""
+    line = " ".join(text.split())
+    line = "".join(char if char.isprintable() else "�" for char in line)
+    return line if len(line) <= OUTLINE_CHARS else line[: OUTLINE_CHARS - 1] + "…"

@@ -19,8 +19,8 @@ from treering.search.rounds import reading_of, round_starts
 from treering.search.snapshot import Snapshot
 from treering.views.fragments import store as fragments
 from treering.views.tree.family import Vector
-from treering.views.tree.leaves import NewLeaf, Standing, standing_of
-from treering.views.tree.texts import joined, mean_vector, parts_of, text_of
+from treering.views.tree.leaves import LeafRow, NewLeaf, places_of
+from treering.views.tree.texts import join_parts, mean_vector, parts_of
 
 _NEIGHBOUR = (
     "SELECT n.seq FROM entry e JOIN entry n ON n.space = e.space AND n.source = e.source"
@@ -35,7 +35,7 @@ def has_all(snapshot: Snapshot, new: Sequence[NewLeaf]) -> bool:
 
 
 def changes(
-    reader: Reader, space: int, model: EmbeddingModel, snapshot: Snapshot, arrived: Sequence[int]
+    reader: Reader, model: EmbeddingModel, snapshot: Snapshot, arrived: Sequence[int]
 ) -> tuple[list[NewLeaf], list[int]]:
     """The rounds that become leaves as fragments arrive, in the order in which they are read.
 
@@ -46,9 +46,9 @@ def changes(
     read = snapshot.fragment[order.rows]
     is_new = np.isin(read, arrived)
     session = np.cumsum(~order.continues)
-    number = np.cumsum(round_starts(snapshot, entries.of_role(reader, space, "user")))
+    number = np.cumsum(round_starts(snapshot, entries.of_role(reader, reader.space, "user")))
     places = np.flatnonzero(np.isin(session, session[is_new]))
-    stored = standing_of(reader, space, read[places].tolist())
+    stored = places_of(reader, read[places].tolist())
     # A later round waits for its turn. The snapshot may still have what was erased since.
     due = places[np.isin(number[places], number[is_new])]
     embedded = fragments.vectors_of(reader, model, read[due].tolist())
@@ -69,7 +69,7 @@ def changes(
     return leaves, [fragment for fragment in moved if fragment in stored]
 
 
-def beside(reader: Reader, space: int, erased: Sequence[int]) -> list[int]:
+def beside(reader: Reader, erased: Sequence[int]) -> list[int]:
     """A fragment of each message of a chat that stands right before or after an erased one.
 
     The rounds of their sessions may begin elsewhere now: what the last message of the user or the
@@ -79,13 +79,13 @@ def beside(reader: Reader, space: int, erased: Sequence[int]) -> list[int]:
         int(row[0])
         for seq in erased
         for order in ("< e.position ORDER BY n.position DESC", "> e.position ORDER BY n.position")
-        for row in reader.rows(f"{_NEIGHBOUR} {order} LIMIT 1", (space, seq))
+        for row in reader.rows(f"{_NEIGHBOUR} {order} LIMIT 1", (reader.space, seq))
     }
     spans = [fragments.spans(reader, seq) for seq in sorted(near.difference(erased))]
     return [fragment for [(fragment, _, _), *_] in filter(None, spans)]
 
 
-def _together(stored: Mapping[int, Standing]) -> dict[int, set[int]]:
+def _together(stored: Mapping[int, LeafRow]) -> dict[int, set[int]]:
     """The fragments that are one text with each, itself included."""
     on_leaf: dict[int, list[int]] = defaultdict(list)
     for fragment, standing in stored.items():
@@ -105,8 +105,7 @@ def _new_leaves(
     leaves = []
     for members in rounds:
         of_round = [parts[fragment] for fragment in members]
-        is_single = len(members) == 1
-        text = text_of(of_round[0]) if is_single else joined(of_round)
-        vector = embedded[members[0]] if is_single else mean_vector(of_round, embedded)
-        leaves.append(NewLeaf(tuple(members), text, vector, "chat"))
+        # The vector of a single message is kept to the bit.
+        vector = embedded[members[0]] if len(members) == 1 else mean_vector(of_round, embedded)
+        leaves.append(NewLeaf(tuple(members), join_parts(of_round), vector, "chat"))
     return leaves

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes, Floats
 from treering.errors import InputError
 from treering.journal.contract import Reader
+from treering.journal.space import SpaceReader
 from treering.records import Mode
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries, Ranking
@@ -25,19 +25,13 @@ from treering.search.rounds import group_rows, reading_of
 from treering.search.snapshot import Snapshot, widen
 from treering.search.terms import Terms, terms
 from treering.views.tree import store
-from treering.views.tree.leaves import rounds, standing
+from treering.views.tree.leaves import leaf_of_fragments, rounds
 from treering.views.tree.shape import NOWHERE, ROOT, Tree
 
 Allowed = NDArray[np.bool_]
-Method = Literal["related", "collapsed", "traversal"]
 
 TREE_ALPHA: Final = 0.5
 """Weight of the tree relation where it is asked for: FragRel's default for any relation."""
-
-FOCUS: Final = 1.0
-"""In standard deviations of the own score. With a linear relevance the many leaves that matter a
-little outweighed the few that hold the answer: of narrow FairytaleQA questions 42 % of the answers'
-words were found in 400 tokens instead of 76 %. 0.5 and 2 do as well as 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +67,7 @@ class NodeSnapshot:
         shown[rows[node == MISSING]] = True
         return shown
 
-    def above(self, row: int) -> list[int]:
-        """The rows of the summaries above a row, from the nearest up."""
-        rows, node = [], int(self.node[row])
-        while node != MISSING:
-            node = int(self.relation.parents[node])
-            rows += [self.row[node]] if node in self.row else []
-        return rows
-
-    def meeting(self, allowed: Allowed | None) -> Allowed | None:
+    def rows_that_meet(self, allowed: Allowed | None) -> Allowed | None:
         """The rows that meet a filter, given which fragments do; None for all.
 
         A summary meets the filter if every text below it does. Else it could reveal a text that
@@ -170,35 +156,35 @@ class TreeSearch:
         self._relations = Relations()
         self._key: tuple[int, int] | None = None
         self._wide: NodeSnapshot | None = None
-        self._terms: dict[int, tuple[str, Terms]] = {}
+        self._terms: dict[str, Terms] = {}
         self._version = 0
 
-    def wide(
-        self, reader: Reader, space: int, tree: Tree, revision: int, base: Snapshot
-    ) -> NodeSnapshot:
+    def wide(self, reader: SpaceReader, tree: Tree, revision: int, base: Snapshot) -> NodeSnapshot:
         """The space with its summaries, built once for each state."""
         key = (base.version, revision)
         with self._lock:
             if self._wide is None or self._key != key:
                 self._version += 1
-                self._wide = self._widened(reader, space, tree, base)
+                self._wide = self._build(reader, tree, base)
                 self._key = key
                 if self._wide.round_of is None:
                     _share(tree, self._wide, base)
             return self._wide
 
-    def _widened(self, reader: Reader, space: int, tree: Tree, fragments: Snapshot) -> NodeSnapshot:
-        base, round_of = _by_leaf(reader, space, fragments)
-        numbers, texts, vectors = _summaries(reader, space, tree, base.items.vectors.shape[1])
-        # Terms are expensive; a summary whose text has not changed keeps its own.
-        before, self._terms = self._terms, {}
-        for number, text in zip(numbers.tolist(), texts, strict=True):
-            earlier = before.get(number)
-            same = earlier is not None and earlier[0] == text
-            self._terms[number] = earlier if earlier and same else (text, terms(text))
-        summary_terms = [self._terms[number][1] for number in numbers.tolist()]
+    def _build(self, reader: SpaceReader, tree: Tree, fragments: Snapshot) -> NodeSnapshot:
+        base, round_of = _by_leaf(reader, fragments)
+        width = base.items.vectors.shape[1]
+        model = reader.model
+        stored = store.embedded_summaries(reader, model) if model else []
+        made = [one for one in stored if one[0] in tree and len(one[2]) == width]
+        numbers = np.array([number for number, _, _ in made], dtype=np.int64)
+        vectors = np.array([vector for *_, vector in made], np.float32).reshape(len(made), width)
+        # Terms are expensive; a text that has not changed keeps its own.
+        known = self._terms
+        self._terms = {t: known[t] if t in known else terms(t) for _, t, _ in made}
+        summary_terms = [self._terms[text] for _, text, _ in made]
         snapshot = widen(base, summary_terms, vectors, self._version)
-        parents, of_fragments = places(reader, space, tree, base.fragment)
+        parents, of_fragments = places(reader, tree, base.fragment)
         node = np.concatenate([of_fragments, numbers])
         there = np.flatnonzero(node != MISSING)
         first = there[np.unique(node[there], return_index=True)[1]]
@@ -230,18 +216,18 @@ class TreeSearch:
         return rank(wide.snapshot, self._relations, bound, asked)
 
 
-def with_tree(plan: Plan, relation: Relation, alpha: float = TREE_ALPHA) -> Plan:
+def with_tree(plan: Plan, relation: Relation) -> Plan:
     """The plan with the tree relation added for every kind of content but code."""
-    added = Weighted(relation, alpha)
+    added = Weighted(relation, TREE_ALPHA)
     return {
         kind: list(weighted) if kind == "code" else [*weighted, added]
         for kind, weighted in plan.items()
     }
 
 
-def _by_leaf(reader: Reader, space: int, snapshot: Snapshot) -> tuple[Snapshot, Codes | None]:
+def _by_leaf(reader: Reader, snapshot: Snapshot) -> tuple[Snapshot, Codes | None]:
     """The fragments, and where rounds are leaves the rounds, with the row of each fragment."""
-    parts = rounds(reader, space)
+    parts = rounds(reader)
     if not parts:
         return snapshot, None
     leaf = -snapshot.fragment  # of what is no part of a round: a number that no other row has
@@ -258,13 +244,14 @@ def _share(tree: Tree, wide: NodeSnapshot, base: Snapshot) -> None:
     standing = wide.node[: wide.texts]
     there = np.flatnonzero((standing != MISSING) & base.embedded)
     nodes, first = np.unique(standing[there], return_index=True)
-    tree.rows.share(base.items.vectors, nodes, there[first])
+    rows = dict(zip(nodes.tolist(), there[first].tolist(), strict=True))
+    tree.rows.share(base.items.vectors, rows)
 
 
-def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:
+def places(reader: Reader, tree: Tree, fragments: Codes) -> tuple[Codes, Codes]:
     """The parent of every node, MISSING below the root, and the leaf of each fragment."""
     parents = tree.parents()
-    rows = sorted(standing(reader, space))
+    rows = sorted(leaf_of_fragments(reader))
     stands, leaves = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     # A fragment whose leaf is not in this tree is related to nothing.
     there = leaves < len(parents)
@@ -276,38 +263,3 @@ def places(reader: Reader, space: int, tree: Tree, fragments: Codes) -> tuple[Co
         nodes = np.where(stands[place] == fragments, leaves[place], MISSING)
     parents[parents == ROOT] = MISSING  # the root says nothing: two topics are not relatives
     return parents, nodes
-
-
-def _summaries(
-    reader: Reader, space: int, tree: Tree, width: int
-) -> tuple[Codes, list[str], Floats]:
-    """Numbers, texts and vectors of the summaries that have been made."""
-    rows = [row for row in store.embedded_summaries(reader, space, width) if row[0] in tree]
-    numbers = np.array([row[0] for row in rows], dtype=np.int64)
-    vectors = np.zeros((len(rows), width), dtype=np.float32)
-    for index, row in enumerate(rows):
-        vectors[index] = row[2]
-    return numbers, [row[1] for row in rows], vectors
-
-
-def relevance(
-    wide: NodeSnapshot, scores: Floats, most: int, allowed: Allowed | None = None
-) -> dict[int, float]:
-    """How much each of the ``most`` best texts matters, by row.
-
-    The best text has 1, a text one ``FOCUS`` below it 1/e. ``allowed`` marks the rows that may be
-    shown. Of equal texts only the best counts.
-    """
-    rows = np.arange(wide.texts) if allowed is None else np.flatnonzero(allowed[: wide.texts])
-    order = rows[np.argsort(-scores[rows], kind="stable")]
-    weights: dict[int, float] = {}
-    seen: set[int] = set()
-    for row in order.tolist():
-        if len(weights) == most:
-            break
-        node = int(wide.node[row])
-        if node in seen:
-            continue
-        seen |= {node} - {MISSING}
-        weights[row] = math.exp(float(scores[row] - scores[order[0]]) / FOCUS)
-    return weights

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from treering.embed.checked import checked
@@ -14,7 +14,7 @@ from treering.journal import ledger, work
 from treering.journal.contract import Reader
 from treering.llm.tokens import estimate_tokens
 from treering.records import Progress
-from treering.views.support import SupportCheck, claims_of, says_nothing
+from treering.views.support import SupportCheck, claims_of
 from treering.views.tree import store
 from treering.views.tree.aggregate import (
     EXTRACTIVE,
@@ -35,8 +35,6 @@ MOST_TEXTS: Final = 64
 """A summary that is made afresh is made from so many children, those most like the whole. A topic
 with thousands would otherwise be read in full for every change below it."""
 
-ALL: Final = 1 << 62
-
 
 @dataclass(frozen=True, slots=True)
 class _Job:
@@ -47,32 +45,6 @@ class _Job:
     news: tuple[str, ...]
     entries: int
     limit: int | None
-
-
-@dataclass(slots=True)
-class _Queue:
-    """The summaries to make. A summary made afresh waits for the summaries among its children."""
-
-    total: int = 0
-    ready: list[int] = field(default_factory=list)
-    blocked: dict[int, set[int]] = field(default_factory=dict)
-    waiting: dict[int, int] = field(default_factory=dict)
-    finished: int = 0
-
-    def block(self, number: int, below: set[int]) -> None:
-        """Let a summary wait for those below it."""
-        self.blocked[number] = below
-        self.waiting.update(dict.fromkeys(below, number))
-
-    def done(self, number: int) -> None:
-        """Note a finished summary; the one above it is ready if it waits for no other."""
-        self.finished += 1
-        above = self.waiting.pop(number, None)
-        if above is not None:
-            self.blocked[above].discard(number)
-            if not self.blocked[above]:
-                del self.blocked[above]
-                self.ready.append(above)
 
 
 class SummarySettler:
@@ -92,43 +64,48 @@ class SummarySettler:
         cannot be stored without its vector. A summary that failed stays queued, and so do those
         made from it.
         """
-        queue = self._queue()
-        if not queue.total:
+        due = self._due()
+        if not due:
             return
-        failures: list[LLMError] = []
+        total = len(due)
+        failed: dict[int, LLMError] = {}
         running: dict[Future[Aggregate], _Job] = {}
         with ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-tree") as pool:
             try:
-                while queue.ready or running:
-                    # Twice as many jobs as threads: no thread idles while results are stored.
-                    while queue.ready and len(running) < 2 * CALLS_IN_FLIGHT:
-                        job = self._job(queue.ready.pop())
-                        if job is not None:
-                            running[pool.submit(self._aggregate, job)] = job
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
-                    failures += self._take({future: running.pop(future) for future in done}, queue)
-                    if progress:
-                        progress(queue.finished, queue.total)
+                while ready := _ready(due, failed):
+                    while ready or running:
+                        # Twice as many jobs as threads: none idles while results are stored.
+                        while ready and len(running) < 2 * CALLS_IN_FLIGHT:
+                            job = self._job(number := ready.pop())
+                            if job is None:
+                                del due[number]
+                            else:
+                                running[pool.submit(self._aggregate, job)] = job
+                        done, _ = wait(running, return_when=FIRST_COMPLETED)
+                        made, refused = _results({future: running.pop(future) for future in done})
+                        self._store(made)
+                        self._note(refused)
+                        failed |= {job.summary.number: error for job, error in refused}
+                        for job, _ in made:
+                            del due[job.summary.number]
+                        if progress:
+                            progress(total - len(due), total)
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
-        if failures:
-            raise failures[0]
+        for error in failed.values():
+            raise error
 
     def _aggregate(self, job: _Job) -> Aggregate:
         """A summary of which every sentence says what the texts that it is made of support.
 
-        Of what a model writes the other sentences are dropped; if none is left, the most central
-        sentences of the texts stand for them.
+        If a model writes no such sentence, the most central sentences of the texts stand instead.
         """
         made = self._aggregator.aggregate(job.current, job.news, job.entries, job.limit)
         if made.made_by == EXTRACTIVE or self._keeps_all:
             return made
         texts = [*([job.current] if job.current else []), *job.news]
         claims = claims_of(made.text)
-        verdicts = [
-            is_so and not says_nothing(claim, texts)
-            for claim, is_so in zip(claims, self._check.verdicts(claims, texts), strict=True)
-        ]
+        verdicts = self._check.verdicts(claims, texts)
         if all(verdicts):
             return made
         supported = [claim for claim, is_so in zip(claims, verdicts, strict=True) if is_so]
@@ -137,86 +114,60 @@ class SummarySettler:
         central = central_sentences(texts, job.limit or MEDIAN_TOKENS, estimate_tokens)
         return replace(made, text=central, made_by=EXTRACTIVE)
 
-    def _queue(self) -> _Queue:
-        with self._grower.reading() as open_tree:
-            if open_tree is None:
-                return _Queue()
-            reader, state, tree = open_tree
-            waiting = set(work.queued(reader, state.id, store.SUMMARIES, ALL))
-            summaries = store.summaries(reader, state.id, sorted(waiting))
-        queue = _Queue(total=len(summaries))
-        # The deepest last, so that it is taken first and its ancestors are not kept waiting.
-        for number in sorted(summaries, key=tree.depth):
-            below = {child for child in tree.children(number) if child in summaries}
-            if below and self._from_children(summaries[number]):
-                queue.block(number, below)
-            else:
-                queue.ready.append(number)
-        return queue
+    def _due(self) -> dict[int, set[int]]:
+        """The queued summaries, the deepest last, with the queued ones that each is made from."""
+        with self._grower.read() as (reader, tree):
+            queued = work.queued(reader, reader.space, store.SUMMARIES, store.ALL)
+            summaries = store.summaries(reader, queued)
+        return {
+            number: summaries.keys() & tree.children(number)
+            if self._from_children(summaries[number])
+            else set()
+            for number in sorted(sorted(summaries), key=tree.depth)
+        }
 
     def _from_children(self, summary: Summary) -> bool:
         return summary.text is None or summary.afresh or not self._aggregator.incremental
 
     def _job(self, number: int) -> _Job | None:
-        with self._grower.reading() as open_tree:
-            if open_tree is None or number not in open_tree[2]:
+        with self._grower.read() as (reader, tree):
+            if number not in tree:
                 return None
-            reader, state, tree = open_tree
-            summary = store.summaries(reader, state.id, [number])[number]
+            summary = store.summaries(reader, [number])[number]
             current, entries = None, 1
             if self._from_children(summary):
                 nodes = tree.central(number, MOST_TEXTS)
                 if summary.text is None and tree.settings.receiver == "kept":
                     nodes = tree.children(number)[:1]  # the leaf that it was, as it stood
             else:
-                nodes = tree.arrived(number, summary.taken)
+                nodes = tree.leaves_since(number, summary.taken)
                 current = summary.text
                 entries = max(len(set(tree.children(number)).difference(nodes)), 1)
-            news = _texts(reader, state.id, tree, nodes)
+            news = _texts(reader, tree, nodes)
             if current is None and not news:
                 return None
             limit = tree.settings.summary_limit(tree.depth(number))
             return _Job(replace(summary, taken=tree.bound - 1), current, news, entries, limit)
 
-    def _take(self, done: dict[Future[Aggregate], _Job], queue: _Queue) -> list[LLMError]:
-        """Store what was made, note what failed."""
-        results: list[tuple[_Job, Aggregate]] = []
-        failed: list[tuple[_Job, LLMError]] = []
-        for future, job in done.items():
-            error = future.exception()
-            if error is None:
-                results.append((job, future.result()))
-            elif isinstance(error, LLMError):
-                failed.append((job, error))
-            else:
-                raise error
-        self._store(results)
-        self._note(failed)
-        for job, _ in results:
-            queue.done(job.summary.number)
-        return [error for _, error in failed]
-
     def _store(self, results: list[tuple[_Job, Aggregate]]) -> None:
         if not results:
             return
         vectors = checked(self._embedder, [result.text for _, result in results])
-        with self._grower.writing() as open_tree:
-            if open_tree is None:
-                return
-            writer, state, tree = open_tree
-            if state.model is None or state.model.name != self._embedder.name:
+        with self._grower.write() as (writer, tree):
+            model = writer.model
+            if model is None or model.name != self._embedder.name:
                 return
             for (job, result), vector in zip(results, vectors, strict=True):
                 summary = replace(job.summary, text=result.text, made_by=result.made_by)
                 number = summary.number
-                if store.save_summary(writer, state.id, summary, state.model, vector):
+                if store.save_summary(writer, summary, model, vector):
                     tree.set_content(number, vector)
                     # A leaf that came meanwhile is not in this text: the summary stays queued.
                     if tree.newest(number) <= summary.taken:
-                        work.claim(writer, state.id, store.SUMMARIES, [number])
+                        work.claim(writer, writer.space, store.SUMMARIES, [number])
                 if result.usage.calls:
                     ledger.spend(writer, result.usage.spent("tree", self._aggregator.made_by))
-            self._grower.commit(writer, state.id, tree)
+            self._grower.commit(writer, tree)
 
     def _note(self, failed: Sequence[tuple[_Job, LLMError]]) -> None:
         """Note why calls failed.
@@ -226,21 +177,37 @@ class SummarySettler:
         """
         if not failed:
             return
-        with self._grower.writing() as open_tree:
-            if open_tree is None:
-                return
-            writer, state, _ = open_tree
-            summaries = store.summaries(writer, state.id, [job.summary.number for job, _ in failed])
+        with self._grower.write() as (writer, _):
+            summaries = store.summaries(writer, [job.summary.number for job, _ in failed])
             for job, error in failed:
                 number = job.summary.number
                 if number in summaries and summaries[number].generation == job.summary.generation:
-                    work.failed(writer, state.id, store.SUMMARIES, [number], str(error))
+                    work.failed(writer, writer.space, store.SUMMARIES, [number], str(error))
 
 
-def _texts(reader: Reader, space: int, tree: Tree, nodes: list[int]) -> tuple[str, ...]:
+def _texts(reader: Reader, tree: Tree, nodes: list[int]) -> tuple[str, ...]:
     """The texts of nodes in the given order. A summary that is not made yet is left out."""
-    leaves = leaf_texts(reader, space, [node for node in nodes if tree.is_leaf(node)])
-    summaries = store.summaries(reader, space, [node for node in nodes if not tree.is_leaf(node)])
+    leaves = leaf_texts(reader, [node for node in nodes if tree.is_leaf(node)])
+    summaries = store.summaries(reader, [node for node in nodes if not tree.is_leaf(node)])
     texts = {number: leaf.text for number, leaf in leaves.items()}
     texts |= {number: summary.text for number, summary in summaries.items() if summary.text}
     return tuple(texts[node] for node in nodes if node in texts)
+
+
+def _ready(due: Mapping[int, Set[int]], failed: Collection[int]) -> list[int]:
+    """The summaries that wait for no other one, and have not failed."""
+    return [n for n, below in due.items() if n not in failed and below.isdisjoint(due)]
+
+
+def _results(
+    done: Mapping[Future[Aggregate], _Job],
+) -> tuple[list[tuple[_Job, Aggregate]], list[tuple[_Job, LLMError]]]:
+    """What was made, and what a language model failed at."""
+    made: list[tuple[_Job, Aggregate]] = []
+    refused: list[tuple[_Job, LLMError]] = []
+    for future, job in done.items():
+        try:
+            made.append((job, future.result()))
+        except LLMError as error:
+            refused.append((job, error))
+    return made, refused

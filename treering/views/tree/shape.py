@@ -6,6 +6,7 @@ of creation and never reused, so that a number is an identity.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -18,7 +19,6 @@ from treering.views.tree.settings import Settings
 
 ROOT: Final = 0
 NOWHERE: Final = -1
-FIRST_NODES: Final = 64
 
 Ints = NDArray[np.int64]
 
@@ -71,16 +71,12 @@ class Tree:
         self.dimension = dimension
         self.rows = rows or Rows(dimension)
         self.settings = settings or Settings()
-        self._thresholds = [
-            self.settings.threshold.at(depth)
-            for depth in range(self.settings.threshold.max_depth + 1)
-        ]
-        self._parent: Ints = np.full(FIRST_NODES, NOWHERE, dtype=np.int64)
-        self._rank: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
-        self._slot: Ints = np.zeros(FIRST_NODES, dtype=np.int64)
+        depths = range(self.settings.max_depth + 1)
+        self._thresholds = [self.settings.threshold(depth) for depth in depths]
+        self._parent = array("q", [NOWHERE])
+        self._rank = array("q", [0])
         self._families: dict[int, Family] = {ROOT: Family()}
         self._contents: dict[int, Vector] = {}
-        self._next = ROOT + 1
         self._leaves = 0
         self._deepest: int | None = 0  # None: to be looked for, since something was removed
 
@@ -91,7 +87,7 @@ class Tree:
         return self._leaves + len(self._families) - 1
 
     def __contains__(self, node: int) -> bool:
-        return node == ROOT or (0 < node < self._next and self._parent[node] != NOWHERE)
+        return node == ROOT or (0 < node < self.bound and self._parent[node] != NOWHERE)
 
     @property
     def leaf_count(self) -> int:
@@ -101,7 +97,7 @@ class Tree:
     @property
     def bound(self) -> int:
         """One more than the highest number ever given: the length of a column over nodes."""
-        return self._next
+        return len(self._parent)
 
     def is_leaf(self, node: int) -> bool:
         """Whether the node holds an original text."""
@@ -109,11 +105,11 @@ class Tree:
 
     def parent(self, node: int) -> int:
         """The node above; the root's is -1."""
-        return int(self._parent[self._check_node(node)])
+        return self._parent[self._check_node(node)]
 
     def parents(self) -> Ints:
         """Parent of every number below ``bound``; -1 for the root and for numbers that are gone."""
-        return self._parent[: self._next].copy()
+        return np.array(self._parent)
 
     def children(self, node: int) -> list[int]:
         """The children in order of arrival; none for a leaf."""
@@ -126,7 +122,7 @@ class Tree:
         current = self.parent(node)
         while current > ROOT:
             above.append(current)
-            current = int(self._parent[current])
+            current = self._parent[current]
         return tuple(reversed(above))
 
     def depth(self, node: int) -> int:
@@ -139,13 +135,9 @@ class Tree:
             depths = {ROOT: 0}
             for node in self.walk():  # parents come first
                 if node != ROOT:
-                    depths[node] = depths[int(self._parent[node])] + 1
+                    depths[node] = depths[self._parent[node]] + 1
             self._deepest = max(depths.values())
         return self._deepest
-
-    def place(self, node: int) -> tuple[int, ...]:
-        """A key that sorts nodes as ``walk`` visits them."""
-        return tuple(int(self._rank[number]) for number in (*self.path(node), node))
 
     def walk(self, start: int = ROOT) -> Iterator[int]:
         """``start`` and all below it, each before its children, in order of arrival."""
@@ -171,12 +163,7 @@ class Tree:
 
     def node(self, number: int) -> Node:
         """One node as it is stored."""
-        return Node(
-            number,
-            self.parent(number),
-            int(self._rank[number]),
-            number not in self._families,
-        )
+        return Node(number, self.parent(number), self._rank[number], number not in self._families)
 
     def vector(self, node: int) -> Vector:
         """What inserts compare themselves with at this node, shape (d,)."""
@@ -200,7 +187,7 @@ class Tree:
         family = self._families.get(self._check_node(node))
         return family.newest if family else node
 
-    def arrived(self, node: int, since: int) -> list[int]:
+    def leaves_since(self, node: int, since: int) -> list[int]:
         """The leaves at or below a node with a number above ``since``, oldest first."""
         stack, leaves = [node], []
         while stack:
@@ -229,11 +216,11 @@ class Tree:
         ``vector`` has unit length (or is all zero for a text that cannot be embedded). Raises
         DimensionMismatch.
         """
-        vector = self._checked(vector)
+        vector = self._check_vector(vector)
         descent = self._descend(vector)
         end = descent[-1]
         # The number is also the rank: it grows with every insert, as the order of arrival does.
-        leaf = self._new(rank=self._next)
+        leaf = self._new(rank=self.bound)
         self.rows[leaf] = vector
         self._leaves += 1
         split = sibling = None
@@ -251,11 +238,11 @@ class Tree:
 
         Where its text was ``erased``, inserts no longer go by the texts of the summaries above.
         """
-        path = self.path(self._check_leaf(leaf))
-        parent = self.parent(leaf)
-        # The sum is taken while the leaf still has its vector.
-        gone = self.total(leaf)
-        self._detach(leaf)
+        if not self.is_leaf(leaf):
+            raise UnknownName(f"node {leaf} is a summary; only leaves can be changed")
+        path, parent = self.path(leaf), self.parent(leaf)
+        gone = self.total(leaf)  # taken while the leaf still has its vector
+        self._families[parent].remove(leaf)
         self._deepest = None
         self._add((ROOT, *path), -gone, leaves=-1)
         del self.rows[leaf]
@@ -275,7 +262,7 @@ class Tree:
         if self.is_leaf(node) or node == ROOT:
             raise UnknownName(f"node {node} is not a summary; only summaries get a new content")
         if self.settings.route == "content":
-            self._contents[node] = self._checked(vector)
+            self._contents[node] = self._check_vector(vector)
             self._refresh(node)
 
     @classmethod
@@ -293,8 +280,8 @@ class Tree:
         ``bound`` is at least that of the stored tree, so that no number is given twice.
         """
         tree = cls(dimension, settings, rows)
-        tree._next = max([bound, *(node.number + 1 for node in nodes)])
-        tree._reserve(tree._next)
+        size = max([bound, *(node.number + 1 for node in nodes)])
+        tree._parent, tree._rank = array("q", [NOWHERE]) * size, array("q", [0]) * size
         for node in nodes:
             tree._parent[node.number] = node.parent
             tree._rank[node.number] = node.rank
@@ -314,15 +301,14 @@ class Tree:
     def _descend(self, vector: Vector) -> list[int]:
         """The nodes from the root to the newcomer's parent; a leaf at the end must be expanded."""
         node, descent = ROOT, [ROOT]
-        deepest = self.settings.threshold.max_depth
+        deepest = self.settings.max_depth
         family = self._families.get(ROOT)
         while family:
-            slot, similarity = family.nearest(vector, self.rows)
+            node, similarity = family.nearest(vector, self.rows)
             depth = len(descent) - 1
             # The best child is not similar enough: the newcomer becomes its sibling.
             if similarity < self._threshold(depth):
                 break
-            node = family.members[slot]
             family = self._families.get(node)
             # Expanding a leaf at the greatest depth would go below it: join its family instead.
             if family is None and depth + 1 >= deepest:
@@ -331,44 +317,34 @@ class Tree:
         return descent
 
     def _threshold(self, depth: int) -> float:
-        if self.settings.threshold.form == "current":
-            return self.settings.threshold.at(depth, self.deepest())
+        if self.settings.form == "current":
+            return self.settings.threshold(depth, self.deepest())
         return self._thresholds[depth]
 
     def _expand(self, leaf: int) -> int:
         """Put a summary node in a leaf's place, with the leaf as its first child."""
-        parent, slot = int(self._parent[leaf]), int(self._slot[leaf])
-        inner = self._new(rank=int(self._rank[leaf]))
+        parent, inner = self._parent[leaf], self._new(rank=self._rank[leaf])
         family = self._families[inner] = Family()
         family.leaves, family.newest = 1, leaf
         self.rows[inner] = self.rows[leaf]
-        self._parent[inner], self._slot[inner] = parent, slot
-        self._families[parent].put(slot, inner, self.rows)
+        self._parent[inner] = parent
+        self._families[parent].replace(leaf, inner, self.rows)
         self._attach(leaf, inner)
         return inner
 
     def _dissolve(self, node: int) -> int:
         """Put a node's only child in its place."""
-        parent, slot = int(self._parent[node]), int(self._slot[node])
-        heir = self._families[node].members[0]
+        parent, heir = self._parent[node], self._families[node].members[0]
         del self._families[node], self.rows[node]
         self._contents.pop(node, None)
         self._parent[node] = NOWHERE
-        self._parent[heir], self._slot[heir] = parent, slot
-        self._rank[heir] = self._rank[node]
-        self._families[parent].put(slot, heir, self.rows)
+        self._parent[heir], self._rank[heir] = parent, self._rank[node]
+        self._families[parent].replace(node, heir, self.rows)
         return heir
 
     def _attach(self, node: int, parent: int) -> None:
-        self._slot[node] = self._families[parent].append(node, self.rows)
+        self._families[parent].append(node, self.rows)
         self._parent[node] = parent
-
-    def _detach(self, node: int) -> None:
-        family = self._families[int(self._parent[node])]
-        slot = int(self._slot[node])
-        family.delete(slot)
-        # The later children have moved up by one slot.
-        self._slot[np.frombuffer(family.members, dtype=np.int64)[slot:]] -= 1
 
     def _add(self, line: Sequence[int], change: Exact, *, leaves: int, newest: int = ROOT) -> None:
         """Add ``change`` to the totals from the root down, and update the routing vectors.
@@ -395,7 +371,7 @@ class Tree:
         if vector is None:
             vector = mean(self.total(node), self._families[node].leaves)
         self.rows[node] = vector
-        self._families[int(self._parent[node])].put(int(self._slot[node]), node, self.rows)
+        self._families[self._parent[node]].refresh(node, self.rows)
 
     def _forget_contents(self, path: Sequence[int]) -> None:
         """Drop the embeddings of summaries that still speak of a removed text."""
@@ -412,44 +388,23 @@ class Tree:
                     family.leaves += self.leaves_below(child)
                     family.newest = max(family.newest, self.newest(child))
                 if family.leaves > FEW:
-                    family.total = sum(
-                        (self.total(child) for child in family.members), self._zero()
-                    )
+                    zero = np.zeros(self.dimension, dtype=np.int64)
+                    family.total = sum(map(self.total, family.members), zero)
                 if node != ROOT:
                     self._refresh(node)
 
-    def _zero(self) -> Exact:
-        return np.zeros(self.dimension, dtype=np.int64)
-
     def _new(self, rank: int) -> int:
-        number = self._next
-        self._reserve(number + 1)
-        self._rank[number] = rank
-        self._next += 1
-        return number
+        self._parent.append(NOWHERE)
+        self._rank.append(rank)
+        return self.bound - 1
 
-    def _reserve(self, size: int) -> None:
-        capacity = len(self._parent)
-        if size <= capacity:
-            return
-        extra = max(size, 2 * capacity) - capacity
-        self._parent = np.concatenate([self._parent, np.full(extra, NOWHERE, dtype=np.int64)])
-        zeros = np.zeros(extra, dtype=np.int64)
-        self._rank = np.concatenate([self._rank, zeros])
-        self._slot = np.concatenate([self._slot, zeros])
-
-    def _checked(self, vector: Vector) -> Vector:
+    def _check_vector(self, vector: Vector) -> Vector:
         if vector.shape != (self.dimension,):
             raise DimensionMismatch(
                 f"a vector of shape {vector.shape} for a tree of dimension {self.dimension}; "
                 "embed with the model the tree was built with"
             )
         return np.ascontiguousarray(vector, dtype=np.float32)
-
-    def _check_leaf(self, node: int) -> int:
-        if not self.is_leaf(node):
-            raise UnknownName(f"node {node} is a summary; only leaves can be changed")
-        return node
 
     def _check_node(self, node: int) -> int:
         if node not in self:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treering.journal import work
-from treering.journal.contract import Reader, Row, Writer
+from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel
 from treering.views.fragments import store as fragments
 from treering.views.tree.family import Vector
@@ -22,6 +22,9 @@ ERASED: Final = "tree:erased"
 
 LOOSE: Final = "tree:loose"
 """Work whose targets are fragments that are on no leaf any more: of their round some was erased."""
+
+ALL: Final = 1 << 62
+"""A limit that no queue of work reaches."""
 
 UNPLACED: Final = "tree:unplaced"
 """Fragments that have no leaf yet. They are counted, not queued: see ``TreeState.mark``."""
@@ -58,97 +61,81 @@ class Summary:
     generation: int
 
 
-def state(reader: Reader, space: int) -> TreeState | None:
+def state(reader: Reader) -> TreeState | None:
     """The state of a space's tree, or None if it has none yet."""
-    row = reader.row("SELECT model, mark, bound, revision FROM tree WHERE space = ?", (space,))
+    row = reader.row(
+        "SELECT model, mark, bound, revision FROM tree WHERE space = ?", (reader.space,)
+    )
     return None if row is None else TreeState(*(int(value) for value in row))
 
 
-def save_state(writer: Writer, space: int, tree: TreeState) -> None:
+def save_state(writer: Writer, tree: TreeState) -> None:
     """Store the state of a space's tree."""
     writer.execute(
         "INSERT INTO tree (space, model, mark, bound, revision) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (space) DO UPDATE SET model = excluded.model, mark = excluded.mark,"
         " bound = excluded.bound, revision = excluded.revision",
-        (space, tree.model, tree.mark, tree.bound, tree.revision),
+        (writer.space, tree.model, tree.mark, tree.bound, tree.revision),
     )
 
 
-def clear(writer: Writer, space: int) -> None:
+def clear(writer: Writer) -> None:
     """Drop every node, the leaves of all fragments, and the queued work."""
     for table in ("node", "leaf"):
-        writer.execute(f"DELETE FROM {table} WHERE space = ?", (space,))
+        writer.execute(f"DELETE FROM {table} WHERE space = ?", (writer.space,))
     for view in (SUMMARIES, ERASED, LOOSE):
-        work.drop(writer, space, view)
+        work.drop(writer, writer.space, view)
 
 
-def fell(writer: Writer, space: int) -> None:
+def fell(writer: Writer) -> None:
     """Drop the tree, if there is one, so that it grows again from the first text on."""
-    tree = state(writer, space)
-    clear(writer, space)
+    tree = state(writer)
+    clear(writer)
     if tree is not None:
-        save_state(writer, space, replace(tree, mark=0, revision=tree.revision + 1))
+        save_state(writer, replace(tree, mark=0, revision=tree.revision + 1))
 
 
-def count_written(reader: Reader, space: int, extractive: str) -> int:
+def count_written(reader: Reader, extractive: str) -> int:
     """How many summaries a language model has made."""
     row = reader.row(
         "SELECT count(*) FROM node WHERE space = ? AND made_by IS NOT NULL AND made_by <> ?",
-        (space, extractive),
+        (reader.space, extractive),
     )
     return int(row[0]) if row else 0
 
 
-def nodes(reader: Reader, space: int) -> list[Node]:
+def nodes(reader: Reader) -> list[Node]:
     """Every node of a space's tree."""
     rows = reader.rows(
-        "SELECT number, parent, rank, leaf FROM node WHERE space = ? ORDER BY rank", (space,)
+        "SELECT number, parent, rank, leaf FROM node WHERE space = ? ORDER BY rank", (reader.space,)
     )
     return [Node(int(row[0]), int(row[1]), int(row[2]), bool(row[3])) for row in rows]
 
 
-def put_nodes(writer: Writer, space: int, changed: Iterable[Node]) -> None:
+def put_nodes(writer: Writer, changed: Iterable[Node]) -> None:
     """Store the places of nodes; their texts stay as they are."""
     writer.many(
         "INSERT INTO node (space, number, parent, rank, leaf) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (space, number) DO UPDATE SET parent = excluded.parent, rank = excluded.rank",
-        ((space, node.number, node.parent, node.rank, int(node.leaf)) for node in changed),
+        ((writer.space, node.number, node.parent, node.rank, int(node.leaf)) for node in changed),
     )
 
 
-def drop_nodes(writer: Writer, space: int, numbers: Iterable[int]) -> None:
+def drop_nodes(writer: Writer, numbers: Iterable[int]) -> None:
     """Delete nodes and the work queued for them."""
     for number in numbers:
-        writer.execute("DELETE FROM node WHERE space = ? AND number = ?", (space, number))
-        work.claim(writer, space, SUMMARIES, [number])
+        writer.execute("DELETE FROM node WHERE space = ? AND number = ?", (writer.space, number))
+        work.claim(writer, writer.space, SUMMARIES, [number])
 
 
-def summary_vectors(reader: Reader, space: int, model: EmbeddingModel) -> dict[int, Vector]:
-    """The vectors of the summaries that have one of that model."""
-    rows = reader.rows(
-        "SELECT number, vector FROM node WHERE space = ? AND model = ? AND vector IS NOT NULL",
-        (space, model.id),
-    )
-    return _by_number(rows, model.dimension)
-
-
-def _by_number(rows: Iterable[Row], dimension: int) -> dict[int, Vector]:
-    """Vectors by number, from rows of both."""
-    numbers, data = [], []
-    for number, blob in rows:
-        numbers.append(int(number))
-        data.append(blob)
-    return dict(zip(numbers, fragments.to_vectors(data, dimension), strict=True))
-
-
-def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, Summary]:
+def summaries(reader: Reader, numbers: Iterable[int]) -> dict[int, Summary]:
     """Summary nodes by number, as they are stored."""
     stored = {}
     for chunk in pages(numbers):
         rows = reader.rows(
             "SELECT number, text, made_by, taken, afresh, generation FROM node"
             f" WHERE space = ? AND number IN ({marks(chunk)}) AND leaf = 0",
-            [space, *chunk],
+            [reader.space, *chunk],
         )
         for number, text, made_by, taken, afresh, generation in rows:
             stored[int(number)] = Summary(
@@ -157,9 +144,7 @@ def summaries(reader: Reader, space: int, numbers: Iterable[int]) -> dict[int, S
     return stored
 
 
-def save_summary(
-    writer: Writer, space: int, summary: Summary, model: EmbeddingModel, vector: Vector
-) -> bool:
+def save_summary(writer: Writer, summary: Summary, model: EmbeddingModel, vector: Vector) -> bool:
     """Store a summary's new text. False if a text below went while it was written."""
     return bool(
         writer.execute(
@@ -171,7 +156,7 @@ def save_summary(
                 summary.taken,
                 model.id,
                 vector.astype("<f4").tobytes(),
-                space,
+                writer.space,
                 summary.number,
                 summary.generation,
             ),
@@ -179,50 +164,52 @@ def save_summary(
     )
 
 
-def embedded_summaries(reader: Reader, space: int, width: int) -> list[tuple[int, str, Vector]]:
-    """Number, text and vector of the summaries that have a vector of that width, by number."""
+def embedded_summaries(reader: Reader, model: EmbeddingModel) -> list[tuple[int, str, Vector]]:
+    """Number, text and vector of the summaries that have a vector of that model, by number."""
     rows = reader.rows(
-        "SELECT n.number, n.text, n.vector FROM node n JOIN model m ON m.id = n.model"
-        " JOIN space s ON s.id = n.space"
-        " WHERE n.space = ? AND n.vector IS NOT NULL AND n.model = s.model AND m.dimension = ?"
-        " ORDER BY n.number",
-        (space, width),
+        "SELECT number, text, vector FROM node"
+        " WHERE space = ? AND model = ? AND vector IS NOT NULL ORDER BY number",
+        (reader.space, model.id),
     )
     embedded = list(rows)
-    vectors = fragments.to_vectors([row[2] for row in embedded], width)
+    vectors = fragments.to_vectors([row[2] for row in embedded], model.dimension)
     return [
         (int(row[0]), str(row[1]), vector) for row, vector in zip(embedded, vectors, strict=True)
     ]
 
 
-def texts_of_others(reader: Reader, space: int, model: EmbeddingModel) -> list[tuple[int, str]]:
+def texts_of_others(reader: Reader, model: EmbeddingModel) -> list[tuple[int, str]]:
     """Number and text of the summaries whose vector another model made."""
     rows = reader.rows(
         "SELECT number, text FROM node WHERE space = ? AND text IS NOT NULL AND model != ?",
-        (space, model.id),
+        (reader.space, model.id),
     )
     return [(int(row[0]), str(row[1])) for row in rows]
 
 
 def save_vector(
-    writer: Writer, space: int, number: int, text: str, model: EmbeddingModel, vector: Vector
+    writer: Writer, number: int, text: str, model: EmbeddingModel, vector: Vector
 ) -> None:
     """Store a summary's vector of another model, unless its text has changed since."""
     writer.execute(
         "UPDATE node SET model = ?, vector = ? WHERE space = ? AND number = ? AND text = ?",
-        (model.id, vector.astype("<f4").tobytes(), space, number, text),
+        (model.id, vector.astype("<f4").tobytes(), writer.space, number, text),
     )
 
 
-def queue_upgrade(writer: Writer, space: int, made_by: str) -> None:
+def queue_upgrade(writer: Writer, made_by: str) -> None:
     """Queue every summary made by ``made_by`` to be made again from its children."""
-    rows = writer.rows("SELECT number FROM node WHERE space = ? AND made_by = ?", (space, made_by))
+    rows = writer.rows(
+        "SELECT number FROM node WHERE space = ? AND made_by = ?", (writer.space, made_by)
+    )
     numbers = [int(row[0]) for row in rows]
-    writer.execute("UPDATE node SET afresh = 1 WHERE space = ? AND made_by = ?", (space, made_by))
-    work.enqueue(writer, space, SUMMARIES, numbers)
+    writer.execute(
+        "UPDATE node SET afresh = 1 WHERE space = ? AND made_by = ?", (writer.space, made_by)
+    )
+    work.enqueue(writer, writer.space, SUMMARIES, numbers)
 
 
-def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
+def erase(writer: Writer, erased: Sequence[int]) -> int:
     """Remove the fragments of entries from their leaves; clear every summary above an empty leaf.
 
     Called before the fragments are deleted, in the same transaction. From then on no row holds
@@ -230,38 +217,40 @@ def erase(writer: Writer, space: int, erased: Sequence[int]) -> int:
     summaries and the empty leaves are queued as work.
     """
     gone = [fragment for entry in erased for fragment, _, _ in fragments.spans(writer, entry)]
-    empty, loose = detach(writer, space, gone)
-    work.enqueue(writer, space, LOOSE, sorted(set(loose).difference(gone)))
-    above = sorted({node for leaf in empty for node in _line(writer, space, leaf)})
+    empty, loose = detach(writer, gone)
+    work.enqueue(writer, writer.space, LOOSE, sorted(set(loose).difference(gone)))
+    above = sorted({node for leaf in empty for node in _line(writer, leaf)})
     # A new generation, so that a summary being written from the erased texts now is not stored.
     for number in above:
         writer.execute(
             "UPDATE node SET text = NULL, made_by = NULL, vector = NULL, model = NULL, afresh = 1,"
             " generation = generation + 1 WHERE space = ? AND number = ?",
-            (space, number),
+            (writer.space, number),
         )
-    work.enqueue(writer, space, SUMMARIES, above)
-    work.enqueue(writer, space, ERASED, empty)
+    work.enqueue(writer, writer.space, SUMMARIES, above)
+    work.enqueue(writer, writer.space, ERASED, empty)
     return len(above)
 
 
-def outdate(writer: Writer, space: int, leaf: int) -> None:
+def outdate(writer: Writer, leaf: int) -> None:
     """Let the summaries above a leaf, which goes for another one, be made afresh."""
-    above = _line(writer, space, leaf)
+    above = _line(writer, leaf)
     for number in above:
         writer.execute(
             "UPDATE node SET afresh = 1, generation = generation + 1"
             " WHERE space = ? AND number = ?",
-            (space, number),
+            (writer.space, number),
         )
-    work.enqueue(writer, space, SUMMARIES, above)
+    work.enqueue(writer, writer.space, SUMMARIES, above)
 
 
-def _line(reader: Reader, space: int, number: int) -> list[int]:
+def _line(reader: Reader, number: int) -> list[int]:
     """The summary nodes above a node, by their rows."""
     line: list[int] = []
     while True:
-        row = reader.row("SELECT parent FROM node WHERE space = ? AND number = ?", (space, number))
+        row = reader.row(
+            "SELECT parent FROM node WHERE space = ? AND number = ?", (reader.space, number)
+        )
         if row is None or int(row[0]) == ROOT:
             return line
         number = int(row[0])

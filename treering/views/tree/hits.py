@@ -1,33 +1,25 @@
-"""A ranking of summaries and texts, given back as hits or as a context of mixed altitudes."""
+"""A ranking of summaries and texts, given back as hits or passages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from treering.arrays import Floats
 from treering.journal.space import SpaceReader
-from treering.records import Context, Hit, Level
-from treering.search.context import Candidate, CountTokens, arranged, cost_of, excerpt
+from treering.records import Level
+from treering.search.context import Candidate
 from treering.search.ranking import Ranking
 from treering.search.relations.contract import MISSING
 from treering.search.rounds import RankedRows, RoundRanking
 from treering.search.searcher import Searcher
-from treering.search.terms import terms
 from treering.views.choices import TreeMethod
 from treering.views.tree import store
-from treering.views.tree.cover import candidates, cover, share
-from treering.views.tree.search import Allowed, NodeSnapshot, relevance
+from treering.views.tree.search import Allowed, NodeSnapshot
 from treering.views.tree.shape import ROOT, Tree
-
-RELEVANT_TEXTS: Final = 64
-"""The least number of texts that a context of mixed altitudes tries to cover."""
-
-TOKENS_A_TEXT: Final = 32
-"""A larger budget has more to cover: one text for so many tokens, the length of a short turn."""
 
 
 class NodeRanking(NamedTuple):
@@ -53,24 +45,19 @@ class Retrieval(NamedTuple):
     least: float | None = None
 
 
-def node_hits(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[Hit]:
-    """The k best summaries, or summaries and texts, for a query, best first.
-
-    A round of a chat is one of the k, and its messages follow each other. A traversal finds up to
-    k at each level.
-    """
-    return [text.hit for texts in found_nodes(ranked, query, k, how) for text in texts]
-
-
 def found_nodes(ranked: NodeRanking, query: int, k: int, how: Retrieval) -> list[list[Candidate]]:
-    """As ``node_hits``: the texts of each node, to be put into a context."""
+    """The texts of the k best summaries, or summaries and texts, for a query, best first.
+
+    A round of a chat is one of the k, and has several texts. A traversal finds up to k at each
+    level.
+    """
     rows = node_rows(ranked, query, k, how)
     summaries = [row for row in rows if row >= ranked.wide.texts]
     speaks_for = {row: row for row in rows}
     if summaries:
         scores = ranked.ranking.scores[:, query]
         speaks_for |= ranked.wide.best_texts(summaries, scores, ranked.allowed)
-    shown = _shown(ranked, query, speaks_for)
+    shown = _show_rows(ranked, query, speaks_for)
     return [[replace(text, unit=row) for text in shown[row]] for row in rows]
 
 
@@ -113,49 +100,7 @@ def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
     return sorted(found, key=lambda row: -float(scores[row]))
 
 
-def mixed_context(
-    ranked: NodeRanking, query: str, budget: int, count: CountTokens, least: float
-) -> Context | None:
-    """Passages for the one query that was ranked: a summary or its leaves, never both.
-
-    None where no summary covers more than texts do. Texts of less confidence than ``least`` make
-    no summary relevant.
-    """
-    wide, allowed = ranked.wide, ranked.allowed
-    most = max(RELEVANT_TEXTS, budget // TOKENS_A_TEXT)
-    relevant = relevance(wide, ranked.ranking.scores[:, 0], most, allowed)
-    rows = np.fromiter(relevant, dtype=np.int64)
-    confidence = dict(zip(relevant, ranked.ranking.confidence(rows, 0), strict=True))
-    relevant = {row: weight for row, weight in relevant.items() if confidence[row] >= least}
-    if not relevant:
-        return None
-    above = {
-        row: [summary for summary in wide.above(row) if allowed is None or allowed[summary]]
-        for row in relevant
-    }
-    speaks_for = {row: row for row in relevant}
-    for row in relevant:  # best first
-        for summary in above[row]:
-            speaks_for.setdefault(summary, row)
-    shown = _shown(ranked, 0, speaks_for)
-    tokens = {row: sum(cost_of(text, count) for text in texts) for row, texts in shown.items()}
-    words = {row: _words(texts) for row, texts in shown.items()}
-    best = next(iter(relevant))
-    is_whole = tokens[best] <= budget
-    part = words[best] if is_whole else _words(excerpt(query, shown[best][0], budget, count))
-    least = relevant[best] * share(words[best], part)
-    taken = cover(candidates(relevant, above, tokens, words), budget, least)
-    if all(row < wide.texts for row in taken):
-        return None
-    return arranged(query, [text for row in taken for text in shown[row]], budget, count)
-
-
-def _words(texts: Sequence[Candidate]) -> frozenset[int]:
-    """The words of what is shown of a row, as search counts them."""
-    return frozenset(word for text in texts for word in terms(text.hit.text)[:, 0].tolist())
-
-
-def _shown(
+def _show_rows(
     ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]
 ) -> dict[int, list[Candidate]]:
     """What is shown of every row of ``speaks_for``, which maps a row to the text with its place.
@@ -194,7 +139,7 @@ def _summaries(
     items = wide.snapshot.items
     numbers = {row: int(wide.node[row]) for row in first}
     confidence = ranking.confidence(np.fromiter(numbers, dtype=np.int64), query)
-    summaries = store.summaries(reader, ranking.snapshot.state.id, numbers.values())
+    summaries = store.summaries(reader, numbers.values())
     shown = {}
     for (row, number), probability in zip(numbers.items(), confidence, strict=True):
         hit = replace(
