@@ -12,17 +12,22 @@ from hypothesis import strategies as st
 from treering.serve.proxy.conversation import (
     CLOSING,
     OPENING,
+    PROTOCOLS,
+    ChatProtocol,
     CompletionRequest,
     UpstreamReply,
     Utterance,
-    unknown,
+    new_utterances,
 )
 
+CHAT, RESPONSES, MESSAGES = PROTOCOLS
 DEEP = b'{"messages": [' + b"[" * 990 + b"]" * 990 + b"]}"
 
 
 def request(*messages: Any, **more: Any) -> CompletionRequest:
-    found = CompletionRequest.of(json.dumps({"model": "m", "messages": messages, **more}).encode())
+    found = CompletionRequest.parse(
+        CHAT, json.dumps({"model": "m", "messages": messages, **more}).encode()
+    )
     assert found is not None
     return found
 
@@ -68,7 +73,7 @@ def test_what_both_sides_say_in_words_is_said_and_nothing_else() -> None:
     [b"", b"{", b"[]", b'{"messages": {}}', b"\xff", b"[" * 100_000, b'{"model": "m"}', DEEP],
 )
 def test_what_is_no_chat_request_is_left_to_the_upstream_server(sent: bytes) -> None:
-    assert CompletionRequest.of(sent) is None
+    assert CompletionRequest.parse(CHAT, sent) is None
 
 
 def test_a_conversation_is_told_by_its_beginning_and_its_user() -> None:
@@ -99,17 +104,17 @@ def test_a_conversation_is_told_by_its_beginning_and_its_user() -> None:
 )
 def test_only_what_is_new_of_a_history_is_remembered(known: str, sent: str, new: str) -> None:
     held = [Utterance("user", one).digest for one in known.split()]
-    found = unknown(held, [Utterance("user", one) for one in sent.split()])
+    found = new_utterances(held, [Utterance("user", one) for one in sent.split()])
     assert [one.text for one in found] == new.split()
 
 
 @given(st.lists(st.sampled_from(["ok", "yes", "no", "why"]), max_size=12), st.integers(0, 12))
 def test_a_history_that_grows_is_remembered_once_in_order(words: list[str], cut: int) -> None:
     said = talk(*words)
-    first = unknown([], said[:cut])
-    second = unknown(digests(first), said)
+    first = new_utterances([], said[:cut])
+    second = new_utterances(digests(first), said)
     assert [*first, *second] == said
-    assert unknown(digests(said), said) == []
+    assert new_utterances(digests(said), said) == []
 
 
 def test_a_history_of_thousands_that_are_alike_is_aligned_at_once() -> None:
@@ -117,8 +122,8 @@ def test_a_history_of_thousands_that_are_alike_is_aligned_at_once() -> None:
     known = [one.digest for one in said]
     summary = Utterance("user", "We have agreed on everything.")
     question = Utterance("user", "And now?")
-    assert unknown(known, [summary, *said, question]) == [summary, question]
-    assert unknown(known, said[1:]) == []
+    assert new_utterances(known, [summary, *said, question]) == [summary, question]
+    assert new_utterances(known, said[1:]) == []
 
 
 def test_memories_stand_before_the_last_question_as_data_that_cannot_break_out() -> None:
@@ -139,10 +144,10 @@ def test_memories_join_a_question_of_several_parts() -> None:
     picture = {"type": "image_url", "image_url": {"url": "data:,"}}
     asked = [picture, {"type": "text", "text": "Who is this?"}]
     sent = json.loads(request(user(asked)).with_memories("[1] note"))
-    block, *same = sent["messages"][0]["content"]
+    same, block, question = sent["messages"][0]["content"]
     assert block["type"] == "text"
     assert "[1] note" in block["text"]
-    assert same == asked
+    assert [same, question] == asked
 
 
 def test_memories_stand_before_the_last_question_that_has_words() -> None:
@@ -176,7 +181,7 @@ def test_no_request_is_too_odd_to_read(messages: list[Any], name: Any) -> None:
 
 @given(st.lists(JSON, max_size=4), st.booleans())
 def test_no_reply_is_too_odd_to_read(found: list[Any], streams: bool) -> None:
-    reply = UpstreamReply(streams=streams, max_bytes=2**20)
+    reply = UpstreamReply(CHAT, streams=streams, max_bytes=2**20)
     for one in found:
         reply.feed(b"data: " if streams else b"")
         reply.feed(json.dumps({"choices": one, "usage": one, "model": one}).encode() + b"\n")
@@ -193,7 +198,7 @@ def chunk(text: str | None, index: int = 0) -> bytes:
 def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> None:
     stream = b": ping\r\n\r\n" + chunk(None) + chunk("Grüß ") + chunk("no", 1) + chunk("dich 🌲")
     stream += b'data: {"choices": []}\n\ndata: {"error": {}}\n\ndata: [1]\n\ndata: [DONE]\n\n'
-    reply = UpstreamReply(streams=True, max_bytes=2**20)
+    reply = UpstreamReply(CHAT, streams=True, max_bytes=2**20)
     for start in range(0, len(stream), size):
         reply.feed(stream[start : start + size])
     assert reply.utterance() == Utterance("assistant", "Grüß dich 🌲")
@@ -201,7 +206,7 @@ def test_a_streamed_reply_is_gathered_however_its_bytes_are_cut(size: int) -> No
 
 
 def test_a_reply_at_once_is_its_first_choice() -> None:
-    reply = UpstreamReply(streams=False, max_bytes=2**20)
+    reply = UpstreamReply(CHAT, streams=False, max_bytes=2**20)
     choices = [{"index": 1, "message": {"content": "b"}}, {"index": 0, "message": {"content": "a"}}]
     usage = {"prompt_tokens": 11, "completion_tokens": 3}
     reply.feed(json.dumps({"model": "served", "choices": choices, "usage": usage}).encode())
@@ -211,6 +216,96 @@ def test_a_reply_at_once_is_its_first_choice() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b'{"choices": 7}', b'{"choices": [{}]}'])
 def test_a_reply_that_says_nothing_is_nothing(content: bytes) -> None:
-    reply = UpstreamReply(streams=False, max_bytes=2**20)
+    reply = UpstreamReply(CHAT, streams=False, max_bytes=2**20)
     reply.feed(content)
     assert reply.utterance() is None
+
+
+USAGE = {"input_tokens": 11, "output_tokens": 3}
+REPLIES: list[tuple[ChatProtocol, dict[str, Any], list[dict[str, Any]]]] = [
+    (
+        RESPONSES,
+        {
+            "model": "served",
+            "output": [
+                {"type": "reasoning", "summary": []},
+                {"type": "message", "content": [{"type": "output_text", "text": "Hello."}]},
+            ],
+            "usage": USAGE,
+        },
+        [
+            {"type": "response.created", "response": {"model": "served", "usage": None}},
+            {"type": "response.output_text.delta", "delta": "Hel"},
+            {"type": "response.function_call_arguments.delta", "delta": "{}"},
+            {"type": "response.output_text.delta", "delta": "lo."},
+            {"type": "response.completed", "response": {"model": "served", "usage": USAGE}},
+        ],
+    ),
+    (
+        MESSAGES,
+        {
+            "model": "served",
+            "content": [
+                {"type": "thinking", "thinking": "Hm."},
+                {"type": "text", "text": "Hello."},
+            ],
+            "usage": USAGE,
+        },
+        [
+            {"type": "message_start", "message": {"model": "served", "usage": USAGE}},
+            {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hel"}},
+            {"type": "content_block_delta", "delta": {"type": "input_json_delta"}},
+            {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "lo."}},
+            {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 3}},
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("protocol", "whole", "events"), REPLIES)
+@pytest.mark.parametrize("streams", [False, True])
+def test_a_reply_of_another_protocol_is_gathered(
+    protocol: ChatProtocol, whole: Any, events: list[Any], streams: bool
+) -> None:
+    reply = UpstreamReply(protocol, streams=streams, max_bytes=2**20)
+    for event in events if streams else [whole]:
+        data = json.dumps(event).encode()
+        reply.feed(b"data: " + data + b"\n\n" if streams else data)
+    assert reply.utterance() == Utterance("assistant", "Hello.")
+    assert (reply.model, reply.tokens) == ("served", (11, 3))
+
+
+def parsed(protocol: ChatProtocol, **body: Any) -> CompletionRequest:
+    found = CompletionRequest.parse(protocol, json.dumps(body).encode())
+    assert found is not None
+    return found
+
+
+def test_the_input_of_a_response_is_a_text_or_messages() -> None:
+    alone = parsed(RESPONSES, input="Who?")
+    assert alone.history() == [Utterance("user", "Who?")]
+    assert json.loads(alone.with_memories("[1] note"))["input"].endswith(f"{CLOSING}\n\nWho?")
+    several = parsed(
+        RESPONSES,
+        input=[
+            {"role": "developer", "content": "Be brief."},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
+            {"type": "function_call_output", "call_id": "c", "output": "raw"},
+        ],
+    )
+    assert several.history() == [Utterance("user", "Hi")]
+    block, question = json.loads(several.with_memories("[1] note"))["input"][1]["content"]
+    assert (block["type"], question["text"]) == ("input_text", "Hi")
+
+
+def test_memories_come_after_the_results_of_tools() -> None:
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "raw"}
+    notes = {"type": "text", "text": "<system-reminder>\nNotes of the client."}
+    question = {"type": "text", "text": "Who?"}
+    asked = parsed(
+        MESSAGES, messages=[{"role": "user", "content": [result, notes, question]}], system="x"
+    )
+    assert asked.history() == [Utterance("user", "Who?")]
+    content = json.loads(asked.with_memories("[1] note"))["messages"][0]["content"]
+    assert [content[0], content[1], content[3]] == [result, notes, question]
+    assert "[1] note" in content[2]["text"]

@@ -39,7 +39,13 @@ from treering.errors import UnknownName
 from treering.ingest.where import Where
 from treering.memory import conversations, space_of
 from treering.records import Entry, Spent
-from treering.serve.proxy.conversation import CLOSING, OPENING, CompletionRequest, UpstreamReply
+from treering.serve.proxy.conversation import (
+    CLOSING,
+    OPENING,
+    PROTOCOLS,
+    CompletionRequest,
+    UpstreamReply,
+)
 from treering.serve.proxy.route import Proxy, ProxyTurn
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
@@ -179,13 +185,13 @@ def test_a_reply_from_what_is_forgotten_while_it_is_stored_does_not_stay(
 ) -> None:
     open_memory().add("The cat is called Mephistopheles.", source="diary")
     with ForgettingMemory.open(path, embedder=HashingEmbedder()) as memory:
-        asked = CompletionRequest({"messages": [user("What is the cat's name?")]})
+        asked = CompletionRequest(PROTOCOLS[0], {"messages": [user("What is the cat's name?")]})
         shown = conversations(memory).digests([entries(open_memory)[0].id])
         database = space_of(memory).database
         tenant = Tenant("default", memory, database, Threads(Traces(None)), lambda _: None)
         turn = ProxyTurn(tenant, asked, "talk", tuple(asked.history()), shown)
         proxy = Proxy(ServerSettings(path))
-        reply = UpstreamReply(streams=False, max_bytes=1_000)
+        reply = UpstreamReply(PROTOCOLS[0], streams=False, max_bytes=1_000)
         choice = {"message": {"content": "It is Mephistopheles."}}
         reply.feed(json.dumps({"choices": [choice]}).encode())
         proxy._remember_reply(turn, reply)
@@ -333,7 +339,7 @@ def test_no_name_of_a_model_leads_to_what_else_the_model_server_has(path: Path, 
     with between(path, says("never")) as (client, model):
         answer = httpx2.get(f"{client.base_url}models/{name}")
         assert answer.status_code == 404
-        assert answer.json()["error"]["message"].startswith("there is no model")
+        assert answer.json()["error"]["message"].startswith("there is no ")
         assert model.requests == []
 
 
@@ -503,3 +509,53 @@ def test_token_counts_that_no_model_has_break_nothing(
     memory: Memory = open_memory()
     [spent] = memory.stats().spent
     assert 0 <= spent.prompt_tokens <= 10**9
+
+
+def reply_in(path: str, text: str) -> bytes:
+    """A whole reply in the protocol of a path."""
+    part = {"type": "output_text" if path == "responses" else "text", "text": text}
+    output = {"output": [{"type": "message", "role": "assistant", "content": [part]}]}
+    usage = {"input_tokens": 7, "output_tokens": 2}
+    rest = output if path == "responses" else {"content": [part]}
+    return json.dumps({"model": "m", "usage": usage, **rest}).encode()
+
+
+@pytest.mark.parametrize(("path_", "key"), [("responses", "input"), ("messages", "messages")])
+def test_other_protocols_of_chats_are_enriched_and_remembered(
+    path: Path, open_memory: Open, path_: str, key: str
+) -> None:
+    open_memory().add("My cat is called Miu.", source="diary")
+    with between(path, body(reply_in(path_, "Miu."))) as (client, model):
+        answer = httpx2.post(
+            f"{client.base_url}{path_}",
+            json={key: [user("What is my cat called?")], "max_tokens": 9},
+            headers={"anthropic-version": "2023-06-01", "x-api-key": "sk-client"},
+        )
+    assert answer.content == reply_in(path_, "Miu.")
+    [seen] = model.requests
+    assert seen.path == f"/v1/{path_}"
+    assert "My cat is called Miu." in seen.body[key][-1]["content"]
+    header = "x-api-key" if path_ == "messages" else "authorization"
+    assert seen.headers[header].removeprefix("Bearer ") == "sk-upstream"
+    assert seen.headers["anthropic-version"] == "2023-06-01"
+    assert "sk-client" not in json.dumps(seen.headers)
+    assert held(open_memory)[1:] == [("user", "What is my cat called?"), ("assistant", "Miu.")]
+    assert open_memory().stats().spent == (Spent("proxy", "m", 1, 7, 2),)
+
+
+def test_requests_that_are_no_chats_pass_as_they_are(path: Path, open_memory: Open) -> None:
+    found = json.dumps({"object": "list", "data": [], "model": "m", "usage": {}}).encode()
+    with between(path, body(found), body(found)) as (client, model):
+        client.embeddings.create(model="m", input="Hello", encoding_format="float")
+        client.completions.create(model="m", prompt="Hello")
+        refused = httpx2.get(f"{client.base_url}models/%2e%2e/admin")
+    assert [one.path for one in model.requests] == ["/v1/embeddings", "/v1/completions"]
+    assert model.requests[0].body["input"] == "Hello"
+    assert refused.status_code == 404
+    assert held(open_memory) == []
+
+
+def test_a_key_of_anthropic_s_clients_opens_its_space(serve: Serve, make_key: MakeKey) -> None:
+    key = make_key("ana")
+    assert serve().get("/v1/stats", headers={"x-api-key": key}).status_code == 200
+    assert serve().get("/v1/stats", headers={"x-api-key": "tr_no"}).status_code == 401

@@ -208,6 +208,12 @@ def test_a_space_that_is_not_there_is_told(talk: TestClient) -> None:
     assert talk.get("/v1/spaces", headers=typo).json() == ["default"]
 
 
+def test_a_method_that_a_route_lacks_is_answered_with_those_it_has(client: TestClient) -> None:
+    found = client.options("/v1/entries/x")
+    assert (found.status_code, found.headers["allow"]) == (405, "GET, PATCH")
+    assert client.put("/v1/entries").headers["allow"] == "GET, POST"
+
+
 def test_a_space_is_made_and_removed(talk: TestClient, path: Path) -> None:
     ana = {"X-Treering-Space": "ana/maria braga"}
     assert talk.put("/v1/spaces/ana/maria braga").json() == ["ana/maria braga", "default"]

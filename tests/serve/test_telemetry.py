@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,15 @@ def test_requests_are_counted_by_route_and_status(client: TestClient) -> None:
     assert found["treering_entries_added_total"] == 2
     assert found["treering_http_requests_under_way"] == 1
     assert found["process_resident_memory_bytes"] > 0
+
+
+def test_metrics_have_the_figures_of_the_memory(client: TestClient) -> None:
+    client.post("/v1/entries", json={"text": "Ana keeps bees."})
+    found = samples(client)
+    assert (found["treering_entries"], found["treering_spaces"]) == (1, 1)
+    assert found["treering_bytes"] > 10_000
+    assert found["treering_pending"] >= 0
+    assert abs(found["treering_last_added_seconds"] - time.time()) < 3_600
 
 
 def test_metrics_name_no_space_and_quote_nothing(client: TestClient) -> None:

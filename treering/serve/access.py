@@ -89,7 +89,9 @@ class Access:
 
     def _opened_space(self, headers: Headers) -> tuple[str, str]:
         scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+        if scheme.lower() != "bearer":
+            token = headers.get("x-api-key", "")  # of Anthropic's clients
+        if not token:
             raise KeyUnknown(NO_KEY_SENT if self._keys else NO_KEY_IS_LEFT)
         # Digests of unguessable keys may be compared in any time.
         opened = self._keys.get(keys.digest(token.strip()))

@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
+from treering.serve.threads import start_task
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -45,7 +47,7 @@ class Batcher(Generic[Item, Result]):
         batch = self._forming.get(key)
         if batch is None or len(batch.items) >= self._most:
             batch = self._forming[key] = _Batch()
-            batch.done = asyncio.create_task(self._run(key, batch, work))
+            batch.done = start_task(self._run(key, batch, work))
         place = len(batch.items)
         batch.items.append(item)
         return (await asyncio.shield(batch.done))[place]

@@ -17,6 +17,15 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 
+MEMORY = {
+    "bytes": "Size of the memory's file or schema.",
+    "spaces": "Spaces.",
+    "entries": "Entries of all spaces.",
+    "pending": "Queued pieces of work of all spaces.",
+    "last_added_seconds": "When the newest entry was added, since 1970.",
+}
+"""Figures of the memory, read when they are asked for."""
+
 
 class Metrics:
     """The metrics of one server; another server in the same process has its own."""
@@ -50,8 +59,13 @@ class Metrics:
             registry=self._registry,
         )
 
+        self.memory = {
+            name: Gauge(f"treering_{name}", help_, registry=self._registry)
+            for name, help_ in MEMORY.items()
+        }
+
     def text(self) -> tuple[bytes, str]:
-        """All figures in Prometheus' format, and its media type."""
+        """Return all figures in Prometheus' format, and its media type."""
         return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
 

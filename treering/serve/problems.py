@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treering import errors
@@ -193,9 +194,16 @@ async def _answer_invalid(request: Request, error: Exception) -> Response:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, error=refused, errors=places)
 
 
-async def _answer_http(_: Request, error: Exception) -> Response:
+async def _answer_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return problem(error.status_code, str(error.detail), headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        # Each method has a route of its own; Starlette names that of the first.
+        routes = [route for route in request.app.routes if isinstance(route, Route)]
+        here = [route for route in routes if route.path_regex.match(request.url.path)]
+        methods = {method for route in here for method in route.methods or ()}
+        headers["Allow"] = ", ".join(sorted(methods))
+    return problem(error.status_code, str(error.detail), headers=headers)
 
 
 async def _answer_bug(_: Request, error: Exception) -> Response:

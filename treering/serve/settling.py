@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from treering.errors import ServerUnavailable
 from treering.records import Stats
 from treering.serve.tenant import Tenant
+from treering.serve.threads import start_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Settling:
                 return work.task.result()
 
     def _begin(self, tenant: Tenant, upgrade: bool) -> _Work:
-        work = _Work(asyncio.create_task(self._run(tenant, upgrade)), upgrade)
+        work = _Work(start_task(self._run(tenant, upgrade)), upgrade)
         self._at_work[tenant.space] = work
         return work
 

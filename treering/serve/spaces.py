@@ -23,7 +23,7 @@ from treering.memory import Memory
 from treering.serve.metrics import Metrics
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant
-from treering.serve.threads import Threads
+from treering.serve.threads import Threads, start_task
 from treering.serve.traces import Traces
 from treering.views.erase import retry
 from treering.views.fragments.model import space_embedder
@@ -61,7 +61,7 @@ class Spaces:
             # Spaces open side by side: one that has an import to finish takes long.
             opening = self._opening.get(space)
             if opening is None:
-                opening = self._opening[space] = asyncio.create_task(self._keep_open(space))
+                opening = self._opening[space] = start_task(self._keep_open(space))
             await asyncio.shield(opening)  # others may wait for it when this client leaves
         self._tenants.move_to_end(space)
         return self._tenants[space]
@@ -93,6 +93,10 @@ class Spaces:
         """Read from the file, in a thread as requests do. Raise JournalError."""
         await self._threads.run("read", partial(self._read))
 
+    async def figures(self) -> dict[str, float]:
+        """Return the figures of the whole memory, by the names of ``metrics.MEMORY``."""
+        return await self._threads.run("read", partial(self._figures))
+
     def close(self) -> None:
         """Wait for the calls that have begun, then close the models and the file."""
         self.calls_left = self._threads.close()
@@ -105,6 +109,22 @@ class Spaces:
     def _read(self) -> None:
         with self.database.read() as reader:
             reader.row("SELECT 1 FROM space LIMIT 1")
+
+    def _figures(self) -> dict[str, float]:
+        with self.database.read() as reader:
+            row = reader.row(
+                "SELECT (SELECT count(*) FROM space), (SELECT count(*) FROM entry),"
+                " (SELECT count(*) FROM work),"
+                " (SELECT max(added) FROM entry WHERE seq = (SELECT max(seq) FROM entry))"
+            )
+        spaces, entries, pending, added = row or (0, 0, 0, 0)
+        return {
+            "bytes": self.database.size(),
+            "spaces": int(spaces),
+            "entries": int(entries),
+            "pending": int(pending),
+            "last_added_seconds": int(added or 0) / 1e6,
+        }
 
     def _open(self, space: str) -> Tenant:
         model = space_embedder(Space(self.database, space), self._embedder, self._model)

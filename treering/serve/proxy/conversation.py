@@ -1,11 +1,11 @@
-"""What a chat request says, what of it is new, and how memories are added to it. No I/O here."""
+"""Chat requests and replies of three protocols: their new messages, and memories added. No I/O."""
 
 from __future__ import annotations
 
 import hashlib
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final
@@ -19,21 +19,79 @@ OPENING: Final = (
 CLOSING: Final = "</memories>"
 
 REMEMBERED_ROLES: Final = frozenset({"user", "assistant"})
-"""Not system prompts, which are the application's, nor what tools return: it can be had again."""
+"""Not system prompts, which belong to the application, nor results of tools, which can be had
+again."""
+
+NOT_SAID: Final = "<system-reminder>"
+"""Claude Code puts its own notes into user messages, as parts with this beginning."""
 
 ALIGNED: Final = 1_000
-"""Messages of a history that are compared one with another, which takes the square of it: many
-times what fits into a model's window, and below a second even where all of them are alike."""
+"""Messages of a history that are aligned, at the cost of their square: many times a model's window,
+and below a second even if all are alike."""
 
 MOST_TOKENS: Final = 10**9
-"""Of a prompt or a reply: what is counted as more is a fault of the server, and adds up badly."""
+"""A higher count of tokens is an error of the model server."""
 
 ID_CHARS: Final = 16  # of a digest in hexadecimal: 64 bits, for the conversations of one space
 
 
 @dataclass(frozen=True, slots=True)
+class ChatProtocol:
+    """A protocol of model servers.
+
+    ``messages`` is the key of the history in a request, ``part`` the type of a text in a message.
+    ``reply`` and ``event`` yield the texts of a whole reply and of an event of a stream.
+    """
+
+    path: str
+    messages: str
+    part: str
+    reply: Callable[[Any], Iterable[Any]]
+    event: Callable[[Any], Iterable[Any]]
+
+
+def _first_choice(part: str) -> Callable[[Any], Iterable[Any]]:
+    def read(data: Any) -> Iterable[Any]:
+        return [each[part].get("content") for each in data["choices"] if not each.get("index")]
+
+    return read
+
+
+PROTOCOLS: Final = (
+    ChatProtocol(
+        path="/chat/completions",
+        messages="messages",
+        part="text",
+        reply=_first_choice("message"),
+        event=_first_choice("delta"),
+    ),
+    ChatProtocol(
+        path="/responses",
+        messages="input",
+        part="input_text",
+        reply=lambda data: [
+            part["text"]
+            for item in data["output"]
+            if item.get("type") == "message"
+            for part in item["content"]
+            if part.get("type") == "output_text"
+        ],
+        event=lambda data: [data["delta"]] if data["type"] == "response.output_text.delta" else [],
+    ),
+    ChatProtocol(
+        path="/messages",
+        messages="messages",
+        part="text",
+        reply=lambda data: [part.get("text") for part in data["content"]],
+        event=lambda data: [data["delta"].get("text")] if "delta" in data else [],
+    ),
+)
+"""OpenAI's chat completions and responses, and Anthropic's messages."""
+
+
+@dataclass(frozen=True, slots=True)
 class Utterance:
-    """One message with a text. ``digest`` is the same for the same words by the same side."""
+    """One message with a text. Equal words of one side have one ``digest``."""
 
     role: str
     text: str
@@ -41,7 +99,7 @@ class Utterance:
 
     @property
     def digest(self) -> str:
-        """The identity of what was said."""
+        """The identity of the words."""
         return _digest(self.role, self.name, self.text)
 
 
@@ -49,79 +107,97 @@ class Utterance:
 class CompletionRequest:
     """A chat request as it was sent."""
 
+    protocol: ChatProtocol
     body: Mapping[str, Any]
 
     @classmethod
-    def of(cls, sent: bytes) -> CompletionRequest | None:
-        """The request in a body; None if that is not a chat request, which upstream refuses."""
+    def parse(cls, protocol: ChatProtocol, sent: bytes) -> CompletionRequest | None:
+        """Return the request in a body; None for another one, which the model server refuses."""
         try:
             body = json.loads(sent)
-            json.dumps([body])  # so deeply nested that it could not be sent on: leave it as it is
+            json.dumps([body])  # too deeply nested to be sent on: leave it as it is
         except (ValueError, RecursionError):
             return None
-        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        kinds = list | str if protocol.messages == "input" else list
+        if not isinstance(body, dict) or not isinstance(body.get(protocol.messages), kinds):
             return None
-        return cls(body)
+        return cls(protocol, body)
 
     @property
     def streams(self) -> bool:
-        """Whether the reply shall come as it is made."""
+        """Whether the client wants the reply in pieces."""
         return self.body.get("stream") is True
 
+    @property
+    def messages(self) -> Sequence[object]:
+        """The messages of the history; a text alone is one of the user."""
+        sent = self.body[self.protocol.messages]
+        return [{"role": "user", "content": sent}] if isinstance(sent, str) else sent
+
     def history(self) -> list[Utterance]:
-        """What both sides have said so far, as far as it is text."""
-        utterances = (_utterance(message) for message in self.body["messages"])
+        """Return the texts of both sides so far."""
+        utterances = (_utterance(message) for message in self.messages)
         return [utterance for utterance in utterances if utterance is not None]
 
     def conversation(self) -> str:
-        """An id for the conversation, from how it began, if the client does not name it."""
-        user, first = self.body.get("user"), self.history()[:1]
-        return _digest(
-            user if isinstance(user, str) else None, *(utterance.digest for utterance in first)
+        """Return an id for the conversation, from its user and its beginning."""
+        metadata = self.body.get("metadata")
+        keys = (
+            self.body.get("user"),
+            self.body.get("prompt_cache_key"),  # Codex: the conversation
+            metadata.get("user_id") if isinstance(metadata, dict) else None,  # Claude Code
         )
+        user = next((key for key in keys if isinstance(key, str)), None)
+        return _digest(user, *(utterance.digest for utterance in self.history()[:1]))
 
     def question(self) -> str | None:
-        """The last thing the user said."""
-        asked = [question.text for message in self.body["messages"] if (question := _asks(message))]
-        return asked[-1] if asked else None
+        """Return the last text of the user."""
+        questions = [text.text for message in self.messages if (text := _user_text(message))]
+        return questions[-1] if questions else None
 
     def with_memories(self, text: str) -> bytes:
-        """The request with memories before the last thing the user said, as escaped data.
+        """Return the request with memories before the last text of the user, as escaped data.
 
-        Not in a message of their own: there are models whose prompts have no place for one. And
-        not further up: what stands before stays the same from turn to turn, as caches like it.
+        They are not a message of their own, for which some models' prompts have no place, and not
+        further up: the beginning stays the same from turn to turn, as caches need it.
         """
-        messages = list(self.body["messages"])
-        at = max(place for place, message in enumerate(messages) if _asks(message))
         block = f"{OPENING}\n{html.escape(text, quote=False)}\n{CLOSING}"
-        content = messages[at].get("content")
-        if isinstance(content, list):
-            added: Any = [{"type": "text", "text": block}, *content]
+        sent = self.body[self.protocol.messages]
+        if isinstance(sent, str):
+            changed: Any = f"{block}\n\n{sent}"
         else:
-            added = f"{block}\n\n{content}"
-        messages[at] = {**messages[at], "content": added}
-        return json.dumps({**self.body, "messages": messages}).encode()
+            changed = [*sent]
+            at = max(place for place, message in enumerate(sent) if _user_text(message))
+            content = sent[at].get("content")
+            if isinstance(content, list):
+                # Before the first text: Anthropic's results of tools must come first.
+                before = next(place for place, part in enumerate(content) if [*_texts([part])])
+                part = {"type": self.protocol.part, "text": block}
+                added: Any = [*content[:before], part, *content[before:]]
+            else:
+                added = f"{block}\n\n{content}"
+            changed[at] = {**sent[at], "content": added}
+        return json.dumps({**self.body, self.protocol.messages: changed}).encode()
 
 
-def unknown(held: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
-    """The part of a history that is new, given the digests of what is held, both in order.
+def new_utterances(known: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
+    """Return the new part of a history, given the digests of the stored part, both in order.
 
     Most clients send the whole history again. Others send its last part, or begin with a summary:
-    then both are aligned from their ends, so that another "ok" at the end is new and the same one
-    sent again is not. Of what is further from the end than ``ALIGNED`` nothing is new that has been
-    said at all.
+    then both are aligned from their ends, so that another "ok" at the end is new and a repeated one
+    is not. Further from the end than ``ALIGNED``, only words that were never said are new.
     """
-    if [utterance.digest for utterance in history[: len(held)]] == [*held]:
-        return [*history[len(held) :]]
-    heard = set(held)
+    if [utterance.digest for utterance in history[: len(known)]] == [*known]:
+        return [*history[len(known) :]]
+    heard = set(known)
     early = [utterance for utterance in history[:-ALIGNED] if utterance.digest not in heard]
-    return early + _unaligned(held[-ALIGNED:], history[-ALIGNED:])
+    return early + _unaligned(known[-ALIGNED:], history[-ALIGNED:])
 
 
-def _unaligned(held: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
-    """What of a history has no place in what is held, both aligned from their ends."""
+def _unaligned(known: Sequence[str], history: Sequence[Utterance]) -> list[Utterance]:
+    """Return the utterances without a match, both aligned from their ends."""
     sent = [utterance.digest for utterance in history]
-    matcher = SequenceMatcher(None, held[::-1], sent[::-1], autojunk=False)
+    matcher = SequenceMatcher(None, known[::-1], sent[::-1], autojunk=False)
     matched = {
         place
         for block in matcher.get_matching_blocks()
@@ -132,19 +208,25 @@ def _unaligned(held: Sequence[str], history: Sequence[Utterance]) -> list[Uttera
 
 
 class UpstreamReply:
-    """A reply, gathered from the bytes that the upstream server sends."""
+    """A reply, gathered from the bytes of the model server."""
 
-    def __init__(self, *, streams: bool, max_bytes: int) -> None:
+    def __init__(self, protocol: ChatProtocol, *, streams: bool, max_bytes: int) -> None:
+        self._protocol = protocol
         self._left = max_bytes
         self._events = EventReader() if streams else None
         self._body = bytearray()
         self._pieces: list[str] = []
+        self._counts: dict[str, int] = {}
         self.model: str | None = None
-        self.tokens: tuple[int, int] | None = None
-        """Of the prompt and of the reply, if the server has counted them."""
+
+    @property
+    def tokens(self) -> tuple[int, int] | None:
+        """Tokens of the prompt and of the reply, if the server has counted them."""
+        counts = self._counts
+        return (counts["prompt"], counts["reply"]) if len(counts) == 2 else None
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes; those of a reply that is too long are let go, it is not kept."""
+        """Take the next bytes; drop all of a reply that is too long."""
         self._left -= len(chunk)
         if self.is_too_long:
             self._events = EventReader()
@@ -155,45 +237,56 @@ class UpstreamReply:
             self._body += chunk
             return
         for event in self._events.feed(chunk):
-            self._take(event.data, "delta")
+            self._take(event.data, self._protocol.event)
 
     @property
     def is_too_long(self) -> bool:
-        """Whether it has more bytes than are remembered of any reply."""
+        """Whether it is longer than the replies that are remembered."""
         return self._left < 0
 
     def utterance(self) -> Utterance | None:
-        """What the model has said so far; None if nothing."""
+        """Return the text so far; None without any."""
         if self._body:
-            self._take(bytes(self._body), "message")
+            self._take(bytes(self._body), self._protocol.reply)
             self._body.clear()
         text = _clean("".join(self._pieces))
         return Utterance("assistant", text) if text.strip() else None
 
-    def _take(self, content: bytes, part: str) -> None:
-        """Add the text of the first choice of a completion or a chunk of one."""
+    def _take(self, content: bytes, texts: Callable[[Any], Iterable[Any]]) -> None:
+        """Add the texts, the model and the counts of a reply or an event."""
         try:
-            completion = json.loads(content)
-            self.model = completion.get("model") or self.model
-            self.tokens = _tokens(completion.get("usage")) or self.tokens
-            pieces = [
-                choice[part].get("content")
-                for choice in completion["choices"]
-                if not choice.get("index")
-            ]
+            data = json.loads(content)
+            # The events of a stream wrap the reply that they begin or end.
+            for part in (data, data.get("message"), data.get("response")):
+                if isinstance(part, Mapping):
+                    self.model = part.get("model") or self.model
+                    self._count(part.get("usage"))
+            pieces = [*texts(data)]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return  # [DONE], a comment, an error: whatever it is, the client gets it as it is
+            return  # [DONE], a comment or an error, which the client gets as it is
         self._pieces += [piece for piece in pieces if isinstance(piece, str)]
 
+    def _count(self, usage: object) -> None:
+        counts = usage if isinstance(usage, Mapping) else {}
+        for side, names in (
+            ("prompt", ("prompt_tokens", "input_tokens")),
+            ("reply", ("completion_tokens", "output_tokens")),
+        ):
+            for count in map(counts.get, names):
+                if isinstance(count, int):
+                    self._counts[side] = min(max(count, 0), MOST_TOKENS)
 
-def _asks(message: object) -> Utterance | None:
+
+def _user_text(message: object) -> Utterance | None:
     utterance = _utterance(message)
     return utterance if utterance is not None and utterance.role == "user" else None
 
 
 def _utterance(message: object) -> Utterance | None:
-    role = _role(message)
-    if role not in REMEMBERED_ROLES or not isinstance(message, Mapping):
+    role = message.get("role") if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(role, str):
+        return None
+    if role not in REMEMBERED_ROLES:
         return None
     content, name = message.get("content"), message.get("name")
     if isinstance(content, list):
@@ -203,27 +296,15 @@ def _utterance(message: object) -> Utterance | None:
     return Utterance(role, _clean(content), name if isinstance(name, str) else None)
 
 
-def _tokens(usage: object) -> tuple[int, int] | None:
-    counts = usage if isinstance(usage, Mapping) else {}
-    prompt, reply = counts.get("prompt_tokens"), counts.get("completion_tokens")
-    if isinstance(prompt, int) and isinstance(reply, int):
-        return min(max(prompt, 0), MOST_TOKENS), min(max(reply, 0), MOST_TOKENS)
-    return None
-
-
-def _texts(parts: Iterable[object]) -> Iterable[str]:
+def _texts(parts: Iterable[object]) -> Iterator[str]:
     for part in parts:
-        if isinstance(part, Mapping) and isinstance(part.get("text"), str):
-            yield part["text"]
-
-
-def _role(message: object) -> str:
-    role = message.get("role") if isinstance(message, Mapping) else None
-    return role if isinstance(role, str) else ""
+        text = part.get("text") if isinstance(part, Mapping) else None
+        if isinstance(text, str) and text.strip() and not text.startswith(NOT_SAID):
+            yield text
 
 
 def _clean(text: str) -> str:
-    """The text without what cannot be stored: a request must not fail for it."""
+    """Replace characters that cannot be stored: a request must not fail for them."""
     return text.replace("\0", "�").encode("utf-8", "replace").decode()
 
 

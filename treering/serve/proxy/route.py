@@ -1,4 +1,4 @@
-"""``/v1/chat/completions`` and ``/v1/models``, passed on to the configured server and back."""
+"""The proxy: chats pass to the model server with memories, other requests as they are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Collection, Coroutine, Mapping, Seque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 from urllib.parse import quote
@@ -20,6 +21,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Send
 
 from treering.errors import EmbeddingError
 from treering.journal.space import Space, begin
@@ -27,7 +29,14 @@ from treering.memory import conversations
 from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
 from treering.serve.access import name_in
-from treering.serve.proxy.conversation import CompletionRequest, UpstreamReply, Utterance, unknown
+from treering.serve.proxy.conversation import (
+    PROTOCOLS,
+    ChatProtocol,
+    CompletionRequest,
+    UpstreamReply,
+    Utterance,
+    new_utterances,
+)
 from treering.serve.settings import ServerSettings
 from treering.serve.tenant import Tenant, tenant_of
 
@@ -36,24 +45,43 @@ log = logging.getLogger("treering.serve")
 CONVERSATION_HEADER = "x-treering-conversation"
 MEMORIES_HEADER = "x-treering-memories"
 MAX_NAMED = 100
-"""Ids in a header: servers in between refuse headers of more than some kilobytes."""
+"""Ids in a header: servers in between refuse large headers."""
 
 CONNECT_S = 10.0
 SILENCE_S = 600.0
-"""How long a model may think before its first word, or between two."""
+"""The longest pause of a model before its first word, or between two."""
 
 LOCKS = 64
-"""Conversations that are written side by side without waiting for each other, about."""
+"""The number of locks that conversations share: about so many are written side by side."""
 
-CHAT: Final = "/chat/completions"
+PASSED: Final = (
+    "completions",
+    "embeddings",
+    "models",
+    "moderations",
+    "audio",
+    "images",
+    "responses",
+    "messages",
+)
+"""Parts of the API that pass without a look at their contents."""
 
-_CREDENTIALS: Final = re.compile("//[^/@]*@")  # in an address; neither clients nor logs get them
+_CREDENTIALS: Final = re.compile("//[^/@]*@")  # in an address: hidden from clients and logs
 
-_KEPT_FROM_CLIENT: Final = frozenset({"accept", "content-type", "openai-beta", "user-agent"})
+_KEPT_FROM_CLIENT: Final = frozenset(
+    {
+        "accept",
+        "anthropic-beta",
+        "anthropic-version",
+        "content-type",
+        "openai-beta",
+        "user-agent",
+    }
+)
 """Never its key, which opens this server and no other."""
 
 _KEPT_FROM_UPSTREAM: Final = re.compile(
-    r"retry-after(-ms)?|x-should-retry|(x-)?request-id|(openai|x-ratelimit)-[a-z-]+"
+    r"retry-after(-ms)?|x-should-retry|(x-)?request-id|(openai|anthropic|x-ratelimit)-[a-z-]+"
 )
 """Headers that clients of the API read. Any other, such as a cookie, would act on this origin."""
 
@@ -65,7 +93,7 @@ _MEDIA_TYPES: Final = frozenset({"application/json", "text/event-stream"})
 class ProxyTurn:
     """A chat request that is being answered, for one tenant.
 
-    ``shown`` are the digests of the entries that the model is shown.
+    ``shown`` are the digests of the entries that the model gets.
     """
 
     tenant: Tenant
@@ -76,13 +104,13 @@ class ProxyTurn:
 
     @property
     def source(self) -> str:
-        """Where its entries are: a name that no other begins with."""
+        """The source of its entries, which is the beginning of no other name."""
         return f"chat/{quote(self.conversation, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
 class AddedMemories:
-    """The memories that are added to a chat: their ids and text, and what is shown in all."""
+    """The memories added to a chat: ids, text, and the digests of all entries that it shows."""
 
     ids: list[str]
     text: str
@@ -91,14 +119,14 @@ class AddedMemories:
 
 @dataclass(frozen=True, slots=True)
 class StoredHistory:
-    """The ids of the entries that hold a history, and of those among them that are new."""
+    """The ids of the entries of a history, and of the new ones among them."""
 
     ids: frozenset[str]
     added: tuple[str, ...]
 
 
 class Proxy:
-    """Passes chats on, remembering what is said and adding what is known."""
+    """Passes requests on; of chats it remembers both sides, and adds memories to them."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._settings = settings
@@ -107,58 +135,63 @@ class Proxy:
         self._locks = [threading.Lock() for _ in range(LOCKS)]
 
     def routes(self) -> list[Route]:
-        """Where it is found."""
-        return [
-            Route(f"/v1{CHAT}", self.chat, methods=["POST"], include_in_schema=False),
-            Route("/v1/models", self.models, methods=["GET"], include_in_schema=False),
-            Route("/v1/models/{model:path}", self.models, methods=["GET"], include_in_schema=False),
+        """Return the routes: the protocols of chats, and all that passes."""
+        chats = [
+            Route(f"/v1{each.path}", partial(self.chat, each), methods=["POST"])
+            for each in PROTOCOLS
         ]
+        passed = [
+            Route(f"/v1/{path}", self.pass_on, methods=["GET", "POST"])
+            for name in PASSED
+            for path in (name, f"{name}/{{rest:path}}")
+        ]
+        return [*chats, *passed]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Answer until the end of the block; then what was said last is remembered first."""
+        """Answer until the end of the block; then remember the last replies."""
         if self._settings.upstream is None:
             yield  # without the certificates that a client would read
             return
         timeout = httpx2.Timeout(SILENCE_S, connect=CONNECT_S)
-        # No bound of its own: how many requests are under way is bounded where they come in.
+        # Without a bound: the server bounds its requests under way.
         limits = httpx2.Limits(max_connections=None)
         async with httpx2.AsyncClient(timeout=timeout, limits=limits) as self._client:
             yield
             await asyncio.gather(*self._open, return_exceptions=True)  # each logs its failure
 
-    async def models(self, request: HTTPRequest) -> Response:
-        """The upstream server's models."""
-        name = request.path_params.get("model", "")
-        if not {".", ".."}.isdisjoint(name.split("/")):
+    async def pass_on(self, request: HTTPRequest) -> Response:
+        """Answer with the model server's answer to the same request."""
+        path = str(request.scope["path"]).removeprefix("/v1")
+        if not {".", ".."}.isdisjoint(path.split("/")):
             # It would lead to other addresses of that server, with the key for it.
-            return _refusal(404, f"there is no model {name!r:.100}")
-        return await self._passed(request, f"/models/{quote(name)}" if name else "/models", b"")
+            return _refusal(404, f"there is no {path!r:.100}")
+        query = f"?{request.url.query}" if request.url.query else ""
+        return await self._pass(request, quote(path) + query, await request.body())
 
-    async def chat(self, request: HTTPRequest) -> Response:
-        """A chat completion; both sides of it are remembered, and memories are put before it."""
+    async def chat(self, protocol: ChatProtocol, request: HTTPRequest) -> Response:
+        """Answer a chat: remember both sides of it, and put memories before it."""
         sent = await request.body()
-        asked = CompletionRequest.of(sent)
+        asked = CompletionRequest.parse(protocol, sent)
         if asked is None or self._settings.upstream is None:
-            return await self._passed(request, CHAT, sent)
+            return await self._pass(request, protocol.path, sent)
         turn = await _turn(request, asked)
         stored = await turn.tenant.change(self._remember, turn, turn.history, None)
-        held = stored.ids
-        recalled = await turn.tenant.call(self._recall, turn, held)
+        recalled = await turn.tenant.call(self._recall, turn, stored.ids)
         turn = replace(turn, shown=recalled.shown)
         body = asked.with_memories(recalled.text) if recalled.text else sent
-        answer = await self._send(request, CHAT, body, streams=asked.streams)
+        answer = await self._send(request, protocol.path, body, streams=asked.streams)
         if isinstance(answer, Response):
             return answer
-        headers = _passed_back(answer) | {
+        headers = _headers_back(answer) | {
             CONVERSATION_HEADER: turn.conversation.encode().decode("latin-1"),
             # An imported id may have characters that no header can, or a comma.
             MEMORIES_HEADER: ",".join(quote(entry, safe="") for entry in recalled.ids[:MAX_NAMED]),
         }
+        reply = UpstreamReply(protocol, streams=asked.streams, max_bytes=self._settings.max_bytes)
         if asked.streams and answer.is_success:
-            return StreamingResponse(self._relayed(turn, answer), answer.status_code, headers)
+            return _Relay(self._relay(turn, answer, reply), answer.status_code, headers)
         if answer.is_success:
-            reply = self._reply(streams=False)
             reply.feed(answer.content)
             await turn.tenant.change(self._remember_reply, turn, reply)
         return Response(answer.content, answer.status_code, headers)
@@ -166,7 +199,7 @@ class Proxy:
     # ------------------------------------------------------------------ memory, in a thread
 
     def _recall(self, turn: ProxyTurn, held: Collection[str]) -> AddedMemories:
-        """What matters to the last question, but for the entries of what the client has sent."""
+        """Find the memories for the last question, without the entries that the client has sent."""
         question, budget = turn.request.question(), self._settings.recall_budget
         ids: list[str] = []
         text = ""
@@ -185,12 +218,12 @@ class Proxy:
     def _remember(
         self, turn: ProxyTurn, history: Sequence[Utterance], model: str | None
     ) -> StoredHistory:
-        """Add what is new of a history."""
+        """Add the new part of a history."""
         memory = turn.tenant.memory
         begin(Space(turn.tenant.database, turn.tenant.space), create=True)
         with self._locks[hash((turn.tenant.space, turn.conversation)) % LOCKS]:
             held = list(memory.entries(source=turn.source))
-            new = _messages(unknown(_digests(held), history), model)
+            new = _messages(new_utterances(_digests(held), history), model)
             session = turn.conversation
             added = memory.add(new, source=turn.source, session=session).ids if new else ()
         digests = {utterance.digest for utterance in history}
@@ -198,7 +231,7 @@ class Proxy:
         return StoredHistory(frozenset({*added, *there}), tuple(added))
 
     def _remember_reply(self, turn: ProxyTurn, reply: UpstreamReply) -> None:
-        """Add the reply, unless it may bring back what was forgotten while it was written."""
+        """Add the reply, unless it may quote an entry that was forgotten meanwhile."""
         utterance = reply.utterance()
         if reply.is_too_long:
             log.warning(
@@ -210,7 +243,7 @@ class Proxy:
         if not changed and utterance is not None:
             stored = self._remember(turn, [*turn.history, utterance], reply.model)
             talks.note_shown(stored.added, turn.shown.keys())
-            # Whoever forgets something from now on sees the note; who did so before is seen here.
+            # A later forget reads the note; an earlier one shows here.
             changed = talks.changed(turn.shown)
             if changed and stored.added:
                 turn.tenant.memory.forget(*stored.added)
@@ -221,24 +254,27 @@ class Proxy:
 
     # ------------------------------------------------------------------ upstream
 
-    async def _passed(self, request: HTTPRequest, path: str, body: bytes) -> Response:
-        """An answer that is not looked into."""
-        answer = await self._send(request, path, body, streams=False)
+    async def _pass(self, request: HTTPRequest, path: str, body: bytes) -> Response:
+        """Return the model server's answer as it is, in pieces if it is a stream."""
+        answer = await self._send(request, path, body, streams=b'"stream"' in body)
         if isinstance(answer, Response):
             return answer
-        return Response(answer.content, answer.status_code, _passed_back(answer))
+        headers = _headers_back(answer)
+        if answer.is_stream_consumed:
+            return Response(answer.content, answer.status_code, headers)
+        return _Relay(_closing(answer), answer.status_code, headers)
 
     async def _send(
         self, request: HTTPRequest, path: str, body: bytes, *, streams: bool
     ) -> httpx2.Response | Response:
-        """The upstream server's answer, a stream not yet read; or why there is none."""
+        """Return the model server's answer, a stream not yet read, or a refusal."""
         upstream = self._settings.upstream
         if upstream is None:
             return _refusal(
                 501, "no model server is configured; start treering with --upstream URL"
             )
         assert self._client is not None  # requests come within the application's lifespan
-        headers = self._headers(request.headers)
+        headers = self._headers(request.headers, path)
         try:
             asked = self._client.build_request(
                 request.method, upstream.rstrip("/") + path, content=body, headers=headers
@@ -253,7 +289,7 @@ class Proxy:
         return answer
 
     async def _whole(self, answer: httpx2.Response) -> httpx2.Response | Response:
-        """An answer that is not streamed, or a refusal where it does not end."""
+        """Read an answer that is not streamed; refuse one that is too long."""
         most, content = self._settings.max_bytes, bytearray()
         try:
             async for chunk in answer.aiter_bytes():
@@ -264,30 +300,30 @@ class Proxy:
                     )
         finally:
             await answer.aclose()
-        headers = _passed_back(answer)
+        headers = _headers_back(answer)
         return httpx2.Response(answer.status_code, headers=headers, content=bytes(content))
 
-    def _reply(self, *, streams: bool) -> UpstreamReply:
-        return UpstreamReply(streams=streams, max_bytes=self._settings.max_bytes)
-
-    def _headers(self, sent: Headers) -> dict[str, str]:
+    def _headers(self, sent: Headers, path: str) -> dict[str, str]:
         passed = {name: value for name, value in sent.items() if name in _KEPT_FROM_CLIENT}
         key = self._settings.upstream_key
-        own = {"authorization": f"Bearer {key}"} if key else {}
-        return {**passed, "accept-encoding": "identity", **own}
+        own = {"authorization": f"Bearer {key}"}
+        if path.startswith("/messages"):  # Anthropic's
+            own = {"x-api-key": key or ""}
+        return {**passed, "accept-encoding": "identity", **(own if key else {})}
 
-    async def _relayed(self, turn: ProxyTurn, answer: httpx2.Response) -> AsyncIterator[bytes]:
-        """A reply as it comes; what it says is remembered when it ends, however it ends."""
-        reply = self._reply(streams=True)
+    async def _relay(
+        self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply
+    ) -> AsyncIterator[bytes]:
+        """Yield a reply as it comes; remember it when it ends, however it ends."""
         try:
             async for chunk in answer.aiter_bytes():
                 reply.feed(chunk)
                 yield chunk
         finally:
-            # A task of its own: a client that has hung up takes this one with it.
-            await asyncio.shield(self._later(self._ended(turn, answer, reply)))
+            # In a task of its own: a client that hangs up cancels this one.
+            await asyncio.shield(self._later(self._end(turn, answer, reply)))
 
-    async def _ended(self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply) -> None:
+    async def _end(self, turn: ProxyTurn, answer: httpx2.Response, reply: UpstreamReply) -> None:
         await answer.aclose()
         await turn.tenant.change(self._remember_reply, turn, reply)
 
@@ -304,14 +340,14 @@ class Proxy:
 
 
 async def _turn(request: HTTPRequest, asked: CompletionRequest) -> ProxyTurn:
-    """The turn that a request is. Raises InputError if its conversation's name is not valid."""
+    """Return the turn of a request. Raise InputError for an invalid name of a conversation."""
     named = name_in(request.headers, CONVERSATION_HEADER)
     tenant = await tenant_of(request)
     return ProxyTurn(tenant, asked, named or asked.conversation(), tuple(asked.history()))
 
 
 def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any]]:
-    """What is new as messages to remember, a microsecond apart: time tells equal ones apart."""
+    """Return messages to remember, a microsecond apart, so that equal ones differ in time."""
     now = datetime.now().astimezone()
     return [
         {
@@ -327,12 +363,12 @@ def _messages(new: Sequence[Utterance], model: str | None) -> list[dict[str, Any
 
 
 def _digests(held: Sequence[Entry]) -> list[str]:
-    """What is known of a conversation, in order; a long message has several entries of one time."""
+    """Return the digests of stored messages; a long one has several entries of one time."""
     messages = groupby(held, key=lambda entry: (entry.metadata.get("said"), entry.at))
     return [str(digest) for (digest, _), _ in messages]
 
 
-def _passed_back(answer: httpx2.Response) -> dict[str, str]:
+def _headers_back(answer: httpx2.Response) -> dict[str, str]:
     headers = answer.headers.items()
     passed = {name: value for name, value in headers if _KEPT_FROM_UPSTREAM.fullmatch(name.lower())}
     media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -343,6 +379,26 @@ def _passed_back(answer: httpx2.Response) -> dict[str, str]:
 
 
 def _refusal(status: int, message: str) -> Response:
-    """An error in the form that OpenAI's clients read."""
+    """Return an error in the form that clients of OpenAI and of Anthropic read."""
     error = {"message": message, "type": "treering", "param": None, "code": None}
-    return Response(json.dumps({"error": error}), status, media_type="application/json")
+    content = json.dumps({"type": "error", "error": error})
+    return Response(content, status, media_type="application/json")
+
+
+async def _closing(answer: httpx2.Response) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in answer.aiter_bytes():
+            yield chunk
+    finally:
+        await answer.aclose()
+
+
+class _Relay(StreamingResponse):
+    """A stream; if the model server breaks it off, so does this server, without a traceback."""
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the stream; without its end the server closes the connection."""
+        try:
+            await super().stream_response(send)
+        except httpx2.HTTPError as error:
+            log.warning("the model server broke off a reply: %s", error)

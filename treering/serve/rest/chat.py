@@ -25,6 +25,7 @@ from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.requests import Body, Budget, Query
 from treering.serve.rest.routes import new_router
 from treering.serve.tenant import Asking, Tenant
+from treering.serve.threads import start_task
 
 router = new_router("chat", "/v1")
 
@@ -86,16 +87,8 @@ async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once
         )
         return _read(stream, put, left)
 
-    reading = asyncio.create_task(
-        once.execute(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
-    )
-
-    def end(task: asyncio.Task[GivenReply]) -> None:
-        pieces.put_nowait(_END)
-        if not task.cancelled():
-            task.exception()  # retrieved here, in case the client has left
-
-    reading.add_done_callback(end)
+    reading = start_task(once.execute(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True))
+    reading.add_done_callback(lambda _: pieces.put_nowait(_END))
     first = await pieces.get()
     if first is _END and (given := reading.result()).is_replay:
         return _replay(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from itertools import islice
@@ -14,7 +15,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 from starlette.responses import PlainTextResponse, StreamingResponse
 
-from treering.errors import AccessDenied, InputError, TextEncodingError
+from treering.errors import AccessDenied, InputError, JournalError, TextEncodingError
 from treering.records import Forgotten, Receipt, Stats
 from treering.serve.access import Access, caller_of
 from treering.serve.metrics import Metrics
@@ -194,6 +195,10 @@ async def healthz() -> Response:
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus; they name no space and quote nothing."""
     figures: Metrics = request.app.state.metrics
+    tenant_spaces: Spaces = request.app.state.spaces
+    with suppress(JournalError):  # the figures of the process are answered all the same
+        for name, value in (await tenant_spaces.figures()).items():
+            figures.memory[name].set(value)
     text, media_type = figures.text()
     return Response(text, media_type=media_type)
 
