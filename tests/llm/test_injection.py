@@ -21,7 +21,7 @@ from treering.chat.prompt import render
 from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.llm.scripted import Request, ScriptedLLM
-from treering.serve.proxy.conversation import CompletionRequest
+from treering.serve.proxy.conversation import PROTOCOLS, CompletionRequest
 from treering.views.facts import extract
 from treering.views.memos.record import number_lines, one_line
 
@@ -58,7 +58,7 @@ def outside(messages: list[Message] | tuple[Message, ...]) -> str:
 @pytest.mark.parametrize("text", ESCAPES)
 def test_no_text_gets_out_of_the_frame_of_a_prompt(text: str) -> None:
     lines = number_lines([f"user: {one_line(text)}"], 10_000)
-    asked = CompletionRequest({"messages": [{"role": "user", "content": "Hi?"}]})
+    asked = CompletionRequest(PROTOCOLS[0], {"messages": [{"role": "user", "content": "Hi?"}]})
     prompts = {
         "ask": ask_messages("Hi?", [PromptPassage(text, "notes"), PromptPassage(text, text)]),
         "chat": render("Hi?", Materials(evidences=(Evidence(text),))),
