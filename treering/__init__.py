@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treering.chat.answer import Answer
     from treering.copying import SpaceCopy, copy_space
     from treering.errors import TreeringError
-    from treering.journal.backup import backup
+    from treering.journal.sqlite.backup import backup
     from treering.memory import Memory
     from treering.records import (
         Context,
@@ -55,7 +55,7 @@ _HOMES = {
     "Memory": "treering.memory",
     "SpaceCopy": "treering.copying",
     "TreeringError": "treering.errors",
-    "backup": "treering.journal.backup",
+    "backup": "treering.journal.sqlite.backup",
     "bulk_ingest": "treering.bulk.ingest",
     "copy_space": "treering.copying",
 }

@@ -1,8 +1,8 @@
 """The one place that opens files which a user names; it never opens those of the memory itself.
 
 Opening and closing a file that SQLite has open drops SQLite's locks (see
-``treering.journal.opened``). Another process may then remove its log, and all that was acknowledged
-with it. So nothing else in the package opens a file that a user named, or that lies in a user's
+``treering.journal.posix_locks``). Another process may then remove its log, and acknowledged entries
+with it. So no other module of the package opens a file that a user named, or that lies in a user's
 folder; a test checks that.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from treering.errors import InputError
-from treering.journal import opened
+from treering.journal import posix_locks
 
 _SHOWN_CHARS = 200  # of a path in a message
 REASON = "the memory itself"
@@ -62,7 +62,7 @@ AnyFile = Path | VirtualFile
 
 def is_memory(path: Path) -> bool:
     """Whether a path leads to a database that is open here, or its log, by whatever name."""
-    return opened.is_open(path)
+    return posix_locks.is_open(path)
 
 
 def refuse_memory(path: Path) -> None:
@@ -94,12 +94,12 @@ def open_file(path: AnyFile) -> Iterator[BinaryIO]:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         # Between the look and now the path may have come to lead to a memory.
-        if opened.is_open(descriptor):
+        if posix_locks.is_open(descriptor):
             raise InputError(f"{path} is {REASON}; give another file")
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
             yield stream
     finally:
-        opened.close(descriptor)
+        posix_locks.close(descriptor)
 
 
 def read_bytes(path: AnyFile) -> bytes:

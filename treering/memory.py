@@ -33,15 +33,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake, Message, Record, warn_of_path
 from treering.ingest.staging import WasCutShort, recover_all
 from treering.ingest.where import Where, to_filter
-from treering.journal import (
-    check,
-    entries,
-    ledger,
-    listing,
-    sources,
-    supersession,
-    tombstones,
-)
+from treering.journal import entries, ledger, sources, stored, supersession, tombstones
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
@@ -591,8 +583,8 @@ class Memory:
         condition, after = to_filter(where), entries.after(cursor)
         with self._reading() as reader:
             if newest:
-                before = after or listing.LAST
-                rows = listing.page_back(reader, reader.id, condition, before, limit + 1)
+                before = after or entries.LAST
+                rows = entries.page_back(reader, reader.id, condition, before, limit + 1)
             else:
                 rows = entries.page(reader, reader.id, condition, after, limit + 1)
             reader.as_of = known_until(condition)
@@ -786,14 +778,14 @@ class Memory:
         yield exchange.header(settings)
         yield from (exchange.source_line(file) for file in files)
         damaged: list[JournalCorrupt] = []
-        intact = check.readable(self._database, reader.id, damaged)
+        intact = stored.readable(self._database, reader.id, damaged)
         yield from (exchange.line(entry) for entry in intact)
         yield from (exchange.superseded_line(*pair) for pair in superseded)
         yield from map(exchange.tombstone_line, forgotten)
         if damaged:
             raise exchange.incomplete(damaged)
         with self._reading() as reader:
-            check.refuse_incomplete(reader)
+            stored.refuse_incomplete(reader)
 
     def import_(
         self,
@@ -857,7 +849,7 @@ class Memory:
 
         Reads everything: each entry is compared with the digest that was stored with it.
         """
-        return check.problems(self._database, progress)
+        return stored.problems(self._database, progress)
 
     @contextmanager
     def _reading(self) -> Iterator[SpaceReader]:

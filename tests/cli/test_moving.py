@@ -174,7 +174,7 @@ def test_a_backup_is_a_memory_of_its_own(treering: Treering, spaces: None, tmp_p
     assert exported(treering, "copy.db", "ana") == exported(treering, "life.db", "ana")
     refused = treering("backup", "life.db", "copy.db")
     assert refused.exit_code == 2
-    assert "copy.db is there already; give another name or --force" in refused.stderr
+    assert "copy.db exists already; give another name or --force" in refused.stderr
     assert treering("backup", "life.db", "copy.db", "--force").exit_code == 0
     for place in ("http://127.0.0.1:1", f"postgresql://ana:swordfish@/life?host={tmp_path}"):
         refused = treering("backup", place, "other.db")

@@ -16,7 +16,7 @@ TIMEOUT_S = 30
 _COME_AND_GO = """
 import sys
 from pathlib import Path
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 SqliteDatabase(Path(sys.argv[1])).close()
 """
 _TEXTS = """

@@ -19,7 +19,7 @@ from typing import Any
 from tests.embedders import HashingEmbedder
 from treering.journal.contract import Writer
 from treering.journal.postgres.database import PostgresDatabase
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve.run import run
 from treering.serve.settings import ServerSettings

@@ -15,7 +15,7 @@ from tests.conftest import Open
 from tests.faults.processes import ROOT, TIMEOUT_S, run_script
 from tests.programs import Program
 from treering.errors import JournalCorrupt
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals and modes")
 
@@ -58,7 +58,7 @@ def test_another_programs_file_that_needs_its_journal_is_still_refused(path: Pat
 KILLED_AT_ANY_TIME = """
 import os, random, signal, sys, time
 from pathlib import Path
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 
 def in_a_child(work):
     if (child := os.fork()) == 0:
@@ -91,7 +91,7 @@ def test_two_makers_killed_at_any_time_leave_no_file_that_does_not_open(tmp_path
 MODES = """
 import os, sys
 from pathlib import Path
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 os.umask(0o022)
 path = Path(sys.argv[1])
 database = SqliteDatabase(path)
@@ -116,7 +116,8 @@ def test_the_mode_of_a_file_that_is_there_stays(path: Path) -> None:
 
 def test_many_files_may_be_made_by_processes_at_once(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from treering.journal.sqlite import SqliteDatabase\n"
+        "import sys; from pathlib import Path\n"
+        "from treering.journal.sqlite.database import SqliteDatabase\n"
         "sys.stdin.readline()\n"
         "for n in range(20): SqliteDatabase(Path(sys.argv[1], f'{n}.db')).close()\n"
     )

@@ -18,8 +18,8 @@ from tests.conftest import Open
 from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import JournalCorrupt, JournalError, UnknownName
-from treering.journal.check import PAGE
 from treering.journal.damage import digest
+from treering.journal.stored import PAGE
 from treering.records import Entry
 from treering.views.memos import store as memos
 from treering.views.memos.record import Claim
@@ -102,6 +102,8 @@ def test_every_way_to_store_an_entry_leaves_one_that_is_given_out(
         ("metadata", "[1]"),
         ("metadata", '{"a": 1}'),
         ("digest", b""),
+        ("key", "7"),
+        ("key", b"\xff"),
         ("source", 999),
     ],
 )

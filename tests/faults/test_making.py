@@ -6,7 +6,7 @@ import multiprocessing
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 
 PROCESSES, FILES, TIMEOUT_S = 3, 60, 60.0
 

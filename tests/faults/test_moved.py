@@ -16,7 +16,7 @@ from tests.embedders import HashingEmbedder
 from tests.faults.processes import TIMEOUT_S, texts_seen_by_another
 from treering import Memory
 from treering.errors import JournalError
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an open file stays there")
 GONE = r"life\.db was moved, replaced or removed; open it again"

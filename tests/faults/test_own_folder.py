@@ -20,7 +20,7 @@ from tests.faults.writer import MESSAGES
 from tests.serve.conftest import serving
 from treering import Memory, files
 from treering.errors import InputError, JournalError
-from treering.journal import opened
+from treering.journal import posix_locks
 from treering.records import Skipped
 from treering.views.code.parse.source_files import scan
 
@@ -95,9 +95,9 @@ def test_a_file_that_becomes_a_memory_while_it_is_read_is_closed_after_it(
         memory = open_memory()
         memory.add("Before.")
         assert stream.read(6) == b"SQLite"
-    inode = opened.inode_of(path)
+    inode = posix_locks.inode_of(path)
     assert inode is not None
-    assert not opened.has_lost_locks(inode)
+    assert not posix_locks.has_lost_locks(inode)
     come_and_go(path)
     memory.add("After.")
     assert texts_seen_by_another(path) == ["Before.", "After."]

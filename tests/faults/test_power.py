@@ -23,9 +23,9 @@ from tests.embedders import HashingEmbedder
 from tests.faults.conftest import Note
 from treering import Memory
 from treering.errors import TreeringError
-from treering.journal import scrub
 from treering.journal.contract import Writer
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite import scrub
+from treering.journal.sqlite.database import SqliteDatabase
 
 SECTOR = 512
 HEADER = 32  # bytes of a log: another one begins with another number

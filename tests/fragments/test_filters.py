@@ -80,7 +80,7 @@ def assert_as_the_database(memory: Memory, condition: Filter) -> None:
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None
         expected = np.isin(
-            snapshot.entry, list(entries.matching(reader, snapshot.state.id, condition))
+            snapshot.entry, list(entries.matching_seqs(reader, snapshot.state.id, condition))
         )
         allowed = allowed_rows(reader, snapshot, condition)
         found = np.ones(len(snapshot), dtype=np.bool_) if allowed is None else allowed

@@ -33,7 +33,7 @@ from treering.journal.contract import Database, Writer
 from treering.journal.fields import parse_time
 from treering.journal.open import open_database
 from treering.journal.sources import FileSource
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 from treering.journal.writing import Draft
 from treering.memory import intake_of, space_of
 from treering.serve import spaces

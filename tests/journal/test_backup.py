@@ -16,9 +16,9 @@ from tests.conftest import Open
 from tests.faults.processes import ROOT
 from treering import backup
 from treering.errors import InputError, JournalCorrupt, JournalError, UnknownName
-from treering.journal import opened
-from treering.journal.backup import STEP_PAGES
-from treering.journal.sqlite_connection import PAGE_SIZE
+from treering.journal import posix_locks
+from treering.journal.sqlite.backup import STEP_PAGES
+from treering.journal.sqlite.connection import PAGE_SIZE
 
 
 def names(folder: Path) -> list[str]:
@@ -34,7 +34,7 @@ def test_it_holds_what_was_acknowledged_and_is_its_owners_alone(
     pages: list[tuple[int, int]] = []
     size = backup(path, tmp_path / "copy.db", progress=lambda *moved: pages.append(moved))
     assert pages[-1][0] == pages[-1][1] > 0
-    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == opened.PRIVATE
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == posix_locks.PRIVATE
     assert (tmp_path / "copy.db").stat().st_size == size
     memory.add("Ben likes trains.")
     copy = open_memory(tmp_path / "copy.db")
@@ -62,11 +62,11 @@ def test_what_is_there_is_overwritten_only_when_asked(
     target = tmp_path / "copy.db"
     target.write_text("mine")
     target.chmod(0o644)
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         backup(path, target)
     assert target.read_text() == "mine"
     backup(path, target, overwrite=True)
-    assert target.stat().st_mode & 0o777 == opened.PRIVATE
+    assert target.stat().st_mode & 0o777 == posix_locks.PRIVATE
     assert open_memory(target).stats().entries == 1
 
 
@@ -83,7 +83,7 @@ def test_what_is_no_target_is_refused_and_nothing_is_left(
         (path, "is a memory that is in use"),
         (tmp_path / "link.db", "is a memory that is in use"),
         (other, "is a memory that is in use"),
-        (tmp_path / "log.db", "log.db-wal lies there"),
+        (tmp_path / "log.db", "log.db-wal exists"),
         (tmp_path, "is a folder"),
         (tmp_path / "nowhere" / "copy.db", "is not a folder"),
     ):

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from treering.errors import InputError, JournalBusy, RequestUnderWay
-from treering.journal import attempts, claims
-from treering.journal.claims import RequestClaim, claimed
+from treering.journal import claims, leases
+from treering.journal.claims import RequestClaim, StoredReply, claim_request
 from treering.journal.open import open_database
-from treering.journal.replies import StoredReply
 from treering.journal.space import Space
 
 pytestmark = pytest.mark.both_engines
@@ -43,44 +42,44 @@ def rows(space: Space) -> int:
 
 
 def test_a_reply_takes_the_place_of_its_claim(space: Space) -> None:
-    with claimed(space, *REQUEST) as claim:
+    with claim_request(space, *REQUEST) as claim:
         assert rows(space) == 1
         complete(space, claim)
     assert rows(space) == 0
-    with claimed(space, *REQUEST) as reply:
+    with claim_request(space, *REQUEST) as reply:
         assert reply == REPLY
 
 
 def test_what_is_claimed_is_claimed_by_nobody_else(space: Space) -> None:
     under_way = pytest.raises(RequestUnderWay)
-    with claimed(space, *REQUEST), under_way, claimed(space, *REQUEST):
+    with claim_request(space, *REQUEST), under_way, claim_request(space, *REQUEST):
         pass
-    with claimed(space, "another key", b"Hi?") as claim:
+    with claim_request(space, "another key", b"Hi?") as claim:
         assert isinstance(claim, RequestClaim)
-    with claimed(Space(space.database, "ben"), "key", b"Hi?") as claim:
+    with claim_request(Space(space.database, "ben"), "key", b"Hi?") as claim:
         assert isinstance(claim, RequestClaim)
 
 
 def test_a_claim_with_another_request_is_refused(space: Space) -> None:
     refused = pytest.raises(InputError, match="use a new key")
-    with claimed(space, *REQUEST), refused, claimed(space, "key", b"Ho?"):
+    with claim_request(space, *REQUEST), refused, claim_request(space, "key", b"Ho?"):
         pass
 
 
 def test_a_request_that_failed_is_claimed_again(space: Space) -> None:
-    with pytest.raises(ZeroDivisionError), claimed(space, *REQUEST):
+    with pytest.raises(ZeroDivisionError), claim_request(space, *REQUEST):
         raise ZeroDivisionError
     assert rows(space) == 0
-    with claimed(space, *REQUEST) as claim:
+    with claim_request(space, *REQUEST) as claim:
         assert isinstance(claim, RequestClaim)
 
 
 def test_what_was_taken_over_stores_nothing_any_more(space: Space) -> None:
     """On Windows another process may take over what is not seen to be at work there."""
-    with claimed(space, *REQUEST) as first:
+    with claim_request(space, *REQUEST) as first:
         with space.write() as writer:
             writer.execute("UPDATE claim SET claimer = NULL")
-        with claimed(space, *REQUEST) as second:
+        with claim_request(space, *REQUEST) as second:
             with pytest.raises(RequestUnderWay):
                 complete(space, first)
             complete(space, second)
@@ -90,15 +89,15 @@ def test_what_was_taken_over_stores_nothing_any_more(space: Space) -> None:
 def test_a_claim_holds_while_its_request_is_done_although_locks_were_lost_and_taken_again(
     space: Space, path: Path
 ) -> None:
-    with claimed(space, *REQUEST) as first:
+    with claim_request(space, *REQUEST) as first:
         presence = space.database.presence()
         path.read_bytes()  # as other code of a program may do; POSIX drops all locks then
         with space.read():
             assert space.database.presence() != presence
-        with pytest.raises(RequestUnderWay), claimed(space, *REQUEST):
+        with pytest.raises(RequestUnderWay), claim_request(space, *REQUEST):
             pass
         complete(space, first)
-    with claimed(space, *REQUEST) as reply:
+    with claim_request(space, *REQUEST) as reply:
         assert reply == REPLY
 
 
@@ -106,11 +105,11 @@ def test_a_claim_holds_while_its_request_is_done_although_locks_were_lost_and_ta
 def test_a_forked_process_does_not_take_the_requests_of_its_parent_for_its_own(
     space: Space,
 ) -> None:
-    with claimed(space, *REQUEST):
+    with claim_request(space, *REQUEST):
         if (child := os.fork()) == 0:
-            os._exit(len(attempts._at_work))
+            os._exit(len(leases._at_work))
         assert os.waitpid(child, 0)[1] == 0
-        assert len(attempts._at_work) == 1
+        assert len(leases._at_work) == 1
 
 
 class Broken:
@@ -133,11 +132,11 @@ def test_a_claim_that_could_not_be_given_up_is_void(
     space: Space, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = Broken(space)
-    with pytest.raises(ZeroDivisionError), claimed(broken, *REQUEST):  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError), claim_request(broken, *REQUEST):  # type: ignore[arg-type]
         broken.busy = True
         raise ZeroDivisionError
     assert "is void" in caplog.text
     assert rows(space) == 1
-    with claimed(space, *REQUEST) as claim:
+    with claim_request(space, *REQUEST) as claim:
         complete(space, claim)
     assert rows(space) == 0

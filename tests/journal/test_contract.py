@@ -6,7 +6,6 @@ import gc
 import random
 import sys
 import threading
-from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,11 +13,10 @@ import numpy as np
 import pytest
 
 from tests.journal.conftest import OpenDatabase
-from treering.errors import JournalCorrupt, JournalError, JournalFull
-from treering.journal import scrub
-from treering.journal.contract import Database, Reader, Writer
-from treering.journal.sqlite import SqliteDatabase
-from treering.journal.sqlite_pool import MOST_FREE
+from treering.errors import JournalCorrupt, JournalError
+from treering.journal.contract import Database, Reader
+from treering.journal.sqlite.database import SqliteDatabase
+from treering.journal.sqlite.pool import MOST_FREE
 
 TIMEOUT_S = 30.0
 of_sqlite = pytest.mark.parametrize("open_database", ["sqlite"], indirect=True)
@@ -240,52 +238,6 @@ def test_scrub_removes_what_was_blanked_and_what_was_deleted_from_its_tables(
         assert {word[::-1] for word in left} == {text for text in shown if isinstance(text, str)}
 
 
-@of_sqlite
-def test_scrubbings_of_many_threads_are_done_together(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[Collection[str]] = []
-    refill = scrub.refill
-
-    def counted(writer: Writer, tables: Collection[str]) -> None:
-        done.append(tables)
-        refill(writer, tables)
-
-    monkeypatch.setattr(scrub, "refill", counted)
-    ready = threading.Barrier(20, timeout=TIMEOUT_S)
-
-    def erase(number: int) -> bool:
-        with database.erasing():
-            ready.wait()
-            put(database, f"space {number}")
-            return database.scrub([f"table{number}"])
-
-    with ThreadPoolExecutor(20) as pool:
-        assert all(pool.map(erase, range(20)))
-    assert len(done) <= 2
-    assert {table for tables in done for table in tables} == {f"table{n}" for n in range(20)}
-
-
-@of_sqlite
-def test_who_waits_for_a_scrubbing_that_fails_hears_of_it(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise JournalFull("no space left")
-
-    monkeypatch.setattr(scrub, "refill", full)
-    ready = threading.Barrier(3, timeout=TIMEOUT_S)
-
-    def erase(_: int) -> None:
-        with database.erasing():
-            ready.wait()
-            with pytest.raises(JournalFull):
-                database.scrub(())
-
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(erase, range(3)))
-
-
 def test_large_values_are_read_and_overwritten_in_part(database: Database) -> None:
     rng = np.random.default_rng(7)
     expected: dict[int, bytearray] = {}
@@ -300,42 +252,23 @@ def test_large_values_are_read_and_overwritten_in_part(database: Database) -> No
             patches = [(place, rng.bytes(min(900, len(value) - place))) for place in places]
             for place, data in patches:
                 value[place : place + len(data)] = data
-            writer.patch("block_postings", "data", (space, identity), patches)
+            writer.patch("block_postings", (space, identity), patches)
     with database.read() as reader:
         for identity, value in expected.items():
             assert reader.extent("block_postings", (space, identity)) == len(value)
             for start, size in ((0, 9_999), (1_990, 20), (2_000, 1), (8_999, 5), (9_000, 5)):
-                part = reader.part("block_postings", "data", (space, identity), start, size)
+                part = reader.part("block_postings", (space, identity), start, size)
                 assert part == bytes(value[start : start + size])
         assert reader.extent("block_postings", (space, 99)) is None
-        assert reader.part("block_postings", "data", (space, 99), 0, 5) == b""
+        assert reader.part("block_postings", (space, 99), 0, 5) == b""
     for where, start in ((identity, 8_999), (99, 0)):
         with pytest.raises(JournalCorrupt), database.write() as writer:
-            writer.patch("block_postings", "data", (space, where), [(0, b"lost"), (start, b"xx")])
+            writer.patch("block_postings", (space, where), [(0, b"lost"), (start, b"xx")])
     with database.write("life") as writer:
         assert writer.allot("block_rows", 5, space, 77) == 77
         writer.blank("block_postings", ("data",), space, [identity])
     with database.read() as reader:
-        assert not any(reader.part("block_postings", "data", (space, identity), 0, 9_000))
-
-
-def test_parts_of_a_value_are_read_and_overwritten(database: Database) -> None:
-    many = [(place, b"-") for place in range(100, 300, 2)]
-    with database.write() as writer:
-        writer.execute("CREATE TABLE word (id INTEGER PRIMARY KEY, space INTEGER, data BLOB)")
-        identity = writer.insert("INSERT INTO word (space, data) VALUES (1, ?)", (bytes(300),))
-        writer.patch("word", "data", (1, identity), [(2, b"abc"), (4, b"yz"), (299, b"!"), *many])
-        writer.patch("word", "data", (1, identity), [])
-    with database.read() as reader:
-        assert reader.part("word", "data", (1, identity), 0, 8) == b"\0\0abyz\0\0"
-        assert reader.part("word", "data", (1, identity), 296, 99) == b"-\0-!"
-        assert reader.part("word", "data", (1, identity), 300, 1) == b""
-        assert reader.part("word", "data", (1, identity + 1), 0, 1) == b""
-    for where, start in ((identity, 300), (identity + 1, 0)):
-        with pytest.raises(JournalCorrupt), database.write() as writer:
-            writer.patch("word", "data", (1, where), [(0, b"lost"), (start, b"x")])
-    with database.read() as reader:
-        assert reader.part("word", "data", (1, identity), 0, 4) == b"\0\0ab"
+        assert not any(reader.part("block_postings", (space, identity), 0, 9_000))
 
 
 def test_a_sound_database_has_no_findings_and_a_size(database: Database) -> None:

@@ -14,9 +14,9 @@ import pytest
 
 import treering
 from treering.journal import schema, storage
-from treering.journal.dialect import SqliteDialect
-from treering.journal.postgres.dialect import PostgresDialect, translated
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.contract import Dialect
+from treering.journal.postgres.statements import PostgresDialect, translate
+from treering.journal.sqlite.database import SqliteDatabase
 
 ROOT: Final = Path(treering.__file__).parent
 
@@ -50,7 +50,7 @@ ELSEWHERE: Final = re.compile(
 )
 """What is of PostgreSQL alone, or is put together only when it is sent."""
 
-SPACE_READ: Final = {"removal.finish", "store._mentioning"}
+SPACE_READ: Final = {"erasure.finish", "store._mentioning"}
 """What reads all of a space on purpose."""
 
 STATEMENT: Final = re.compile(r"(SELECT|UPDATE|DELETE|INSERT|WITH)\b")
@@ -74,7 +74,7 @@ def keyed() -> frozenset[str]:
 
 def without_space(sql: str) -> list[str]:
     """The tables, by alias, of which a statement does not say the space."""
-    sql = _LITERAL.sub("''", translated(sql).sql if "?" in sql else sql)
+    sql = _LITERAL.sub("''", translate(sql).sql if "?" in sql else sql)
     missing = [] if _GROUNDED.search(sql) else ["all"]
     bare = 0
     tables = _tables(sql)
@@ -174,7 +174,7 @@ def test_a_file_finds_rows_by_their_number_although_statements_name_the_space(
     wrong: dict[str, list[str]] = {}
     with closing(SqliteDatabase(tmp_path / "life.db")) as database, database.read() as reader:
         for place, text in statements():
-            sql = text.replace(OF_SPACE, SqliteDialect.in_heap_of_space)
+            sql = text.replace(OF_SPACE, Dialect.in_heap_of_space)
             if place in SPACE_READ or ELSEWHERE.search(sql) or not _tables(sql):
                 continue
             marks = ["[1]"] * sql.count("?")

@@ -33,9 +33,8 @@ from treering.journal.open import open_database
 from treering.journal.postgres import database as postgres_database
 from treering.journal.postgres import schema
 from treering.journal.postgres.database import PostgresDatabase
-from treering.journal.postgres.dialect import translated
 from treering.journal.postgres.location import Location
-from treering.journal.postgres.texts import ESCAPE, escaped, unescaped
+from treering.journal.postgres.statements import ESCAPE, escape, translate, unescape
 
 WORKER = """
 import sys, time
@@ -170,7 +169,7 @@ def test_the_usual_ways_of_libpq_say_where_the_server_is(
 
 
 def test_statements_of_the_contract_are_translated() -> None:
-    statement = translated(
+    statement = translate(
         "SELECT 'a?%', instr(b, ?) FROM t WHERE id NOT IN (SELECT value FROM json_each(?))"
         " AND c LIKE '%' || ? AND d IN () AND CAST(b.text AS BLOB) <> ?"
         " AND e = zeroblob(length(f))"
@@ -185,7 +184,7 @@ def test_statements_of_the_contract_are_translated() -> None:
 
 
 def test_tables_of_other_packages_get_the_types_of_postgres() -> None:
-    statement = translated(
+    statement = translate(
         "CREATE TABLE shout (id INTEGER PRIMARY KEY AUTOINCREMENT, space INTEGER NOT NULL,"
         " entry INTEGER REFERENCES entry (seq), word TEXT, data BLOB, weight REAL) WITHOUT ROWID"
     )
@@ -198,7 +197,7 @@ def test_tables_of_other_packages_get_the_types_of_postgres() -> None:
 
 @pytest.mark.parametrize("text", ["", "a\0b", f"{ESCAPE}0", f"\0{ESCAPE}", "é\n😀", "0\0001"])
 def test_every_text_comes_back_and_is_found(opened: PostgresDatabase, text: str) -> None:
-    assert unescaped(escaped(text)) == text
+    assert unescape(escape(text)) == text
     put(opened, text)
     put(opened, "another")
     assert names(opened) == [text, "another"]

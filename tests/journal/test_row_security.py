@@ -20,8 +20,8 @@ from treering.errors import JournalError
 from treering.journal import staged
 from treering.journal.postgres import transaction
 from treering.journal.postgres.database import PostgresDatabase
-from treering.journal.postgres.dialect import PostgresStatement, translated
 from treering.journal.postgres.location import Location
+from treering.journal.postgres.statements import PostgresStatement, translate
 from treering.serve import keys
 
 SHARED = {"space", "model", "storage", "secret", "tombstone", "serve_closed", "treering_version"}
@@ -69,12 +69,12 @@ def tenants() -> Iterator[Tenants]:
     statements: set[str] = set()
 
     def noted(sql: str) -> PostgresStatement:
-        statement = translated(sql)
+        statement = translate(sql)
         statements.add(" ".join(statement.sql.split()))
         return statement
 
     with pytest.MonkeyPatch.context() as spied:
-        spied.setattr(transaction, "translated", noted)
+        spied.setattr(transaction, "translate", noted)
         for space in SPACES:
             _fill(url, space)
         for space in SPACES:  # last, as opening a memory removes what is staged by no process

@@ -22,10 +22,10 @@ from treering.errors import (
     JournalError,
     JournalFull,
 )
-from treering.journal import failures
 from treering.journal.open import open_database
-from treering.journal.sqlite import SqliteDatabase
-from treering.journal.sqlite_connection import PAGE_SIZE
+from treering.journal.sqlite import failures
+from treering.journal.sqlite.connection import PAGE_SIZE
+from treering.journal.sqlite.database import SqliteDatabase
 
 
 def fill(database: SqliteDatabase, rows: int = 400, start: int = 0) -> None:
@@ -77,7 +77,7 @@ def test_a_file_over_its_size_limit_says_that_nothing_was_stored(path: Path) -> 
 import resource, signal, sys
 from pathlib import Path
 from treering.errors import JournalError
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 database = SqliteDatabase(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
@@ -167,7 +167,7 @@ READ_ONLY = """
 import os, sys
 from pathlib import Path
 from treering.errors import JournalError
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 if os.geteuid() == 0:  # nothing is read-only for root
     os.setgid(65534)
     os.setuid(65534)
@@ -241,7 +241,7 @@ def test_many_processes_may_create_one_file_at_once(path: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 sys.stdin.readline()
 database = SqliteDatabase(Path(sys.argv[1]))
 with database.write() as writer:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from treering.journal.sqlite_connection import LONGEST_LOOK_S, begin_writing, connect
+from treering.journal.sqlite.connection import LONGEST_LOOK_S, begin_writing, connect
 
 PATIENCE_S = 0.04
 

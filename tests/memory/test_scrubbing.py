@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import signal
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,7 +16,9 @@ from tests.conftest import Open
 from tests.memory.test_forget import SECRET, bytes_of
 from treering import Memory
 from treering.errors import UnknownName
-from treering.journal import scrub, storage
+from treering.journal import storage
+from treering.journal.contract import Writer
+from treering.journal.sqlite import scrub
 from treering.views import erase
 
 TIMEOUT_S = 30.0
@@ -154,14 +155,14 @@ def test_tenants_that_forget_at_once_share_one_scrubbing(
         for n in range(8)
     ]
     secrets = [memory.add(f"{SECRET} {n}").ids[0] for n, memory in enumerate(tenants)]
-    emptied: list[sqlite3.Connection] = []
-    empty_log = scrub.empty_log
+    scrubbed: list[Collection[str]] = []
+    refill = scrub.refill
 
-    def counted(connection: sqlite3.Connection) -> bool:
-        emptied.append(connection)
-        return empty_log(connection)
+    def counted(writer: Writer, tables: Collection[str]) -> None:
+        scrubbed.append(tables)
+        refill(writer, tables)
 
-    monkeypatch.setattr(scrub, "empty_log", counted)
+    monkeypatch.setattr(scrub, "refill", counted)
     monkeypatch.setattr(erase, "WAIT_S", TIMEOUT_S)
     ready = threading.Barrier(len(tenants), timeout=TIMEOUT_S)
 
@@ -171,7 +172,7 @@ def test_tenants_that_forget_at_once_share_one_scrubbing(
 
     with ThreadPoolExecutor(len(tenants)) as pool:
         assert all(pool.map(forget, tenants, secrets))
-    assert len(emptied) < len(tenants)
+    assert len(scrubbed) < len(tenants)
     assert b"flowerpot" not in bytes_of(path)
 
 
@@ -186,36 +187,3 @@ def test_all_that_a_space_says_is_overwritten_at_once(open_memory: Open, path: P
     for trace in ("flowerpot", "gardenia", "Zebediah", "night"):
         assert trace.encode() not in bytes_of(path)
     assert [hit.text for hit in other.search("bees")] == ["Ben keeps bees."]
-
-
-def test_who_is_interrupted_while_others_erase_leaves_scrubbing_to_the_next() -> None:
-    queue = scrub.ScrubQueue()
-    has_begun, may_end = threading.Event(), threading.Event()
-
-    def erase_slowly() -> None:
-        with queue.erasing():
-            has_begun.set()
-            assert may_end.wait(TIMEOUT_S)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with ThreadPoolExecutor() as threads:
-        other = threads.submit(erase_slowly)
-        assert has_begun.wait(TIMEOUT_S)
-        before = signal.signal(signal.SIGALRM, interrupt)
-        try:
-            signal.setitimer(signal.ITIMER_REAL, scrub.GATHER_S / 4)
-            with pytest.raises(KeyboardInterrupt):
-                queue.run(["memo"], lambda _: True)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-            may_end.set()
-        other.result(TIMEOUT_S)
-    scrubbed: list[bool] = []
-    run = lambda: scrubbed.append(queue.run([], lambda _: True))  # noqa: E731
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(5)
-    assert scrubbed == [True]

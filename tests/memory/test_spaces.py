@@ -12,9 +12,9 @@ import pytest
 from tests.conftest import Open
 from treering import Memory
 from treering.errors import InputError, LLMError, UnknownMemory, UnknownName, UnknownSpace
-from treering.journal import scrub
 from treering.journal.open import open_database
 from treering.journal.space import names
+from treering.journal.sqlite import scrub
 from treering.llm.scripted import Request, ScriptedLLM
 from treering.serve import keys
 from treering.views import erase

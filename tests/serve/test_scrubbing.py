@@ -10,9 +10,9 @@ import pytest
 
 from tests.memory.test_forget import SECRET, bytes_of
 from tests.serve.conftest import Serve
-from treering.journal import scrub
 from treering.journal.contract import Database
 from treering.journal.open import open_database
+from treering.journal.sqlite import scrub
 from treering.serve import spaces
 from treering.views import erase
 

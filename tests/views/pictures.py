@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from treering import Memory
 from treering.journal import blocks
+from treering.journal.contract import Reader
 from treering.journal.space import SpaceReader
 from treering.views.contract import View
 from treering.views.facts import store as facts
@@ -67,8 +71,19 @@ def terms(memory: Memory) -> list[tuple[int, bytes]]:
     """The terms of every fragment."""
     with memory._space.read() as reader:
         places = places_of_fragments(reader)
-        stored = blocks.terms_at(reader, reader.space, list(places.values()))
+        stored = terms_at(reader, reader.space, list(places.values()))
         return [(f, of.tobytes()) for f, of in zip(places, stored, strict=True)]
+
+
+def terms_at(reader: Reader, space: int, places: Sequence[tuple[int, int]]) -> list[blocks.Counts]:
+    """The terms of fragments, given as block and slot, sorted by term."""
+    terms = []
+    for identity, slot in places:
+        stored = blocks.read_postings(reader, blocks._with_id(reader, space, identity))
+        stored = stored[(stored["slot"] == slot) & (stored["count"] > 0)]
+        columns = np.stack([stored["term"], stored["count"].astype(np.uint32)], axis=1)
+        terms.append(columns[np.argsort(columns[:, 0], kind="stable")])
+    return terms
 
 
 def vectors(memory: Memory) -> list[tuple[int, int, bytes]]:

@@ -19,7 +19,7 @@ from tests.views.pictures import TABLES, picture, rows, views
 from treering import Memory
 from treering.errors import EmbeddingError, LLMUnavailable, UnknownName, ViewError
 from treering.journal.contract import Reader, Writer
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 from treering.llm.scripted import ScriptedLLM
 from treering.views.contract import save_states, view_states
 

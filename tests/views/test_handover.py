@@ -59,7 +59,7 @@ def take_in(memory: Memory, content: Any, source: str = "chat") -> None:
 
 def handed_over(memory: Memory) -> dict[int, Stored]:
     with memory._space.read() as reader:
-        seqs = list(entries.matching(reader, reader.id, Filter()))
+        seqs = list(entries.matching_seqs(reader, reader.id, Filter()))
     return memory._views.handover.take(seqs)
 
 

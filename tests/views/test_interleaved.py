@@ -58,7 +58,7 @@ def replaced(memory: Memory, text: str) -> None:
 def cut(memory: Memory) -> None:
     """Cut the connection that holds what a process is doing: another one may do the same then."""
     if isinstance(memory._database, PostgresDatabase):
-        memory._database._presence.close()
+        memory._database._process.close()
 
 
 @pytest.mark.parametrize("text", ["Ana moved to Faro.", "Ana moved to Porto."])

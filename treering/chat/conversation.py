@@ -26,7 +26,7 @@ from treering.errors import (
 )
 from treering.hints import Hint
 from treering.ingest.intake import Intake
-from treering.journal import entries, reply_sources, unanswered
+from treering.journal import entries, leases, reply_sources
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.account import ModelAccount
 from treering.llm.contract import Reply
@@ -181,16 +181,16 @@ class Conversations:
             space = writer.id
             history = entries.tail(writer, space, source, _lines_within(within))
             is_present = database.is_present
-            last = _last_of(history, unanswered.take(writer, space, source, is_present))
+            last = _last_of(history, leases.take_unanswered(writer, space, source, is_present))
             # An earlier attempt at the same request comes first, then a message without a reply.
             stored = _holding(message, _earlier(writer, record)) or _holding(message, last)
             if stored:
-                unanswered.answered(writer, space, stored)  # the mark of who asked before
+                leases.mark_answered(writer, space, stored)  # the mark of who asked before
                 history = [entry for entry in history if entry.id not in stored]
             else:
                 receipt = self._intake.said(writer, source, _message("user", message, speaker))
                 stored = frozenset(receipt.ids)
-            unanswered.ask(writer, space, stored, database.presence())
+            leases.ask(writer, space, stored, database.presence())
             if record is not None:
                 record.keep_message(writer, stored)
             digests = entries.digests(writer, space, stored | ids(history))
@@ -236,7 +236,7 @@ class Conversations:
             with self._space.write() as writer:
                 asker = self._space.database.presence()
                 if writer.is_there:
-                    unanswered.give_up(writer, writer.id, round_.entries, asker)
+                    leases.give_up(writer, writer.id, round_.entries, asker)
         except JournalError as error:  # the caller must hear of the first error
             log.warning("said again, a message without a reply is kept twice: %s", error)
 
@@ -269,7 +269,7 @@ class Conversations:
                 )
             said = self._intake.said(writer, round_.source, _message("assistant", answer.text))
             reply_sources.note(writer, writer.id, said.ids, digests.keys())
-            unanswered.answered(writer, writer.id, round_.entries)
+            leases.mark_answered(writer, writer.id, round_.entries)
             if record is not None:
                 record.keep_answer(writer, answer)
         return answer

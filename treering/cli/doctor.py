@@ -159,13 +159,13 @@ def _file(run: Run) -> Iterator[Finding]:
     if not run.is_there:
         yield Finding("file", "warn", f"no memory at {run.place} yet; `treering add` makes one")
         return
-    from treering.journal import check
+    from treering.journal import stored
 
     with run.database() as database, run.out.progress("reading entries") as progress:
-        problems = check.problems(database, progress)
+        problems = stored.problems(database, progress)
         size = database.size()
     for problem in problems:
-        advice = check.REINDEX_HELP if " index " in problem else RESTORE
+        advice = stored.REINDEX_HELP if " index " in problem else RESTORE
         has_advice = "`" in problem or "restore a copy" in problem.lower()
         yield Finding("file", "fail", problem if has_advice else f"{problem}; {advice}")
     if not problems:

@@ -323,7 +323,7 @@ def backup(run: Run, file: str, to: str, force: bool = False) -> None:
     The copy holds all that the file does, including keys of a server and derived data. It exists
     once it is complete, and only its owner may read it.
     """
-    from treering.journal.backup import backup as back_up
+    from treering.journal.sqlite.backup import backup as back_up
 
     source, target = replace(run, url=file), replace(run, url=to)
     if source.path is None or target.path is None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from treering.errors import InputError, JournalCorrupt
 from treering.journal import tombstones
-from treering.journal.damage import MIN_KEYS
 from treering.journal.fields import checked_name, metadata_json, parse_time
 from treering.journal.sources import FileSource
 from treering.journal.tombstones import Tombstone
@@ -233,8 +232,7 @@ def _key(fields: dict[str, Any]) -> str:
         raise InputError(
             f"repeat is {repeat}; it must be at least 1, or be left out", param="repeat"
         )
-    # A higher number might not be recognised when the entry is read; its id always is.
-    return str(repeat) if repeat < MIN_KEYS else _named(fields, "id")
+    return str(repeat)
 
 
 def _text(value: object) -> str:

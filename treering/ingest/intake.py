@@ -278,7 +278,7 @@ class Intake:
     def _rename(self, old: str, new: str, path: Path) -> bool:
         """Give the source of a file another name and path, unless that name is taken."""
         with self._space.write() as writer:
-            if sources.parts_of(writer, writer.id, new):
+            if sources.document_parts(writer, writer.id, new):
                 return False
             seqs = entries.of_source(writer, writer.id, old)
             sources.rename_file(writer, writer.id, old, new, str(path))
@@ -320,7 +320,7 @@ class Intake:
         source = checked_name(source, "source") or source
         resolved = str(path.resolve() if isinstance(path, Path) else path)
         with self._space.read() as reader:
-            before = sources.parts_of(reader, reader.id, source)
+            before = sources.document_parts(reader, reader.id, source)
             _refuse_another_file(before, source, resolved)
             is_unchanged = bool(before) and all(part.digest == digest for part in before)
             unchanged = sum(entries.size(reader, reader.id, part.name) for part in before)
@@ -454,7 +454,7 @@ def _outdated(
 ) -> list[int]:
     """The entries of a file's sources that the file holds no longer, or in another place."""
     part_by_name = {part.source: part for part in content.parts}
-    before = {part.name: part for part in sources.parts_of(reader, space, source)}
+    before = {part.name: part for part in sources.document_parts(reader, space, source)}
     for name in part_by_name.keys() - before.keys():
         if (other := sources.file_source(reader, space, name)) is not None:
             before[name] = other

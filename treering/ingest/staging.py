@@ -30,7 +30,7 @@ from treering.errors import InputError, JournalError, TreeringError, UnknownName
 from treering.ingest import slices
 from treering.ingest.exchange import SupersededLine
 from treering.ingest.slices import Item, Plan
-from treering.journal import attempts, damage, entries, removal, staged, supersession, writing
+from treering.journal import damage, entries, erasure, leases, staged, supersession, writing
 from treering.journal.contract import Database
 from treering.journal.space import Space, SpaceWriter
 from treering.journal.staged import StagedImport
@@ -71,7 +71,7 @@ class Staging:
         called in the last transaction. Raises InputError for an id that is here already, or comes
         twice, with another text, and UnknownName for one that is superseded and nowhere.
         """
-        with attempts.begun() as attempt:
+        with leases.attempt() as attempt:
             mine = self._begin(attempt, plan)
             try:
                 self._stage(mine, lists, keeps=plan.keeps)
@@ -83,7 +83,7 @@ class Staging:
     @contextmanager
     def under_way(self) -> Iterator[None]:
         """The time in which much is taken in otherwise, and indexed in the end by who does it."""
-        with attempts.begun() as attempt:
+        with leases.attempt() as attempt:
             mine = self._begin(attempt, Plan())
             try:
                 yield
@@ -92,12 +92,12 @@ class Staging:
 
     def recover(self) -> None:
         """Finish what processes that are gone had staged as a whole; remove what they had not."""
-        for left in staged.abandoned(self._space.database, self._space.name):
+        for left in staged.abandoned_imports(self._space.database, self._space.name):
             self._recover(left)
         self._sweep()
 
     def _recover(self, left: StagedImport) -> None:
-        with attempts.begun() as attempt:
+        with leases.attempt() as attempt:
             mine = replace(left, attempt=attempt)
             if not self._take_over(left, mine):
                 return
@@ -153,7 +153,7 @@ class Staging:
         """Raise InputError for an entry that could not be stored."""
         drafts = [item for _, item in items if isinstance(item, Draft)]
         with self._space.read() as reader:
-            writing.refuse_other_content(reader, reader.id, drafts)
+            writing.refuse_other_texts(reader, reader.id, drafts)
         for source, draft in items:
             if source == changes.SOURCE and isinstance(draft, Draft):
                 changes.check(draft.metadata)
@@ -182,7 +182,7 @@ class Staging:
                 receipt = slices.store(writer, items, replace(plan, keeps=True), same)
                 staged.blank(writer, mine.space, [last])
                 if receipt.omitted:  # texts that were forgotten, and are in the bytes of the slice
-                    removal.queue_scrub(writer)
+                    erasure.queue_scrub(writer)
             _give_way(began)
             yield receipt
         self._sweep()
@@ -191,7 +191,7 @@ class Staging:
         """Remove what was staged. An error leaves it to the next process that opens the memory."""
         try:
             with self._space.read() as reader:
-                waiting = staged.waiting(reader, mine)
+                waiting = staged.waiting_slices(reader, mine)
             for slice_ in waiting:
                 began = time.monotonic()
                 with self._write(mine) as writer:
@@ -200,7 +200,7 @@ class Staging:
             with self._write(mine) as writer:
                 staged.end(writer, mine)
                 if waiting:
-                    removal.queue_scrub(writer)
+                    erasure.queue_scrub(writer)
         except UnknownName:  # somebody else has removed it, or does so now
             pass
         except JournalError as error:  # what stopped the taking in is what the caller must hear of

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes
-from treering.journal import damage, labels, storage
+from treering.journal import damage, sources, storage
 from treering.journal.contract import Patch, Reader, Row, RowKey, Writer
 from treering.records import KINDS
 
@@ -77,7 +77,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FragmentBlock:
-    """A block as its row says; see the migration that makes the table."""
+    """A row of the table ``block``; schema.sql describes the columns."""
 
     space: int
     id: int
@@ -88,12 +88,17 @@ class FragmentBlock:
     postings: int
     room: int
     posted: int
-    is_sorted: bool
+    sorted: int
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the block is full, and its postings are sorted by term."""
+        return bool(self.sorted)
 
 
 def name_code(name: str) -> int:
     """What stands for a speaker or session in a row, which must not hold words; never 0."""
-    return int.from_bytes(labels.hash_of(name)[:8], "little") | 1
+    return int.from_bytes(sources.name_hash(name)[:8], "little") | 1
 
 
 # ------------------------------------------------------------------------------------- adding
@@ -126,19 +131,9 @@ def _newest(reader: Reader, space: int) -> FragmentBlock | None:
     return None if row is None else _block(row)
 
 
-def _is_newest(reader: Reader, block: FragmentBlock) -> bool:
-    newest = _newest(reader, block.space)
-    return newest is not None and newest.id == block.id
-
-
 def _block(row: Row) -> FragmentBlock:
     with damage.decoding("the search index"):
-        space, identity, slots, used, living, last, postings, room, posted, is_sorted = map(
-            int, row
-        )
-    return FragmentBlock(
-        space, identity, slots, used, living, last, postings, room, posted, bool(is_sorted)
-    )
+        return FragmentBlock(*map(int, row))
 
 
 def _create(writer: Writer, space: int, sizes: Sequence[int]) -> FragmentBlock:
@@ -155,18 +150,14 @@ def _create(writer: Writer, space: int, sizes: Sequence[int]) -> FragmentBlock:
     mean = known / len(sizes[:slots])
     room = known + int(SPARE * mean * (slots - len(sizes[:slots])))
     room = max(min(room, MOST_POSTINGS), sizes[0])
-    postings = _put_postings(writer, space, room)
+    postings = writer.allot("block_postings", room * POSTING.itemsize, space)
     identity = writer.insert(
         "INSERT INTO block (space, slots, used, living, last, postings, room, posted)"
         " VALUES (?, ?, 0, 0, 0, ?, ?, 0)",
         (space, slots, postings, room),
     )
     writer.allot("block_rows", slots * ROW.itemsize, space, identity)
-    return FragmentBlock(space, identity, slots, 0, 0, 0, postings, room, 0, is_sorted=False)
-
-
-def _put_postings(writer: Writer, space: int, room: int) -> int:
-    return writer.allot("block_postings", room * POSTING.itemsize, space)
+    return FragmentBlock(space, identity, slots, 0, 0, 0, postings, room, 0, sorted=0)
 
 
 def fill(
@@ -217,7 +208,7 @@ def _postings(slots: Sequence[int], terms: Sequence[Counts]) -> Postings:
 
 
 def _patch(writer: Writer, table: str, key: RowKey, first: int, items: NDArray[Any]) -> None:
-    writer.patch(table, "data", key, [(first * items.dtype.itemsize, items.tobytes())])
+    writer.patch(table, key, [(first * items.dtype.itemsize, items.tobytes())])
 
 
 def _sort_full(writer: Writer, space: int) -> None:
@@ -318,12 +309,18 @@ def read_postings(reader: Reader, block: FragmentBlock, first: int = 0) -> Posti
 def _read(
     reader: Reader, table: str, key: RowKey, dtype: np.dtype[Any], first: int, stop: int
 ) -> NDArray[Any]:
-    size = (stop - first) * dtype.itemsize
-    data = reader.part(table, "data", key, first * dtype.itemsize, size)
+    size = dtype.itemsize
+    data = read_part(reader, table, key, first * size, (stop - first) * size)
+    return np.frombuffer(data, dtype=dtype)
+
+
+def read_part(reader: Reader, table: str, key: RowKey, start: int, size: int) -> bytes:
+    """Return some bytes of a large value. Raise JournalCorrupt if it is too short."""
+    data = reader.part(table, key, start, size)
     with damage.decoding("the search index"):
         if len(data) != size:
             raise ValueError("a block is too short")
-        return np.frombuffer(data, dtype=dtype)
+    return data
 
 
 def new_rows(reader: Reader, block: FragmentBlock, fragment: int) -> tuple[int, Rows]:
@@ -355,20 +352,6 @@ def postings_of(reader: Reader, block: FragmentBlock, first: int, rows: Rows) ->
     return postings if wanted.all() else postings[wanted]
 
 
-def terms_at(reader: Reader, space: int, places: Sequence[tuple[int, int]]) -> list[Counts]:
-    """The terms of fragments of a space, given as block and slot, sorted by term."""
-    postings: dict[int, Postings] = {}
-    terms: list[Counts] = []
-    for identity, slot in places:
-        if identity not in postings:
-            postings[identity] = read_postings(reader, _with_id(reader, space, identity))
-        stored = postings[identity]
-        stored = stored[(stored["slot"] == slot) & (stored["count"] > 0)]
-        columns = np.stack([stored["term"], stored["count"].astype(np.uint32)], axis=1)
-        terms.append(columns[np.argsort(columns[:, 0], kind="stable")])
-    return terms
-
-
 def count(reader: Reader, space: int) -> int:
     """How many fragments a space has."""
     row = reader.row("SELECT coalesce(sum(living), 0) FROM block WHERE space = ?", (space,))
@@ -398,14 +381,15 @@ def erase(writer: Writer, space: int, places: Iterable[tuple[int, int]]) -> list
         is_erased = np.zeros(ANY_SLOT, dtype=np.bool_)  # a damaged posting may name any
         is_erased[slots] = True
         hit = is_erased[postings["slot"]] & (postings["count"] > 0)
-        writer.patch("block_rows", "data", (space, block.id), zeros(slots, ROW.itemsize))
+        writer.patch("block_rows", (space, block.id), zeros(slots, ROW.itemsize))
         pieces = zeros(np.flatnonzero(hit).tolist(), POSTING.itemsize)
-        writer.patch("block_postings", "data", (space, block.postings), pieces)
+        writer.patch("block_postings", (space, block.postings), pieces)
         writer.execute(
             "UPDATE block SET living = living - ? WHERE space = ? AND id = ?",
             (len(slots), space, block.id),
         )
-        if block.living == len(slots) and not _is_newest(writer, block):
+        is_empty = block.living == len(slots)
+        if is_empty and (newest := _newest(writer, space)) and newest.id != block.id:
             storage.add_blanked(writer, block.slots * ROW.itemsize + block.room * POSTING.itemsize)
             writer.execute("DELETE FROM block WHERE space = ? AND id = ?", (space, block.id))
             emptied.append(block.id)
@@ -453,7 +437,8 @@ def _with_room(writer: Writer, block: FragmentBlock, size: int) -> FragmentBlock
     """The block with a larger row for its postings; the other one is blanked."""
     writer.blank("block_postings", ("data",), block.space, [block.postings])
     room = max(int(size * SPARE), size)
-    larger = replace(block, postings=_put_postings(writer, block.space, room), room=room)
+    postings = writer.allot("block_postings", room * POSTING.itemsize, block.space)
+    larger = replace(block, postings=postings, room=room)
     writer.execute(
         "UPDATE block SET postings = ?, room = ? WHERE space = ? AND id = ?",
         (larger.postings, room, block.space, block.id),
@@ -467,10 +452,16 @@ def _mended(writer: Writer, block: FragmentBlock) -> tuple[Rows, Postings]:
         ("block_rows", block.id, block.slots * ROW.itemsize),
         ("block_postings", block.postings, block.room * POSTING.itemsize),
     ):
-        if writer.extent(table, (block.space, identity)) != size:
-            storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
-            of_space = writer.dialect.in_heap_of_space
-            key = (block.space, identity)
-            writer.execute(f"DELETE FROM {table} WHERE {of_space} AND id = ?", key)
-            writer.allot(table, size, *key)
+        if drop_if_damaged(writer, table, (block.space, identity), size):
+            writer.allot(table, size, block.space, identity)
     return read_rows(writer, block), read_postings(writer, block)
+
+
+def drop_if_damaged(writer: Writer, table: str, key: RowKey, size: int) -> bool:
+    """Delete a large value unless it has that size; return whether it was deleted."""
+    if writer.extent(table, key) == size:
+        return False
+    storage.set_rewrite_due(writer)  # its old bytes may be anywhere in the file
+    of_space = writer.dialect.in_heap_of_space
+    writer.execute(f"DELETE FROM {table} WHERE {of_space} AND id = ?", key)
+    return True

@@ -1,36 +1,42 @@
-"""Claims on requests with an idempotency key: who works on one, and what attempts left behind.
+"""Requests with an idempotency key: who works on one, and the reply that it got.
 
 A process claims a request before it works on it; the claim holds the presence of the process. The
-reply takes the place of the claim in the transaction that stores what was done. If the process is
-gone, or has failed, the next attempt takes the claim over. Every attempt has its own number, so an
-attempt whose claim was taken over can no longer store anything.
+reply replaces the claim in the transaction that stores the result. If the process is gone, or has
+failed, the next attempt takes the claim over. Every attempt has its own number, so an attempt whose
+claim was taken over can no longer store anything.
+
+Neither the key nor the request is stored. The row is found by the digest of the key, and the digest
+of the request is keyed with it, so that a guessed request cannot be compared with it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from treering.errors import JournalError, RequestUnderWay
-from treering.journal import attempts, entries, replies
+from treering.errors import InputError, JournalError, RequestUnderWay
+from treering.journal import entries, leases
 from treering.journal.contract import Database, Writer
-from treering.journal.replies import KEPT, StoredReply
 from treering.journal.space import UNNAMED, Space, SpaceReader, SpaceWriter
 
 log = logging.getLogger("treering")
+
+KEPT: Final = timedelta(days=7)
+"""The life of claims and replies; no client retries after so many days."""
 
 UNDER_WAY: Final = (
     "a request with this idempotency key is still being done; send the same request again later, "
     "and it gets the reply of that one"
 )
 
-
 _EXPIRING: Final = ("reply", "claim")
-# Space by space, as an index finds them that begins with it.
+# Space by space, because the index begins with the space.
 _PAST: Final = "space IN (SELECT id FROM space) AND at < ?"
 
 
@@ -43,18 +49,27 @@ class RequestClaim:
     attempt: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoredReply:
+    """A reply. ``body`` is None once an entry that it may quote was forgotten."""
+
+    status: int
+    body: bytes | None
+
+
 @contextmanager
-def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | StoredReply]:
+def claim_request(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | StoredReply]:
     """The claim on a request for the time of the block, or the reply that the request already got.
 
-    A claim that has no reply when the block ends is void. A block that raises gives it up at once.
+    A claim without a reply is void when the block ends. A block that raises gives it up at once.
 
     Raises RequestUnderWay while another attempt works on it, InputError if the key came with
     another request.
     """
-    digests = replies.digest(key), replies.mac(key, request)
-    with attempts.begun() as attempt:
-        claim = _begin(space, RequestClaim(*digests, attempt))
+    secret = key.encode("utf-8", "surrogateescape")
+    digest = hashlib.sha256(secret).digest()
+    with leases.attempt() as attempt:
+        claim = _begin(space, RequestClaim(digest, hmac.digest(secret, request, "sha256"), attempt))
         try:
             yield claim
         except BaseException:
@@ -64,9 +79,9 @@ def claimed(space: Space, key: str, request: bytes) -> Iterator[RequestClaim | S
 
 
 def complete(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply, *, quotes: bool) -> None:
-    """Put the reply in the place of the claim; ``quotes``: it may hold text of entries.
+    """Replace the claim by the reply; ``quotes``: it may hold text of entries.
 
-    Raises RequestUnderWay if the claim was taken over: what is stored with it must not stay.
+    Raises RequestUnderWay if the claim was taken over, to undo what is stored with it.
     """
     ended = writer.execute(
         "DELETE FROM claim WHERE space = ? AND key = ? AND attempt = ?",
@@ -74,14 +89,33 @@ def complete(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply, *, qu
     )
     if not ended:
         raise RequestUnderWay(UNDER_WAY)
-    replies.keep(writer, writer.id, claim.key, claim.request, reply, quotes=quotes)
+    now = datetime.now(UTC)
+    writer.execute(
+        "DELETE FROM reply WHERE space = ? AND at < ?", (writer.id, entries.micros(now - KEPT))
+    )
+    writer.execute(
+        "INSERT INTO reply (space, key, request, status, body, quotes, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            *(writer.id, claim.key, claim.request),
+            *(reply.status, reply.body, quotes, entries.micros(now)),
+        ),
+    )
+
+
+def change_reply(writer: SpaceWriter, claim: RequestClaim, reply: StoredReply) -> None:
+    """Replace the reply of a completed claim, unless its body was dropped."""
+    writer.execute(
+        "UPDATE reply SET status = ?, body = ? WHERE space = ? AND key = ? AND body IS NOT NULL",
+        (reply.status, reply.body, writer.id, claim.key),
+    )
 
 
 def note_message(writer: SpaceWriter, claim: RequestClaim, message: Collection[str]) -> None:
-    """Note the entries of the request's message; they stop being those of any other request."""
+    """Note the entries of the request's message; no other request has them from now on."""
     space = writer.id
     seqs = entries.seqs_of(writer, space, message)
-    erase(writer, seqs)
+    erase_messages(writer, seqs)
     writer.many(
         "INSERT INTO claim_entry (space, entry, key) VALUES (?, ?, ?)",
         ((space, seq, claim.key) for seq in seqs),
@@ -89,7 +123,7 @@ def note_message(writer: SpaceWriter, claim: RequestClaim, message: Collection[s
 
 
 def message(reader: SpaceReader, claim: RequestClaim) -> list[int]:
-    """The entries of the message that an earlier attempt has stored, in order; empty if none."""
+    """Return the entries of the message that an earlier attempt has stored, in order."""
     rows = reader.rows(
         "SELECT entry FROM claim_entry WHERE space = ? AND key = ? ORDER BY entry",
         (reader.id, claim.key),
@@ -97,25 +131,31 @@ def message(reader: SpaceReader, claim: RequestClaim) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def erase(writer: Writer, erased: Collection[int]) -> None:
-    """Forget that entries that are about to go or to change were messages of requests."""
+def erase_messages(writer: Writer, seqs: Collection[int]) -> None:
+    """Forget that entries that are about to be erased or changed were messages of requests."""
     space = writer.space
     writer.many(
-        "DELETE FROM claim_entry WHERE space = ? AND entry = ?", ((space, seq) for seq in erased)
+        "DELETE FROM claim_entry WHERE space = ? AND entry = ?", ((space, seq) for seq in seqs)
     )
 
 
-def expire(database: Database) -> None:
-    """Drop the claims and replies of all spaces whose time has passed.
+def erase_replies(writer: Writer, seqs: Sequence[int]) -> None:
+    """Drop the bodies of replies that may quote entries; the replies still count as given."""
+    if seqs:
+        writer.execute("UPDATE reply SET body = NULL WHERE space = ? AND quotes", (writer.space,))
 
-    A space in use drops its own with the next request; this is for those that are not.
+
+def expire(database: Database) -> None:
+    """Drop the expired claims and replies of all spaces.
+
+    A space in use drops its own with the next request; this is for the other spaces.
     """
     before = (entries.micros(datetime.now(UTC) - KEPT),)
     with database.read() as reader:
         tables = [t for t in _EXPIRING if reader.row(f"SELECT 1 FROM {t} WHERE {_PAST}", before)]
     if not tables:
         return
-    # Of no space, and in nobody's way: what a writer of a space holds goes with that one.
+    # A transaction of no space does not wait for writers; rows that they hold go with the next one.
     with database.write(UNNAMED) as writer:
         for table in tables:
             rows = f"SELECT space, key FROM {table} WHERE {_PAST}{writer.dialect.unlocked}"
@@ -123,30 +163,40 @@ def expire(database: Database) -> None:
 
 
 def _begin(space: Space, claim: RequestClaim) -> RequestClaim | StoredReply:
-    with space.read() as reader:  # a reply, or somebody at work, is seen without writing
+    with space.read() as reader:  # a reply, or another attempt, is seen without writing
         reply = _reply(reader, space.database, claim)
     if reply is None:
         with space.write() as writer:
-            reply = _reply(writer, space.database, claim)  # again: somebody may have been faster
+            reply = _reply(writer, space.database, claim)  # another thread may have been faster
             if reply is None:
                 _take(writer, space.database, claim)
     return reply or claim
 
 
 def _reply(reader: SpaceReader, database: Database, claim: RequestClaim) -> StoredReply | None:
-    """The reply that a request got. Raises RequestUnderWay, InputError."""
-    reply = replies.find(reader, reader.id, claim.key, claim.request)
-    if reply is not None:
-        return reply
+    """Return the reply that a request got. Raise RequestUnderWay, InputError."""
+    row = reader.row(
+        "SELECT request, status, body FROM reply WHERE space = ? AND key = ?",
+        (reader.id, claim.key),
+    )
+    if row is not None:
+        _refuse_another(bytes(row[0]), claim)
+        return StoredReply(int(row[1]), None if row[2] is None else bytes(row[2]))
     row = reader.row(
         "SELECT request, claimer, attempt FROM claim WHERE space = ? AND key = ?",
         (reader.id, claim.key),
     )
     if row is not None:
-        replies.refuse_another(bytes(row[0]), claim.request)
-        if row[1] is not None and attempts.is_at_work(database, int(row[1]), int(row[2])):
+        _refuse_another(bytes(row[0]), claim)
+        if row[1] is not None and leases.is_at_work(database, int(row[1]), int(row[2])):
             raise RequestUnderWay(UNDER_WAY)
     return None
+
+
+def _refuse_another(first: bytes, claim: RequestClaim) -> None:
+    """Raise InputError unless the key came with the same request before."""
+    if not hmac.compare_digest(first, claim.request):
+        raise InputError("this idempotency key was sent with another request; use a new key")
 
 
 def _take(writer: SpaceWriter, database: Database, claim: RequestClaim) -> None:
@@ -158,18 +208,14 @@ def _take(writer: SpaceWriter, database: Database, claim: RequestClaim) -> None:
         " ON CONFLICT (space, key) DO UPDATE SET"
         " attempt = excluded.attempt, claimer = excluded.claimer, at = excluded.at",
         (
-            writer.id,
-            claim.key,
-            claim.request,
-            claim.attempt,
-            database.presence(),
-            entries.micros(now),
+            *(writer.id, claim.key, claim.request, claim.attempt),
+            *(database.presence(), entries.micros(now)),
         ),
     )
 
 
 def _give_up(space: Space, claim: RequestClaim) -> None:
-    """Let the next attempt begin at once; what this one has stored stays noted."""
+    """Let the next attempt begin at once; the message that this one stored stays noted."""
     try:
         with space.write() as writer:
             if not writer.is_there:  # removed with the claim
@@ -184,5 +230,5 @@ def _give_up(space: Space, claim: RequestClaim) -> None:
                 " (SELECT 1 FROM claim_entry e WHERE e.space = claim.space AND e.key = claim.key)",
                 values,
             )
-    except JournalError as error:  # what stopped the request is what the caller must hear of
+    except JournalError as error:  # the caller must see the error that stopped the request
         log.warning("the claim on a request stays noted, and is void: %s", error)

@@ -20,14 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, TypeVar
 
-from treering.journal.dialect import Dialect
-
 T = TypeVar("T")
 
 NO_SPACE: Final = "a transaction of the whole database was asked for the number of its space"
 
 Row = Sequence[Any]
 Value = None | int | float | str | bytes
+
+SCRUB_WAIT_S: Final = 2.0
+"""Scrubbing waits no longer for readers and writers: it can be done later."""
 
 RowKey = tuple[int | str, int]
 """The space of a row and its number. What waits to be taken in has the name of its space."""
@@ -58,6 +59,76 @@ class StoredTable:
     references: tuple[ForeignKey, ...]
 
 
+Param = str | int | float
+SqlCondition = tuple[str, list[Param]]
+"""A condition with its parameters."""
+
+
+class Dialect:
+    """The words of SQLite; another engine overrides them.
+
+    ``alias`` names a row of ``members`` or ``elements``; literals are JSON texts.
+    """
+
+    unlocked: str = ""
+    """Ends a SELECT of rows to delete, to leave out rows that other writers hold."""
+
+    in_heap_of_space: str = "? IS NOT NULL"
+    """The condition, with one parameter, that a row of a heap belongs to the space of that number.
+
+    A heap is a table whose rows a file overwrites in place. It has no column of the space in a
+    file, where the number of a row is enough.
+    """
+
+    entry_indexes: tuple[Sequence[str], Sequence[str]] = (
+        ("entry_by_space", "sqlite_autoindex_entry_1"),  # the latter of UNIQUE (space, id)
+        ("entry_by_position", "sqlite_autoindex_entry_2"),  # the latter of UNIQUE (source, digest)
+    )
+    """Indexes that each lead to all entries of a space, and to all of a source, to check one
+    against the other. Empty for an engine that checks its indexes itself."""
+
+    # Equality is that of JSON texts: type and value must agree, since 1 is not true.
+    _EQUALS: Final = (
+        "CASE {0}.type WHEN 'text' THEN json_quote({0}.value) WHEN 'true' THEN 'true'"
+        " WHEN 'false' THEN 'false' WHEN 'null' THEN 'null' ELSE {0}.value END"
+        " = CASE WHEN json_type(?) IN ('integer', 'real') THEN json_extract(?, '$')"
+        " WHEN json_type(?) = 'text' THEN json_quote(json_extract(?, '$')) ELSE ? END"
+    )
+
+    def members(self, text: str, alias: str) -> str:
+        """A row source with a row for each key of an object; ``alias`` has a column ``key``."""
+        return f"json_each({text}) {alias}"
+
+    def elements(self, of: str, alias: str) -> str:
+        """A row source with a row for each element of an array in a row ``of``."""
+        return f"json_each({of}.value) {alias}"
+
+    def kind_and_value(self, alias: str) -> str:
+        """Two columns: text, integer, real, true, false, null, array or object; and the value.
+
+        The value is a Python text or number for the first three.
+        """
+        return f"{alias}.type, {alias}.value"
+
+    def joined(self, numbers: str) -> str:
+        """The whole numbers of a group as one text, with commas between them."""
+        return f"group_concat({numbers})"
+
+    def is_array(self, alias: str) -> str:
+        """The condition that a value is an array."""
+        return f"{alias}.type = 'array'"
+
+    def equals(self, alias: str, literal: str) -> SqlCondition:
+        """The condition that a value is the literal, in type and content."""
+        return self._EQUALS.format(alias), [literal] * 5
+
+    def compares(self, alias: str, operator: str, literal: str, *, is_text: bool) -> SqlCondition:
+        """The condition that a value is a text, or number, below or above the literal."""
+        types = "('text')" if is_text else "('integer', 'real')"
+        sql = f"{alias}.type IN {types} AND {alias}.value {operator} json_extract(?, '$')"
+        return sql, [literal]
+
+
 class Reader(Protocol):
     """A consistent state of the database."""
 
@@ -82,7 +153,7 @@ class Reader(Protocol):
         """The first row of a query, or None."""
         ...
 
-    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
+    def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
         """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
         ...
 
@@ -126,7 +197,7 @@ class Writer(Reader, Protocol):
         """
         ...
 
-    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
+    def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
         """Overwrite parts of a large value where it stands; it keeps its size.
 
         Raises JournalCorrupt if it is missing or too short.
@@ -219,33 +290,14 @@ class Database(Protocol):
         """
         ...
 
-    def scrub(self, tables: Collection[str], *, patient: bool = False, wait_s: float = 2.0) -> bool:
+    def scrub(
+        self, tables: Collection[str], *, patient: bool = False, wait_s: float = SCRUB_WAIT_S
+    ) -> bool:
         """Remove from the storage what was blanked anywhere, and what was deleted from ``tables``.
 
         True once nothing of it is left. False if readers or writers of other processes prevented
         it for ``wait_s`` seconds, or if the whole storage has to be rewritten for it, which only a
         ``patient`` call does. Calls of several threads are done together. Raises JournalFull.
-        """
-        ...
-
-    def erase_together(
-        self,
-        work: Callable[[Writer], T],
-        scrub: Callable[[], bool],
-        space: str | None = None,
-    ) -> tuple[T, bool]:
-        """As ``write_together``, for work that erases; ``scrub`` comes after the transaction.
-
-        It gives what ``scrub`` does, too, which may be done once for many threads. Raises what that
-        raises; what was erased is stored then. If a server ends the transaction in favour of
-        another one, ``work`` is done again.
-        """
-        ...
-
-    def erasing(self) -> AbstractContextManager[None]:
-        """The time in which a thread erases and then calls ``scrub``.
-
-        Who scrubs waits a moment for the others that erase, so that one scrubbing does for all.
         """
         ...
 
@@ -263,17 +315,13 @@ class Database(Protocol):
         """
         ...
 
-    def task(self, name: str) -> AbstractContextManager[bool]:
-        """For the time of the block the right to do a piece of work; False if somebody has it.
+    def task(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[bool]:
+        """The right to do a piece of work during the block; False if another has it for ``wait_s``.
 
-        So that processes do not do the same at once, which they could without harm, but at a cost:
-        what they store, they check in the transaction that stores it. The right goes with the
-        process, however that ends. A file gives it to everybody.
+        It saves processes from doing the same work twice. That would only cost time, because every
+        transaction checks what it stores. The right ends with the process, however that ends. A
+        file gives it to every process.
         """
-        ...
-
-    def await_task(self, name: str, wait_s: float) -> bool:
-        """Wait until nobody has the right to a piece of work; False if that takes longer."""
         ...
 
     def size(self) -> int:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-from treering.errors import EntryCorrupt, FilterError, InputError, UnknownEntry
-from treering.journal import damage, labels, stored
-from treering.journal.conditions import metadata_clause
-from treering.journal.contract import Reader, Value
-from treering.journal.dialect import Dialect
-from treering.journal.sources import named, source_clause
+from treering.errors import EntryCorrupt, InputError, UnknownEntry
+from treering.journal import damage, sources, stored
+from treering.journal.contract import Reader
+from treering.journal.filters import compile_filter
 from treering.journal.stored import micros as micros
 from treering.journal.stored import moment as moment
 from treering.journal.stored import read
-from treering.records import KINDS, Entry, Filter
+from treering.records import Entry, Filter
 from treering.text import check_text
 
 OWN_SOURCES = "treering:"
@@ -25,6 +24,7 @@ OWN_SOURCES = "treering:"
 ANOTHER = "the index of ids leads to another entry"
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
 MAX_CURSOR_CHARS = 19  # of the highest sequence number there can be
+LAST = 2**63 - 1  # no entry has this sequence number
 
 
 def size(reader: Reader, space: int, name: str) -> int:
@@ -33,7 +33,7 @@ def size(reader: Reader, space: int, name: str) -> int:
         "SELECT count(*) FROM entry e JOIN source s"
         " ON s.space = e.space AND s.id = e.source"
         " WHERE s.space = ? AND s.hash = ?",
-        named(space, name),
+        sources.key(space, name),
     )
     return int(row[0]) if row else 0
 
@@ -44,14 +44,14 @@ def places(reader: Reader, space: int, name: str) -> dict[tuple[int, bytes], int
         "SELECT e.position, e.digest, e.seq FROM entry e JOIN source s"
         " ON s.space = e.space AND s.id = e.source"
         " WHERE s.space = ? AND s.hash = ?",
-        named(space, name),
+        sources.key(space, name),
     )
     return {(int(row[0]), bytes(row[1])): int(row[2]) for row in rows}
 
 
 def of_source(reader: Reader, space: int, name: str) -> list[int]:
     """The sequence numbers of the entries of a source, or of a document's parts."""
-    identity = labels.hash_of(name)
+    identity = sources.name_hash(name)
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN source s"
         " ON s.space = e.space AND s.id = e.source"
@@ -100,7 +100,7 @@ def matching_ids(
     for identity in identities:
         check_text(identity, "an id")
     seqs = _seq_by_id(reader, space, identities).values()
-    return list(matching(reader, space, condition, seqs))
+    return list(matching_seqs(reader, space, condition, seqs))
 
 
 def _seq_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[str, int]:
@@ -134,7 +134,7 @@ def _unknown(identity: str) -> UnknownEntry:
     return UnknownEntry(f"no entry {identity!r} in this space")
 
 
-def matching(
+def matching_seqs(
     reader: Reader, space: int, condition: Filter, seqs: Collection[int] | None = None
 ) -> Iterator[int]:
     """The sequence numbers of the entries that meet a filter: of ``seqs``, or of all."""
@@ -172,7 +172,7 @@ def tail(reader: Reader, space: int, source: str, limit: int) -> list[Entry]:
     rows = read(
         reader,
         "s.space = ? AND s.hash = ? AND b.role IS NOT NULL ORDER BY e.position DESC LIMIT ?",
-        (*named(space, source), limit),
+        (*sources.key(space, source), limit),
     )
     return [entry for _, entry in rows][::-1]
 
@@ -186,7 +186,7 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
         "SELECT e.seq, b.role, e.position FROM source s"
         " JOIN entry e ON e.space = s.space AND e.source = s.id JOIN body b ON b.id = e.body"
         " WHERE s.space = ? AND s.hash = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
-        (*named(space, source), position - limit, position + limit),
+        (*sources.key(space, source), position - limit, position + limit),
     )
     # Each user message before the position begins the round anew, so the last one before it stays.
     round_: list[int] = []
@@ -336,7 +336,7 @@ def count(reader: Reader, table: str, space: int) -> int:
     return int(row[0]) if row else 0
 
 
-def expired(reader: Reader, space: int) -> list[int]:
+def expired_seqs(reader: Reader, space: int) -> list[int]:
     """The sequence numbers of the entries that are not to be kept any longer."""
     rows = reader.rows(
         "SELECT seq FROM entry WHERE space = ? AND expires <= ? ORDER BY seq",
@@ -345,7 +345,7 @@ def expired(reader: Reader, space: int) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def pinned(reader: Reader, space: int) -> list[int]:
+def pinned_seqs(reader: Reader, space: int) -> list[int]:
     """The sequence numbers of the entries that are pinned."""
     rows = reader.rows("SELECT seq FROM entry WHERE space = ? AND pinned ORDER BY seq", (space,))
     return [int(row[0]) for row in rows]
@@ -361,50 +361,46 @@ def of_role(reader: Reader, space: int, role: str) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def _clock(bound: datetime | None) -> str:
-    """Return the time of an entry in UTC, or on its own clock for a bound without a zone."""
-    is_local = bound is not None and bound.tzinfo is None
-    return "(e.at + e.zone * 60000000)" if is_local else "e.at"
+@dataclass(frozen=True, slots=True)
+class EntryNames:
+    """Names that entries of a space have, those of the newest entries first."""
+
+    sources: tuple[str, ...]
+    speakers: tuple[str, ...]
+    sessions: tuple[str, ...]
 
 
-def compile_filter(
-    condition: Filter, dialect: Dialect, space: int | None = None
-) -> tuple[str, list[Value]]:
-    """A filter as SQL conditions on the tables of ``stored.FROM``, each starting with AND.
+def page_back(
+    reader: Reader, space: int, condition: Filter, before: int = LAST, limit: int = 100
+) -> list[tuple[int, Entry]]:
+    """Entries that meet a filter, the newest first, each with its sequence number."""
+    where, params = compile_filter(condition, reader.dialect)
+    return read(
+        reader,
+        f"e.space = ? AND e.seq < ?{where} ORDER BY e.seq DESC LIMIT ?",
+        (space, before, *params, limit),
+    )
 
-    With a ``space`` the entries of a source are looked up by its number. Without one entries are
-    looked at one after the other, in which order a page of them is found without sorting.
 
-    Raises FilterError for a condition that cannot mean anything.
-    """
-    if condition.kind is not None and condition.kind not in KINDS:
-        raise FilterError(f"kind is {condition.kind!r}; it can be {', '.join(KINDS)}", param="kind")
-    since = micros(condition.since) if condition.since else None
-    until = micros(condition.until) if condition.until else None
-    if since is not None and until is not None and since >= until:
-        raise FilterError(f"since ({condition.since}) must be before until ({condition.until})")
-    columns: list[tuple[str, Value]] = [
-        ("b.speaker = ?", condition.speaker),
-        ("b.session = ?", condition.session),
-        ("e.kind = ?", condition.kind),
-        (f"{_clock(condition.since)} >= ?", since),
-        (f"{_clock(condition.until)} < ?", until),
-        ("coalesce(e.at, e.added) <= ?", micros(condition.as_of) if condition.as_of else None),
-        ("(e.expires IS NULL OR e.expires > ?)", micros(datetime.now(UTC))),
-    ]
-    clauses: list[tuple[str, list[Value]]] = [
-        (clause, [value]) for clause, value in columns if value is not None
-    ]
-    if condition.source is not None:
-        clause, params = source_clause(condition.source)
-        if space is not None:
-            clause = f"e.source IN (SELECT s.id FROM source s WHERE s.space = ? AND {clause})"
-            params = [space, *params]
-        clauses.append((clause, params))
-    if condition.metadata:
-        clauses.append(metadata_clause(dialect, condition.metadata))
-    if condition.omit:
-        listed = json.dumps(sorted(condition.omit))
-        clauses.append(("e.id NOT IN (SELECT value FROM json_each(?))", [listed]))
-    sql = "".join(f" AND {clause}" for clause, _ in clauses)
-    return sql, [param for _, params in clauses for param in params]
+def names(reader: Reader, space: int, limit: int) -> EntryNames:
+    """Up to ``limit`` names of each kind; a document is named, not its pages."""
+    sources = reader.rows(
+        "SELECT n.text FROM source s JOIN label n ON n.id = coalesce(s.document, s.name)"
+        " WHERE s.space = ? GROUP BY n.text ORDER BY max(s.id) DESC LIMIT ?",
+        (space, limit),
+    )
+    return EntryNames(
+        tuple(str(row[0]) for row in sources),
+        _values(reader, space, "speaker", limit),
+        _values(reader, space, "session", limit),
+    )
+
+
+def _values(reader: Reader, space: int, column: str, limit: int) -> tuple[str, ...]:
+    rows = reader.rows(
+        f"SELECT b.{column} FROM entry e JOIN body b ON b.id = e.body"
+        f" WHERE e.space = ? AND b.{column} IS NOT NULL"
+        f" GROUP BY b.{column} ORDER BY max(e.seq) DESC LIMIT ?",
+        (space, limit),
+    )
+    return tuple(str(row[0]) for row in rows)

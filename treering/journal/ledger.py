@@ -31,7 +31,7 @@ def _settings(state: SpaceState) -> dict[str, Any]:
     return stored
 
 
-def chosen(state: SpaceState, name: str, default: str) -> str:
+def choice(state: SpaceState, name: str, default: str) -> str:
     """Return one of the settings that have one value each."""
     choices = _settings(state).get(CHOICES)
     value = choices.get(name) if isinstance(choices, dict) else None

@@ -11,7 +11,7 @@ from typing import Final
 from treering import forks
 from treering.errors import InputError, MissingExtra, UnknownMemory
 from treering.journal.contract import Database
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 
 SQLITE: Final = "sqlite:///"
 POSTGRES: Final = ("postgresql://", "postgres://")

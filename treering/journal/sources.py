@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from unicodedata import normalize
 
-from treering.journal import labels
 from treering.journal.contract import Reader, Value, Writer
+from treering.text import composed
 
 
 def source_id(writer: Writer, space: int, name: str) -> int:
     """The number of a source within a space, made on first use."""
-    row = writer.row("SELECT id FROM source WHERE space = ? AND hash = ?", named(space, name))
+    row = writer.row("SELECT id FROM source WHERE space = ? AND hash = ?", key(space, name))
     if row is not None:
         return int(row[0])
     return writer.insert(
         "INSERT INTO source (space, hash, family, name) VALUES (?, ?, ?, ?)",
-        (*named(space, name), labels.family_of(name), labels.put(writer, name)),
+        (*key(space, name), family_hash(name), _put_label(writer, name)),
     )
 
 
-def named(space: int, name: str) -> tuple[int, bytes]:
+def key(space: int, name: str) -> tuple[int, bytes]:
     """The parameters that a source of a space is looked up by."""
-    return space, labels.hash_of(name)
+    return space, name_hash(name)
 
 
-def sources_named(reader: Reader, space: int, name: str) -> list[int]:
+def matching_sources(reader: Reader, space: int, name: str) -> list[int]:
     """The numbers of the sources that a filter's ``source`` stands for; see ``Filter``."""
     clause, params = source_clause(name)
     rows = reader.rows(
@@ -36,7 +37,7 @@ def sources_named(reader: Reader, space: int, name: str) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
+def shown_names(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
     """The names of sources by their numbers; of a page and the like that of the whole document."""
     rows = reader.rows(
         "SELECT s.id, n.text FROM source s JOIN label n ON n.id = coalesce(s.document, s.name)"
@@ -80,9 +81,9 @@ def file_sources(reader: Reader, space: int) -> Iterator[FileSource]:
     return (FileSource(*row) for row in rows)
 
 
-def parts_of(reader: Reader, space: int, name: str) -> list[FileSource]:
+def document_parts(reader: Reader, space: int, name: str) -> list[FileSource]:
     """The source of a name, if there is one, and the parts of the document of that name."""
-    identity = labels.hash_of(name)
+    identity = name_hash(name)
     rows = reader.rows(
         f"{_FILE_SOURCE} WHERE s.space = ? AND (s.hash = ? OR s.whole = ?) ORDER BY s.id",
         (space, identity, identity),
@@ -92,7 +93,7 @@ def parts_of(reader: Reader, space: int, name: str) -> list[FileSource]:
 
 def file_source(reader: Reader, space: int, name: str) -> FileSource | None:
     """The source of a name, if there is one."""
-    row = reader.row(f"{_FILE_SOURCE} WHERE s.space = ? AND s.hash = ?", named(space, name))
+    row = reader.row(f"{_FILE_SOURCE} WHERE s.space = ? AND s.hash = ?", key(space, name))
     return FileSource(*row) if row else None
 
 
@@ -105,17 +106,17 @@ def set_file(writer: Writer, space: int, file: FileSource) -> None:
         "SELECT s.id, s.path, p.text, s.document, d.text, s.digest FROM source s"
         " LEFT JOIN label p ON p.id = s.path LEFT JOIN label d ON d.id = s.document"
         " WHERE s.space = ? AND s.hash = ?",
-        named(space, file.name),
+        key(space, file.name),
     )
     if row is None or (file.digest is None and row[5] is not None):
         return
     path, document = row[1], row[3]
     if file.path is not None and file.path != row[2]:
-        path = labels.replace(writer, space, path, file.path)
+        path = _replace_label(writer, space, path, file.path)
     if file.document != row[4]:
-        document = labels.replace(writer, space, document, file.document)
-    path_hash = None if file.path is None else labels.hash_of(file.path)
-    whole = None if file.document is None else labels.hash_of(file.document)
+        document = _replace_label(writer, space, document, file.document)
+    path_hash = None if file.path is None else name_hash(file.path)
+    whole = None if file.document is None else name_hash(file.document)
     writer.execute(
         "UPDATE source SET digest = ?, path = ?, path_hash = coalesce(?, path_hash), document = ?,"
         " whole = ? WHERE space = ? AND id = ?",
@@ -135,13 +136,13 @@ def source_names(reader: Reader, space: int) -> list[str]:
 def set_source_digest(writer: Writer, space: int, name: str, digest: bytes | None) -> None:
     """Note the digest of the file that a source holds; None if it holds anything else."""
     writer.execute(
-        "UPDATE source SET digest = ? WHERE space = ? AND hash = ?", (digest, *named(space, name))
+        "UPDATE source SET digest = ? WHERE space = ? AND hash = ?", (digest, *key(space, name))
     )
 
 
 def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> None:
     """Give the source of a file, or the parts of a document, another name and path."""
-    identity = labels.hash_of(name)
+    identity = name_hash(name)
     rows = list(
         writer.rows(
             "SELECT s.id, s.name, n.text, s.path, s.document FROM source s"
@@ -156,11 +157,11 @@ def rename_file(writer: Writer, space: int, name: str, new: str, path: str) -> N
             "UPDATE source SET hash = ?, family = ?, name = ?, path = ?, path_hash = ?,"
             " document = ?, whole = ? WHERE space = ? AND id = ?",
             (
-                *(labels.hash_of(renamed), labels.family_of(renamed)),
-                labels.replace(writer, space, label, renamed),
-                *(labels.replace(writer, space, old_path, path), labels.hash_of(path)),
-                labels.replace(writer, space, document, whole),
-                *(None if whole is None else labels.hash_of(whole), space, source),
+                *(name_hash(renamed), family_hash(renamed)),
+                _replace_label(writer, space, label, renamed),
+                *(_replace_label(writer, space, old_path, path), name_hash(path)),
+                _replace_label(writer, space, document, whole),
+                *(None if whole is None else name_hash(whole), space, source),
             ),
         )
 
@@ -184,7 +185,7 @@ def drop_empty_sources(
     )
     if not rows:
         return []
-    labels.blank(writer, space, [label for row in rows for label in row[2:]])
+    blank_labels(writer, space, [label for row in rows for label in row[2:]])
     writer.many("DELETE FROM source WHERE space = ? AND id = ?", ((space, row[0]) for row in rows))
     return [str(row[1]) for row in rows]
 
@@ -198,6 +199,38 @@ def source_clause(source: str) -> tuple[str, list[Value]]:
     if source.endswith("/"):
         begins = "instr((SELECT l.text FROM label l WHERE l.id = {}), ?) = 1"
         name, path = begins.format("s.name"), begins.format("s.path")
-        composed, decomposed = (normalize(form, source) for form in ("NFC", "NFD"))
-        return f"({name} OR {path} OR {path})", [composed, composed, decomposed]
-    return "? IN (s.hash, s.whole, s.path_hash)", [labels.hash_of(source)]
+        whole, decomposed = composed(source), normalize("NFD", source)
+        return f"({name} OR {path} OR {path})", [whole, whole, decomposed]
+    return "? IN (s.hash, s.whole, s.path_hash)", [name_hash(source)]
+
+
+# ---------------------------------------------------------------------------- labels
+
+# Names and paths have rows of their own, which are overwritten without leaving a copy. A name is
+# looked up by its hash, because an index of names would hold copies of them.
+
+
+def name_hash(name: str) -> bytes:
+    """Return the key of a name, 16 bytes, in any Unicode form of it."""
+    return hashlib.sha256(composed(name).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def family_hash(name: str) -> bytes | None:
+    """The hash of a name up to and with its first colon; None if it has none."""
+    head, colon, _ = name.partition(":")
+    return name_hash(head + colon) if colon else None
+
+
+def _put_label(writer: Writer, text: str) -> int:
+    return writer.insert("INSERT INTO label (text) VALUES (?)", (text,))
+
+
+def blank_labels(writer: Writer, space: int, labels: Iterable[int | None]) -> None:
+    """Overwrite labels of a space that nothing refers to any more."""
+    writer.blank("label", ("text",), space, [label for label in labels if label is not None])
+
+
+def _replace_label(writer: Writer, space: int, label: int | None, text: str | None) -> int | None:
+    """Overwrite a label; return the number of the label that takes its place."""
+    blank_labels(writer, space, [label])
+    return None if text is None else _put_label(writer, text)

@@ -6,26 +6,14 @@ until then it reads as one that holds nothing.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treering.errors import DimensionMismatch, JournalConflict, UnknownSpace
 from treering.hints import Hint
-from treering.journal.contract import (
-    Database,
-    Outcome,
-    Patch,
-    Reader,
-    Row,
-    RowKey,
-    StoredTable,
-    Value,
-    Writer,
-)
-from treering.journal.dialect import Dialect
+from treering.journal.contract import Database, Outcome, Reader, Row, Writer
 from treering.text import composed, nearest_told
 
 T = TypeVar("T")
@@ -94,9 +82,12 @@ class SpaceReader:
         self._open_space = space
         self._read_state: SpaceState | None = None
         self.name = space.name
+        self.dialect = reader.dialect
+        self.rows, self.row, self.tables = reader.rows, reader.row, reader.tables
+        self.part, self.extent = reader.part, reader.extent
         self.as_of: int | None = None
-        """What came to be known later, in microseconds since the epoch, is to marks as if it had
-        not been said; None for now."""
+        """Marks ignore everything that became known later, in microseconds since the epoch; None
+        for now."""
 
     @property
     def id(self) -> int:
@@ -145,31 +136,6 @@ class SpaceReader:
         meant = nearest_told(self.name, there)
         raise UnknownSpace(f"there is no space {self.name!r}{meant}")
 
-    def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        """See ``Reader``."""
-        return self._reader.rows(sql, params)
-
-    def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        """See ``Reader``."""
-        return self._reader.row(sql, params)
-
-    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
-        """See ``Reader``."""
-        return self._reader.part(table, column, key, start, size)
-
-    def extent(self, table: str, key: RowKey) -> int | None:
-        """See ``Reader``."""
-        return self._reader.extent(table, key)
-
-    @property
-    def dialect(self) -> Dialect:
-        """See ``Reader``."""
-        return self._reader.dialect
-
-    def tables(self, prefix: str = "") -> list[StoredTable]:
-        """See ``Reader``."""
-        return self._reader.tables(prefix)
-
 
 class SpaceWriter(SpaceReader):
     """The write transaction of one space; a ``Writer`` of its database."""
@@ -177,6 +143,11 @@ class SpaceWriter(SpaceReader):
     def __init__(self, writer: Writer, space: Space) -> None:
         super().__init__(writer, space)
         self._writer = writer
+        self.execute, self.many = writer.execute, writer.many
+        self.insert, self.insert_many = writer.insert, writer.insert_many
+        self.allot, self.patch, self.blank = writer.allot, writer.patch, writer.blank
+        self.vector_numbers, self.share = writer.vector_numbers, writer.share
+        self.attempt, self.defer_references = writer.attempt, writer.defer_references
 
     @property
     def id(self) -> int:
@@ -199,52 +170,6 @@ class SpaceWriter(SpaceReader):
     def outcome(self) -> Outcome:
         """See ``Writer``."""
         return self._writer.outcome
-
-    def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
-        """See ``Writer``."""
-        return self._writer.execute(sql, params)
-
-    def insert(self, sql: str, params: Sequence[Value]) -> int:
-        """See ``Writer``."""
-        return self._writer.insert(sql, params)
-
-    def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
-        """See ``Writer``."""
-        return self._writer.insert_many(sql, params)
-
-    def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
-        """See ``Writer``."""
-        self._writer.many(sql, params)
-
-    def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
-        """See ``Writer``."""
-        return self._writer.allot(table, size, space, identity)
-
-    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
-        """See ``Writer``."""
-        self._writer.patch(table, column, key, patches)
-
-    def vector_numbers(self, size: int) -> Sequence[int]:
-        """See ``Writer``."""
-        return self._writer.vector_numbers(size)
-
-    def share(self) -> None:
-        """See ``Writer``."""
-        self._writer.share()
-
-    def blank(
-        self, table: str, columns: Sequence[str], space: int | str, ids: Sequence[int]
-    ) -> None:
-        """See ``Writer``."""
-        self._writer.blank(table, columns, space, ids)
-
-    def attempt(self) -> AbstractContextManager[None]:
-        """See ``Writer``."""
-        return self._writer.attempt()
-
-    def defer_references(self) -> None:
-        """See ``Writer``."""
-        self._writer.defer_references()
 
     def touch(self) -> None:
         """Let every process notice that fragments have changed."""
@@ -317,47 +242,29 @@ class Space:
             with self.database.write(self.name, derived=derived) as writer:
                 return work(SpaceWriter(writer, self))
 
-        return retried(attempt)
+        return retry(attempt)
 
     def write_together(self, work: Callable[[SpaceWriter], T]) -> T:
         """See ``Database.write_together``; like ``change``, where the server ends it."""
-        return retried(
+        return retry(
             lambda: self.database.write_together(
                 lambda writer: work(SpaceWriter(writer, self)), self.name
             )
         )
 
-    def erase_together(
-        self, work: Callable[[SpaceWriter], T], scrub: Callable[[], bool]
-    ) -> tuple[T, bool]:
-        """See ``Database.erase_together``."""
-        return self.database.erase_together(
-            lambda writer: work(SpaceWriter(writer, self)), scrub, self.name
-        )
-
-    @contextmanager
-    def task(self, kind: str, wait_s: float = 0.0) -> Iterator[bool]:
-        """The right to do work of a kind for this space; waits so long for who has it.
-
-        False if somebody still has it then. See ``Database.task``.
-        """
-        until = time.monotonic() + wait_s
-        while True:
-            with self.database.task(self._task(kind)) as is_ours:
-                if is_ours or time.monotonic() >= until:
-                    yield is_ours
-                    return
-            self.await_task(kind, until - time.monotonic())
+    def task(self, kind: str, wait_s: float = 0.0) -> AbstractContextManager[bool]:
+        """The right to do work of a kind for this space; see ``Database.task``."""
+        return self.database.task(f"{self.name}\n{kind}", wait_s)
 
     def await_task(self, kind: str, wait_s: float) -> bool:
-        """Wait until nobody does work of a kind for this space; False if that takes longer."""
-        return wait_s > 0 and self.database.await_task(self._task(kind), wait_s)
+        """Wait until no process does work of a kind for this space; False after ``wait_s``."""
+        if wait_s <= 0:
+            return False
+        with self.task(kind, wait_s) as is_ours:
+            return is_ours
 
-    def _task(self, kind: str) -> str:
-        return f"{self.name}\n{kind}"
 
-
-def retried(work: Callable[[], T]) -> T:
+def retry(work: Callable[[], T]) -> T:
     """Return the result of ``work``, a transaction, which is begun again if the server ends it.
 
     Raise what it raises. Of an attempt that the server ended nothing was stored, so nothing is

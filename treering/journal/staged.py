@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treering.journal import attempts, storage
+from treering.journal import leases, storage
 from treering.journal.contract import Database, Reader, Writer
 
 
@@ -30,10 +30,10 @@ def abandoned_spaces(database: Database) -> list[str]:
     """The spaces, be they there or not, with imports whose process is gone."""
     with database.read() as reader:
         names = [str(row[0]) for row in reader.rows("SELECT DISTINCT space FROM intake")]
-    return [name for name in names if abandoned(database, name)]
+    return [name for name in names if abandoned_imports(database, name)]
 
 
-def abandoned(database: Database, space: str) -> list[StagedImport]:
+def abandoned_imports(database: Database, space: str) -> list[StagedImport]:
     """The imports into a space whose process is gone."""
     return [each for each, is_at_work in _all(database, space) if not is_at_work]
 
@@ -55,7 +55,7 @@ def _all(database: Database, space: str) -> list[tuple[StagedImport, bool]]:
     return [
         (
             StagedImport(int(identity), space, int(attempt), str(plan) if whole else None),
-            attempts.is_at_work(database, int(presence), int(attempt)),
+            leases.is_at_work(database, int(presence), int(attempt)),
         )
         for identity, attempt, whole, plan, presence in rows
     ]
@@ -103,7 +103,7 @@ def next_slice(reader: Reader, mine: StagedImport, after: int) -> tuple[int, byt
     return None if row is None else (int(row[0]), bytes(row[1]))
 
 
-def waiting(reader: Reader, mine: StagedImport) -> list[int]:
+def waiting_slices(reader: Reader, mine: StagedImport) -> list[int]:
     """The numbers of the slices that wait."""
     rows = reader.rows(
         f"SELECT id FROM intake_slice WHERE {reader.dialect.in_heap_of_space}"
@@ -131,7 +131,7 @@ def drop(writer: Writer, space: str) -> None:
     """Overwrite all that is staged for the space of a name, and end its imports."""
     for row in list(writer.rows("SELECT id, attempt FROM intake WHERE space = ?", (space,))):
         each = StagedImport(int(row[0]), space, int(row[1]))
-        blank(writer, space, waiting(writer, each))
+        blank(writer, space, waiting_slices(writer, each))
         end(writer, each)
 
 

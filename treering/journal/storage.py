@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable
 from typing import Final
 
-from treering.journal import labels, work
+from treering.journal import sources, work
 from treering.journal.contract import Reader, Writer
 
 SCRUB: Final = "scrub"
@@ -39,7 +39,7 @@ _REWRITE: Final = "rewrite"
 _FILLED: Final = "filled:"
 
 
-def blanked(reader: Reader) -> int:
+def blanked_bytes(reader: Reader) -> int:
     """Bytes of the storage that hold nothing but blanked rows."""
     return _value(reader, _BLANKED)
 
@@ -48,7 +48,7 @@ def add_blanked(writer: Writer, size: int) -> None:
     """Count bytes that were blanked; negative ones, whose rows were deleted."""
     writer.share()
     if size < 0:
-        _set(writer, _BLANKED, max(blanked(writer) + size, 0))
+        _set(writer, _BLANKED, max(blanked_bytes(writer) + size, 0))
         return
     writer.execute(
         "INSERT INTO storage (name, value) VALUES (?, ?)"
@@ -68,18 +68,18 @@ def set_rewrite_due(writer: Writer) -> None:
     _set(writer, _REWRITE, 1)
 
 
-def filled(reader: Reader, table: str) -> int | None:
+def refill_mark(reader: Reader, table: str) -> int | None:
     """How many rows a table had lost when it was filled again last; None if that is not known."""
     row = reader.row("SELECT value FROM storage WHERE name = ?", (_FILLED + table,))
     return None if row is None else int(row[0])
 
 
-def set_filled(writer: Writer, table: str, gone: int) -> None:
+def set_refill_mark(writer: Writer, table: str, gone: int) -> None:
     """Note that nothing is left in a table of the rows that it has lost so far."""
     _set(writer, _FILLED + table, gone)
 
 
-def drop_filled(writer: Writer, table: str) -> None:
+def drop_refill_mark(writer: Writer, table: str) -> None:
     """Note that rows of a table were changed: what they said before may be left in it."""
     writer.share()
     writer.execute("DELETE FROM storage WHERE name = ?", (_FILLED + table,))
@@ -141,5 +141,5 @@ def blank_space(writer: Writer, space: int) -> None:
         ids = [int(row[0]) for row in writer.rows(rows, (space,))]
         writer.blank(table, columns, space, ids)
     for column in ("name", "path", "document"):
-        sources = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
-        labels.blank(writer, space, [row[0] for row in sources])
+        labels = writer.rows(f"SELECT {column} FROM source WHERE space = ?", (space,))
+        sources.blank_labels(writer, space, [row[0] for row in labels])

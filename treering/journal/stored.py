@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 
 from treering.errors import EntryCorrupt, JournalCorrupt
 from treering.journal import damage
-from treering.journal.contract import Reader, Row, Value
-from treering.records import JSON, Entry
+from treering.journal.contract import Database, Reader, Row, Value
+from treering.journal.space import SpaceReader
+from treering.records import JSON, Entry, Progress
+
+PAGE = 500  # entries read at a time: no long read transaction keeps the WAL from shrinking
+REINDEX_HELP = "`treering doctor --reindex` rebuilds all indexes from the entries themselves"
 
 _decode = json.JSONDecoder().raw_decode
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = (
     "e.id, b.text, n.text, e.position, e.kind, e.added, e.at, b.speaker, b.role, b.session, "
-    "b.metadata, e.digest, e.seq, e.expires, e.pinned, e.zone"
+    "b.metadata, e.digest, e.seq, e.expires, e.pinned, e.zone, e.key"
 )
 # LEFT: an entry whose source or body is damaged is an error, not absent.
 FROM = (
@@ -54,46 +59,53 @@ def added_moment(stamp: int) -> datetime:
 
 
 def read(reader: Reader, where: str, params: Sequence[Value]) -> list[tuple[int, Entry]]:
-    """The entries that meet conditions, each with its sequence number.
+    """Return the entries that meet conditions, each with its sequence number.
 
-    Raises EntryCorrupt if some are damaged: it names the first and has the rows of all.
+    Raise EntryCorrupt if some are damaged: it names the first and has the rows of all.
     """
     try:
-        # Fetched before they are decoded: an error of one row, for as long as somebody holds it,
-        # would hold the statement open, and no file is rewritten while one is.
+        # Fetch before decoding: the error of a row would hold the statement open, and no file is
+        # rewritten while a statement is open.
         rows = list(reader.rows(f"SELECT {_COLUMNS} {FROM} WHERE {where}", params))
         return [(row[12], entry_of(row)) for row in rows]
     except JournalCorrupt:
-        keys = reader.rows(f"SELECT e.space, e.seq {FROM} WHERE {where}", params)
-        errors = _damaged(reader, [(row[0], row[1]) for row in keys])
+        keys = list(reader.rows(f"SELECT e.space, e.seq {FROM} WHERE {where}", params))
+        errors = _read_one_by_one(reader, [(row[0], row[1]) for row in keys])[1]
         if not errors:
             raise
         raise EntryCorrupt(str(next(iter(errors.values()))), errors) from None
 
 
-def _damaged(reader: Reader, keys: Sequence[tuple[int, int]]) -> dict[int, JournalCorrupt]:
-    """What is wrong, by sequence number, with the entries that are not as they were stored.
+def _read_one_by_one(
+    reader: Reader, keys: Sequence[tuple[int, int]]
+) -> tuple[list[Entry], dict[int, JournalCorrupt]]:
+    """Return the sound entries of some spaces and rows, and the errors of the others by row.
 
-    Each is named by its space and its number. Bytes that are not UTF-8 fail while rows are fetched,
-    before their row is known.
+    Bytes that are not UTF-8 fail while rows are fetched, before their row is known.
     """
+    entries: list[Entry] = []
     errors: dict[int, JournalCorrupt] = {}
     for key in keys:
         try:
             row = reader.row(f"SELECT {_COLUMNS} {FROM} WHERE e.space = ? AND e.seq = ?", key)
         except JournalCorrupt:
-            id_row = reader.row(
-                "SELECT CAST(id AS BLOB) FROM entry WHERE space = ? AND seq = ?", key
-            )
-            name = bytes(id_row[0]).decode(errors="replace") if id_row else f"in row {key[1]}"
-            errors[key[1]] = damage.of_entry(name, "it cannot be read")
+            errors[key[1]] = damage.of_entry(_name_of_row(reader, key), "it cannot be read")
             continue
         try:
             if row is not None:
-                entry_of(row)
+                entries.append(entry_of(row))
         except JournalCorrupt as error:
             errors[key[1]] = error
-    return errors
+    return entries, errors
+
+
+def _name_of_row(reader: Reader, key: tuple[int, int]) -> str:
+    """Return the id of an entry whose row cannot be read, or else the number of the row."""
+    with suppress(JournalCorrupt):
+        sql = "SELECT CAST(id AS BLOB) FROM entry WHERE space = ? AND seq = ?"
+        if row := reader.row(sql, key):
+            return bytes(row[0]).decode(errors="replace")
+    return f"in row {key[1]}"
 
 
 def entry_of(row: Row) -> Entry:
@@ -101,7 +113,7 @@ def entry_of(row: Row) -> Entry:
     identity, text, source, position, kind, added, at, speaker, role, session, metadata = row[:11]
     content = (text, kind, speaker, role, session, metadata, at)
     with damage.decoding_entry(identity):
-        if not damage.is_content(row[11], content, identity, row[12]):
+        if row[11] != damage.digest(content, row[16]):
             raise damage.of_entry(identity, "its content is not what was stored")
         return Entry(
             id=damage.checked(str, identity),
@@ -134,3 +146,118 @@ def cut(entry: Entry, span: tuple[int, int] | None) -> str:
         if span is None or not 0 <= span[0] < span[1] <= len(entry.text):
             raise ValueError(span)
         return entry.text[slice(*span)]
+
+
+# ---------------------------------------------------------------------------- checks
+
+
+def problems(database: Database, progress: Progress | None = None) -> list[str]:
+    """The problems of a file; empty if it is sound. ``progress`` counts entries of all spaces.
+
+    Every entry that differs from what was stored is named; its text is not shown.
+    """
+    findings = database.check()
+    try:
+        findings += _damaged_entries(database, progress)
+    except JournalCorrupt as error:  # so damaged that the entries cannot even be counted
+        findings.append(str(error))
+    return findings
+
+
+def readable(database: Database, space: int, errors: list[JournalCorrupt]) -> Iterator[Entry]:
+    """The entries of a space that are as they were stored, in the order they were added.
+
+    What is wrong with the others is appended to ``errors``.
+    """
+    for seqs in _pages(database, space):
+        with database.read() as reader:
+            entries, wrong = _separate_damaged(reader, space, seqs)
+        errors += wrong.values()
+        yield from entries
+
+
+def _damaged_entries(database: Database, progress: Progress | None) -> list[str]:
+    with database.read() as reader:
+        row = reader.row("SELECT count(*) FROM entry")
+    total, done, findings = int(row[0]) if row else 0, 0, []
+    for space, seqs in _pages_of_all(database):
+        with database.read() as reader:
+            wrong = _separate_damaged(reader, space, seqs)[1]
+            findings += [f"{_space_prefix(reader, space)}{error}" for error in wrong.values()]
+        done += len(seqs)
+        if progress is not None:
+            progress(done, max(total, done))
+    return findings
+
+
+def _pages_of_all(database: Database) -> Iterator[tuple[int, list[int]]]:
+    """The sequence numbers of the entries of all spaces, space by space."""
+    with database.read() as reader:
+        spaces = [int(row[0]) for row in reader.rows("SELECT DISTINCT space FROM entry")]
+    for space in spaces:
+        for seqs in _pages(database, space):
+            yield space, seqs
+
+
+def _pages(database: Database, space: int) -> Iterator[list[int]]:
+    """The sequence numbers of the entries of a space."""
+    after = -1
+    while True:
+        with database.read() as reader:
+            rows = reader.rows(
+                "SELECT seq FROM entry WHERE space = ? AND seq > ? ORDER BY seq LIMIT ?",
+                (space, after, PAGE),
+            )
+            seqs = [int(row[0]) for row in rows]
+        if not seqs:
+            return
+        yield seqs
+        after = seqs[-1]
+
+
+def _separate_damaged(
+    reader: Reader, space: int, seqs: list[int]
+) -> tuple[list[Entry], dict[int, JournalCorrupt]]:
+    """Return the sound entries of a page, and the errors of the others by sequence number."""
+    try:
+        where = "e.space = ? AND e.seq BETWEEN ? AND ? ORDER BY e.seq"
+        rows = read(reader, where, (space, seqs[0], seqs[-1]))
+    except JournalCorrupt:
+        return _read_one_by_one(reader, [(space, seq) for seq in seqs])
+    within = set(seqs)
+    return [entry for seq, entry in rows if seq in within], {}
+
+
+def _space_prefix(reader: Reader, space: int) -> str:
+    """The name of an entry's space, if that can be read: ids are those of one space."""
+    try:
+        row = reader.row("SELECT name FROM space WHERE id = ?", (space,))
+    except JournalCorrupt:
+        return ""
+    return f"space {row[0]!r}: " if row else ""
+
+
+def refuse_incomplete(reader: SpaceReader, numbers: Collection[int] | None = None) -> None:
+    """Raise JournalCorrupt if indexes lead to different numbers of a space's entries.
+
+    Of the sources of these ``numbers``, or of all. A server sees to its indexes itself.
+    """
+    of_all, of_sources = reader.dialect.entry_indexes
+    indexes, where = of_all, ""
+    params: tuple[int | str, ...] = (reader.id,)
+    if numbers is not None:
+        indexes, where = of_sources, " AND source IN (SELECT value FROM json_each(?))"
+        params = (reader.id, json.dumps(list(numbers)))
+    counts = {
+        index: reader.row(
+            f"SELECT count(*) FROM entry INDEXED BY {index} WHERE space = ?{where}", params
+        )
+        for index in indexes
+    }
+    sizes = {index: int(row[0]) if row else 0 for index, row in counts.items()}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{size:,} by {index}" for index, size in sizes.items())
+        raise JournalCorrupt(
+            f"an index is damaged and hides entries of space {reader.name!r}: there are {told}; "
+            f"{REINDEX_HELP}"
+        )

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from treering.arrays import Codes, Floats
 from treering.embed.quantised import Bytes, quantised
-from treering.journal import damage, storage
-from treering.journal.blocks import by_block, zeros
+from treering.journal import damage
+from treering.journal.blocks import by_block, drop_if_damaged, read_part, zeros
 from treering.journal.contract import Patch, Reader, Row, Writer
 from treering.journal.space import EmbeddingModel
 
@@ -30,6 +30,7 @@ MOST_SLOTS: Final = 1_024
 FEW: Final = 8
 """So many slots are looked up one by one; for more of a block all of its numbers are read."""
 
+TABLE: Final = "vector_block_data"
 _COLUMNS: Final = "space, id, block, slot, size, filled, oldest, newest"
 _NUMBER, _SCALE = 8, 4  # bytes of each
 
@@ -66,8 +67,12 @@ class VectorBlock:
 
     @property
     def total_bytes(self) -> int:
-        """Of all parts."""
+        """The size of all parts."""
         return self.size * sum(self.slot_bytes)
+
+    def part(self, reader: Reader, start: int, size: int) -> bytes:
+        """Return some bytes of the data. Raise JournalCorrupt if they are missing."""
+        return read_part(reader, TABLE, self.key, start, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +112,15 @@ def put(
     for identity, part in sorted(set(zip(block.tolist(), stretch.tolist(), strict=True))):
         which = np.flatnonzero((block == identity) & (stretch == part))
         which = which[np.argsort(slot[which])]
-        into = _opened(writer, space, model, identity, part * MOST_SLOTS)
+        into = _find_or_create(writer, space, model, identity, part * MOST_SLOTS)
         _write(writer, into, slot[which] - into.slot, new.only(which))
 
 
-def _opened(
+def _find_or_create(
     writer: Writer, space: int, model: EmbeddingModel, block: int, slot: int
 ) -> VectorBlock:
     """The vector block of a model that begins at a slot; made if there is none."""
-    there = _beginning(writer, space, model, block, slot)
-    if there is not None:
+    if there := _find(writer, space, model, block, slot):
         return there
     slots = writer.row("SELECT slots FROM block WHERE space = ? AND id = ?", (space, block))
     with damage.decoding("the search index"):
@@ -129,7 +133,7 @@ def _opened(
         (space, model.id, block, slot, size),
     )
     new = VectorBlock(space, identity, block, slot, size, 0, 0, 0, model.dimension)
-    writer.allot("vector_block_data", new.total_bytes, *new.key)
+    writer.allot(TABLE, new.total_bytes, *new.key)
     return new
 
 
@@ -148,7 +152,7 @@ def _write(writer: Writer, block: VectorBlock, slots: Codes, vectors: StoredVect
     for first, stop in pairwise([0, *breaks.tolist(), len(slots)]):
         for start, width, values in zip(block.starts, block.slot_bytes, parts, strict=True):
             patches.append((start + int(slots[first]) * width, values[first:stop].tobytes()))
-    writer.patch("vector_block_data", "data", block.key, patches)
+    writer.patch(TABLE, block.key, patches)
     oldest, newest = int(vectors.number.min()), int(vectors.number.max())
     writer.execute(
         "UPDATE vector_block SET filled = filled + ?, oldest = ?, newest = ?"
@@ -177,19 +181,10 @@ def after(reader: Reader, space: int, model: EmbeddingModel, number: int) -> lis
 
 def read(reader: Reader, block: VectorBlock, number: int = 0) -> StoredVectors:
     """The vectors of a block with higher numbers than that. Raises JournalCorrupt."""
-    data = reader.part("vector_block_data", "data", block.key, 0, block.total_bytes)
+    data = block.part(reader, 0, block.total_bytes)
+    codes = np.frombuffer(data, np.int8, offset=block.starts[3])
+    vectors = StoredVectors(*_heads(block, data), codes.reshape(block.size, block.dimension))
     with damage.decoding("the search index"):
-        if len(data) != block.total_bytes:
-            raise ValueError("a block is too short")
-        first, second, third, fourth = block.starts
-        vectors = StoredVectors(
-            np.frombuffer(data, "<i8", block.size, first),
-            np.frombuffer(data, "<i8", block.size, second),
-            np.frombuffer(data, "<f4", block.size, third),
-            np.frombuffer(data, np.int8, block.size * block.dimension, fourth).reshape(
-                block.size, block.dimension
-            ),
-        )
         if not np.isfinite(vectors.scale).all():
             raise ValueError("a scale is not finite")
     wanted = vectors.number > number
@@ -197,25 +192,20 @@ def read(reader: Reader, block: VectorBlock, number: int = 0) -> StoredVectors:
 
 
 def read_numbers(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes]:
-    """The numbers and the fragments of all slots of a block. Raises JournalCorrupt."""
-    size = 2 * _NUMBER * block.size
-    data = reader.part("vector_block_data", "data", block.key, 0, size)
-    with damage.decoding("the search index"):
-        if len(data) != size:
-            raise ValueError("a block is too short")
-        number, fragment = np.frombuffer(data, "<i8").reshape(2, block.size)
+    """Return the numbers and the fragments of all slots of a block. Raise JournalCorrupt."""
+    data = block.part(reader, 0, block.starts[2])
+    number, fragment = np.frombuffer(data, "<i8").reshape(2, block.size)
     return number, fragment
 
 
 def read_heads(reader: Reader, block: VectorBlock) -> tuple[Codes, Codes, Floats]:
-    """The numbers, fragments and scales of all slots of a block. Raises JournalCorrupt."""
-    size = block.starts[3]
-    data = reader.part("vector_block_data", "data", block.key, 0, size)
-    with damage.decoding("the search index"):
-        if len(data) != size:
-            raise ValueError("a block is too short")
-        number, fragment = np.frombuffer(data, "<i8", 2 * block.size).reshape(2, block.size)
-        return number, fragment, np.frombuffer(data, "<f4", block.size, block.starts[2])
+    """Return the numbers, fragments and scales of all slots of a block. Raise JournalCorrupt."""
+    return _heads(block, block.part(reader, 0, block.starts[3]))
+
+
+def _heads(block: VectorBlock, data: bytes) -> tuple[Codes, Codes, Floats]:
+    number, fragment = np.frombuffer(data, "<i8", 2 * block.size).reshape(2, block.size)
+    return number, fragment, np.frombuffer(data, "<f4", block.size, block.starts[2])
 
 
 def next_after(
@@ -251,13 +241,15 @@ def number_at(
     """The number of the vector at each place, given as block and slot; 0 where there is none."""
     numbers: dict[tuple[int, int], int] = {}
     for (block, first), slots in _stretches(places).items():
-        vectors = _at(reader, model, block, first)
+        vectors = _find(reader, reader.space, model, block, first)
         if vectors is None:
             continue
+        places_here = [slot - first for slot in slots]
         if len(slots) > FEW:
-            of_slot = read_numbers(reader, vectors)[0][[slot - first for slot in slots]].tolist()
+            of_slot = read_numbers(reader, vectors)[0][places_here].tolist()
         else:
-            of_slot = [_number(reader, vectors, slot - first) for slot in slots]
+            parts = (vectors.part(reader, _NUMBER * place, _NUMBER) for place in places_here)
+            of_slot = [int.from_bytes(part, "little", signed=True) for part in parts]
         numbers.update(zip(((block, slot) for slot in slots), of_slot, strict=True))
     return [numbers.get((block, slot), 0) for block, slot in places]
 
@@ -267,13 +259,10 @@ def _stretches(places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], list[
     return by_block(((block, slot - slot % MOST_SLOTS), slot) for block, slot in places)
 
 
-def _at(reader: Reader, model: EmbeddingModel, block: int, slot: int) -> VectorBlock | None:
-    return _beginning(reader, reader.space, model, block, slot)
-
-
-def _beginning(
+def _find(
     reader: Reader, space: int, model: EmbeddingModel, block: int, slot: int
 ) -> VectorBlock | None:
+    """Return the vector block of a model that begins at a slot of a block."""
     row = reader.row(
         f"SELECT {_COLUMNS} FROM vector_block"
         " WHERE space = ? AND block = ? AND model = ? AND slot = ?",
@@ -282,36 +271,27 @@ def _beginning(
     return None if row is None else _vector_block(row, model)
 
 
-def _number(reader: Reader, block: VectorBlock, slot: int) -> int:
-    data = reader.part("vector_block_data", "data", block.key, _NUMBER * slot, _NUMBER)
-    with damage.decoding("the search index"):
-        if len(data) != _NUMBER:
-            raise ValueError("a block is too short")
-    return int.from_bytes(data, "little", signed=True)
-
-
 def has_direction(reader: Reader, model: EmbeddingModel, block: int, slot: int) -> bool:
-    """Whether the vector at a place is not all zeros, which has the scale 0."""
-    vectors = _at(reader, model, block, slot - slot % MOST_SLOTS)
+    """Return whether the vector at a place is not all zeros, which has the scale 0."""
+    vectors = _find(reader, reader.space, model, block, slot - slot % MOST_SLOTS)
     if vectors is None:
         return False
     start = vectors.starts[2] + _SCALE * (slot - vectors.slot)
-    return any(reader.part("vector_block_data", "data", vectors.key, start, _SCALE))
+    return any(reader.part(TABLE, vectors.key, start, _SCALE))
 
 
 def is_of(reader: Reader, model: EmbeddingModel, place: tuple[int, int], vector: Floats) -> bool:
-    """Whether the scale and the codes at a place are those of a vector."""
+    """Return whether the scale and the codes at a place are those of a vector."""
     block, slot = place
-    vectors = _at(reader, model, block, slot - slot % MOST_SLOTS)
+    vectors = _find(reader, reader.space, model, block, slot - slot % MOST_SLOTS)
     if vectors is None:
         return False
     codes, scale = quantised(vector[None])
+    expected = (scale.tobytes(), codes.tobytes())
+    parts = zip(vectors.starts[2:], vectors.slot_bytes[2:], expected, strict=True)
     return all(
-        reader.part("vector_block_data", "data", vectors.key, start, len(data)) == data
-        for start, data in (
-            (vectors.starts[2] + _SCALE * (slot - vectors.slot), scale.tobytes()),
-            (vectors.starts[3] + model.dimension * (slot - vectors.slot), codes.tobytes()),
-        )
+        reader.part(TABLE, vectors.key, start + width * (slot - vectors.slot), width) == data
+        for start, width, data in parts
     )
 
 
@@ -376,16 +356,9 @@ def _erase(writer: Writer, block: VectorBlock, slots: Sequence[int]) -> int:
     number = read_numbers(writer, block)[0][slots]
     gone: list[int] = number[number > 0].tolist()
     writer.blank("vector_data", ("data",), block.space, gone)
-    writer.patch(
-        "vector_block_data",
-        "data",
-        block.key,
-        [
-            patch
-            for start, width in zip(block.starts, block.slot_bytes, strict=True)
-            for patch in zeros(slots, width, start)
-        ],
-    )
+    parts = zip(block.starts, block.slot_bytes, strict=True)
+    patches = [patch for start, width in parts for patch in zeros(slots, width, start)]
+    writer.patch(TABLE, block.key, patches)
     writer.execute(
         "UPDATE vector_block SET filled = filled - ? WHERE space = ? AND id = ?",
         (len(gone), *block.key),
@@ -413,7 +386,7 @@ def drop_block(writer: Writer, block: VectorBlock) -> None:
     """Blank a block and its vectors."""
     number, _ = read_numbers(writer, block)
     writer.blank("vector_data", ("data",), block.space, number[number > 0].tolist())
-    writer.blank("vector_block_data", ("data",), block.space, [block.id])
+    writer.blank(TABLE, ("data",), block.space, [block.id])
     writer.execute("DELETE FROM vector_block WHERE space = ? AND id = ?", block.key)
 
 
@@ -421,10 +394,5 @@ def drop_damaged(writer: Writer, model: EmbeddingModel, fragment_blocks: Iterabl
     """Drop the vector blocks beside some blocks that have another size than they were given."""
     for identity in fragment_blocks:
         for block in _in(writer, model, identity):
-            if writer.extent("vector_block_data", block.key) != block.total_bytes:
-                storage.set_rewrite_due(writer)  # as its old bytes may stand anywhere
-                of_space = writer.dialect.in_heap_of_space
+            if drop_if_damaged(writer, TABLE, block.key, block.total_bytes):
                 writer.execute("DELETE FROM vector_block WHERE space = ? AND id = ?", block.key)
-                writer.execute(
-                    f"DELETE FROM vector_block_data WHERE {of_space} AND id = ?", block.key
-                )

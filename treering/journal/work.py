@@ -18,7 +18,7 @@ def enqueue(writer: Writer, space: int, view: str, targets: Iterable[int]) -> No
     )
 
 
-def queued(
+def targets(
     reader: Reader, space: int, view: str, limit: int, after: int = -1, *, untried: bool = False
 ) -> list[int]:
     """Up to ``limit`` targets above ``after``, ascending; those ``untried`` have not failed yet."""
@@ -64,7 +64,7 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
     return claimed
 
 
-def failed(writer: Writer, space: int, view: str, targets: Iterable[int], error: str) -> None:
+def note_failure(writer: Writer, space: int, view: str, targets: Iterable[int], error: str) -> None:
     """Note why targets could not be done; they stay queued."""
     for target in targets:
         if writer.execute(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from treering.errors import InputError
 from treering.journal import damage, supersession
@@ -43,16 +43,9 @@ class Draft(NamedTuple):
     expires: datetime | None = None
     pinned: bool = False
 
-    def at_micros(self) -> int | None:
-        """The time as it is stored."""
-        return micros(self.at) if self.at else None
-
     def digest(self) -> bytes:
         """The identity of this content within its source."""
-        return self.digest_at(self.at_micros())
-
-    def digest_at(self, at: int | None) -> bytes:
-        """``digest``, for who knows ``at_micros``."""
+        at = None if self.at is None else micros(self.at)
         content = (self.text, self.kind, self.speaker, self.role, self.session, self.metadata, at)
         return damage.digest(content, self.key)
 
@@ -65,12 +58,9 @@ class Stored(NamedTuple):
 
 
 class NewEntry(NamedTuple):
-    """A draft that becomes an entry, with its time, digest, id and position, and when it was
-    added; times are stored ones.
-    """
+    """A draft that becomes an entry; ``added`` is in microseconds since the epoch."""
 
     draft: Draft
-    at: int | None
     digest: bytes
     id: str
     position: int
@@ -125,19 +115,22 @@ def append(
     assert row is not None  # an aggregate always has a row
     position = 0 if row[0] is None else int(row[0]) + 1
     drafts = list(drafts)
-    ats = [draft.at_micros() for draft in drafts]
-    digests = [draft.digest_at(at) for draft, at in zip(drafts, ats, strict=True)]
-    there = _There.of(writer, space, drafts)
-    if row[0] is not None:
-        there.look_up(writer, space, source, digests)
+    digests = [draft.digest() for draft in drafts]
+    known = set() if row[0] is None else _known_digests(writer, space, source, digests)
+    text_by_id = _texts_by_id(writer, space, drafts)
     new: list[NewEntry] = []
-    for draft, at, digest in zip(drafts, ats, digests, strict=True):
-        if not there.has(draft, digest):
+    for draft, digest in zip(drafts, digests, strict=True):
+        # The id first: one that has another text is refused whatever the source holds.
+        if draft.id in text_by_id:
+            _refuse_other_text(draft, text_by_id)
+        elif digest not in known:
             place = position if draft.position is None else draft.position
             added = micros(draft.added) if draft.added else now
-            new.append(NewEntry(draft, at, digest, draft.id or next(ids), place, added))
-            there.add(draft, digest)
+            new.append(NewEntry(draft, digest, draft.id or next(ids), place, added))
             position = max(position, place + 1)
+            known.add(digest)
+            if draft.id is not None:
+                text_by_id[draft.id] = draft.text
     seqs = _insert(writer, space, source, new)
     _count_assistant(writer, sum(entry.draft.role == _ASSISTANT for entry in new))
     if queue is not None:
@@ -158,44 +151,18 @@ def _new_ids(now: int) -> Iterator[str]:
     return (f"{now // 1000:012x}{number:012x}" for number in itertools.count(first))
 
 
-@dataclass(frozen=True, slots=True)
-class _There:
-    """What a source and its space hold of some drafts.
-
-    ``texts`` are those of the drafts' own ids: an import gives ids, and such an id may also stand
-    for another text here.
-    """
-
-    digests: set[bytes]
-    texts: dict[str, str | None]
-
-    @classmethod
-    def of(cls, reader: Reader, space: int, drafts: Sequence[Draft]) -> Self:
-        """What the space holds of them; of the source nothing is known yet."""
-        identities = [draft.id for draft in drafts if draft.id is not None]
-        return cls(set(), _texts_by_id(reader, space, identities))
-
-    def look_up(self, reader: Reader, space: int, source: int, digests: Sequence[bytes]) -> None:
-        """Note which contents a source holds."""
-        for start in range(0, len(digests), PAGE):
-            chunk = digests[start : start + PAGE]
-            rows = reader.rows(
-                "SELECT digest FROM entry WHERE space = ? AND source = ?"
-                f" AND digest IN ({', '.join('?' * len(chunk))})",
-                (space, source, *chunk),
-            )
-            self.digests.update(bytes(row[0]) for row in rows)
-
-    def has(self, draft: Draft, digest: bytes) -> bool:
-        """Whether the source holds the content, or the space the id. Raises InputError."""
-        # The id first: one that stands for another text is refused whatever the source holds.
-        return (draft.id in self.texts and _is_same(draft, self.texts)) or digest in self.digests
-
-    def add(self, draft: Draft, digest: bytes) -> None:
-        """Note that a draft is there from now on."""
-        self.digests.add(digest)
-        if draft.id is not None:
-            self.texts[draft.id] = draft.text
+def _known_digests(reader: Reader, space: int, source: int, digests: Sequence[bytes]) -> set[bytes]:
+    """Return the digests that a source holds."""
+    known: set[bytes] = set()
+    for start in range(0, len(digests), PAGE):
+        chunk = digests[start : start + PAGE]
+        rows = reader.rows(
+            "SELECT digest FROM entry WHERE space = ? AND source = ?"
+            f" AND digest IN ({', '.join('?' * len(chunk))})",
+            (space, source, *chunk),
+        )
+        known.update(bytes(row[0]) for row in rows)
+    return known
 
 
 def _insert(writer: Writer, space: int, source: int, new: Sequence[NewEntry]) -> Sequence[int]:
@@ -203,50 +170,49 @@ def _insert(writer: Writer, space: int, source: int, new: Sequence[NewEntry]) ->
     bodies = writer.insert_many(_BODY, [_body(entry.draft) for entry in new])
     return writer.insert_many(
         "INSERT INTO entry (space, id, source, position, digest, kind, at, added, body, expires,"
-        " pinned, zone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " pinned, zone, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             (
                 *(space, entry.id, source, entry.position, entry.digest, entry.draft.kind),
-                entry.at,
-                entry.added,
-                body,
+                micros(entry.draft.at) if entry.draft.at else None,
+                *(entry.added, body),
                 micros(entry.draft.expires) if entry.draft.expires else None,
-                entry.draft.pinned,
-                zone_minutes(entry.draft.at),
+                *(entry.draft.pinned, zone_minutes(entry.draft.at), entry.draft.key),
             )
             for entry, body in zip(new, bodies, strict=True)
         ],
     )
 
 
-def refuse_other_content(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
-    """Raise InputError if the id of a draft is here with another text."""
-    texts = _texts_by_id(reader, space, [draft.id for draft in drafts if draft.id is not None])
+def refuse_other_texts(reader: Reader, space: int, drafts: Sequence[Draft]) -> None:
+    """Raise InputError if the space has an entry with the id of a draft and another text."""
+    text_by_id = _texts_by_id(reader, space, drafts)
     for draft in drafts:
-        if draft.id in texts:
-            _is_same(draft, texts)
+        if draft.id in text_by_id:
+            _refuse_other_text(draft, text_by_id)
 
 
-def _texts_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[str, str | None]:
-    """The texts of the ids that a space has, by id; None where what it says is missing."""
-    if not identities:
+def _texts_by_id(
+    reader: Reader, space: int, drafts: Sequence[Draft]
+) -> dict[str | None, str | None]:
+    """Return the texts of the ids of drafts that a space has; None where a text is missing."""
+    ids = sorted({draft.id for draft in drafts if draft.id is not None})
+    if not ids:
         return {}
     rows = reader.rows(
         "SELECT e.id, b.text FROM entry e LEFT JOIN body b ON b.id = e.body"
         " WHERE e.space = ? AND e.id IN (SELECT value FROM json_each(?))",
-        (space, json.dumps(sorted(identities))),
+        (space, json.dumps(ids)),
     )
     return {str(row[0]): row[1] for row in rows}
 
 
-def _is_same(draft: Draft, texts: Mapping[str, str | None]) -> bool:
-    """True, as the id of a draft that is here stands for its text. Raises InputError if not."""
-    if draft.id is not None and texts[draft.id] != draft.text:
+def _refuse_other_text(draft: Draft, text_by_id: Mapping[str | None, str | None]) -> None:
+    if text_by_id[draft.id] != draft.text:
         raise InputError(
             f"entry {draft.id!r} is in this space already, with another text; "
             "import into an empty space, or forget that entry first"
         )
-    return True
 
 
 _BODY = "INSERT INTO body (text, speaker, role, session, metadata) VALUES (?, ?, ?, ?, ?)"
@@ -261,10 +227,10 @@ def rewrite(writer: Writer, seq: int, draft: Draft) -> None:
     _blank_bodies(writer, [seq])
     at = micros(draft.at) if draft.at else None
     writer.execute(
-        "UPDATE entry SET digest = ?, kind = ?, at = ?, zone = ?, body = ?"
+        "UPDATE entry SET digest = ?, key = ?, kind = ?, at = ?, zone = ?, body = ?"
         " WHERE space = ? AND seq = ?",
         (
-            *(draft.digest(), draft.kind, at, zone_minutes(draft.at)),
+            *(draft.digest(), draft.key, draft.kind, at, zone_minutes(draft.at)),
             *(writer.insert(_BODY, _body(draft)), writer.space, seq),
         ),
     )

@@ -12,6 +12,7 @@ from treering.arrays import Codes, Floats
 from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.journal.entries import micros
+from treering.journal.filters import compile_filter
 from treering.records import JSON, KINDS, Filter
 from treering.search.confidence import TOP
 from treering.search.metadata import is_plain
@@ -74,11 +75,11 @@ class RowFilter:
         The entries whose sequence numbers are ``without`` do not meet the filter. Raise
         FilterError.
         """
-        expired = entries.expired(reader, snapshot.state.id)  # erased soon, and found no longer
+        expired = entries.expired_seqs(reader, snapshot.state.id)  # erased soon
         hidden = [*expired, *without]
         if condition == Filter() and not hidden:
             return cls(reader, snapshot, None, condition)
-        entries.compile_filter(condition, reader.dialect)  # raises for what cannot mean anything
+        compile_filter(condition, reader.dialect)  # raises for what cannot mean anything
         rest, masks = _by_columns(reader, snapshot, condition, whole=whole)
         if hidden:
             masks.append(~_among(snapshot.entry, hidden))
@@ -89,7 +90,7 @@ class RowFilter:
         if self.rest != Filter():
             rest, masks = _by_metadata(self.reader, self.snapshot, self.rest, whole=True)
             if rest != Filter():
-                matching = entries.matching(self.reader, self.snapshot.state.id, rest)
+                matching = entries.matching_seqs(self.reader, self.snapshot.state.id, rest)
                 masks.append(np.isin(self.snapshot.entry, np.fromiter(matching, dtype=np.int64)))
             self.mask = _all_of(masks if self.mask is None else [self.mask, *masks])
             self.rest = Filter()
@@ -149,7 +150,7 @@ class RowFilter:
         is_asked, meets = self.asked
         new = rows[~is_asked[rows]]  # a search may ask for the best several times
         entry = snapshot.entry[new]
-        met = list(entries.matching(self.reader, space, others, sorted(set(entry.tolist()))))
+        met = list(entries.matching_seqs(self.reader, space, others, sorted(set(entry.tolist()))))
         is_asked[new] = True
         meets[new] = np.isin(entry, met)
         here: Codes = rows[meets[rows]]
@@ -186,7 +187,7 @@ def _by_columns(
     rest = condition
     masks: list[Mask] = []
     if condition.source is not None:
-        numbers = sources.sources_named(reader, space, condition.source)
+        numbers = sources.matching_sources(reader, space, condition.source)
         masks.append(_among(items.document, numbers))
         rest = replace(rest, source=None)
     if condition.speaker is not None:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.arrays import Codes, are_among, without
-from treering.journal import key_values
+from treering.journal import filters
 from treering.journal.contract import Reader, Value
-from treering.journal.key_values import KeyValues
+from treering.journal.filters import KeyValues
 from treering.records import JSON
 from treering.search.relations.contract import Ints
 
@@ -77,7 +77,7 @@ class _Values:
         self.extend(stop)
         # Rows stand about as their entries came: a stretch of these is read faster than a list.
         first, last = int(rows.min()), int(rows.max())
-        found = key_values.between(reader, space, key, first, last, alike=self.alike)
+        found = filters.values_between(reader, space, key, first, last, alike=self.alike)
         self.alike = ALIKE * found.texts <= len(rows)
         self.rows[self.done : stop] = self._by_row(found, rows)
         self.done = stop
@@ -88,7 +88,7 @@ class _Values:
         new = which[self.rows[which] == UNREAD]
         if len(new):
             of_new = entry[new]
-            found = key_values.of_entries(reader, space, key, sorted(set(of_new.tolist())))
+            found = filters.values_of(reader, space, key, sorted(set(of_new.tolist())))
             self.rows[new] = self._by_row(found, of_new)
 
     def _by_row(self, found: KeyValues, entry: Codes) -> Ints:

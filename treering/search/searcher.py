@@ -304,7 +304,7 @@ class Searcher:
         scores, entry = ranking.scores[:, query], ranking.snapshot.entry
         rows = [
             int(of_entry[scores[of_entry].argmax()])
-            for seq in entries.matching(reader, reader.id, search.condition, seqs)
+            for seq in entries.matching_seqs(reader, reader.id, search.condition, seqs)
             if seq not in damaged and len(of_entry := np.flatnonzero(entry == seq))
         ]
         return self.hits(reader, ranking, query, np.array(rows, dtype=np.int64))
@@ -316,7 +316,7 @@ class Searcher:
         allowed = RowFilter.of(reader, snapshot, search.condition, whole=True, without=damaged)
         ranking = self._rank(reader, snapshot, search, allowed)
         order = allowed.best(ranking, 0, len(snapshot))
-        if pinned := entries.pinned(reader, snapshot.state.id):
+        if pinned := entries.pinned_seqs(reader, snapshot.state.id):
             is_pinned = np.isin(snapshot.entry[order], pinned)
             order = np.concatenate([order[is_pinned], order[~is_pinned]])
         # A context is filled from the front, so a statement must come before what it replaced.

@@ -13,9 +13,8 @@ from fastapi import Depends, Header, Request, Response
 from pydantic_core import to_json
 
 from treering.errors import RequestUnderWay
-from treering.journal import claims, replies
-from treering.journal.claims import RequestClaim
-from treering.journal.replies import StoredReply
+from treering.journal import claims
+from treering.journal.claims import RequestClaim, StoredReply
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.serve import problems
 from treering.serve.settings import ServerSettings
@@ -71,7 +70,7 @@ class ClaimedRequest:
                 if self._reply is None:
                     self.keep_answer(writer, result)
                 else:
-                    replies.change(writer, writer.id, self._claim.key, reply)
+                    claims.change_reply(writer, self._claim, reply)
         return reply
 
 
@@ -140,7 +139,7 @@ class Once:
         if self.key is None:
             return GivenReply(StoredReply(status, to_json(work(None))))
         space = Space(self.tenant.database, self.tenant.space)
-        with claims.claimed(space, self.key, self.request) as claim:
+        with claims.claim_request(space, self.key, self.request) as claim:
             if isinstance(claim, StoredReply):
                 return GivenReply(claim, is_replay=True)
             request = ClaimedRequest(space, claim, status, quotes=quotes)

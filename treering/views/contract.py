@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from treering.embed.contract import Embedder
 from treering.errors import TreeringError, ViewError
 from treering.journal import damage
+from treering.journal.erasure import Trace
 from treering.journal.space import Space, SpaceReader, SpaceWriter
-from treering.journal.traces import Trace
 from treering.journal.writing import Draft
 from treering.llm.contract import LLM
 from treering.records import Entry, Progress

@@ -14,22 +14,21 @@ from dataclasses import replace
 
 from treering.errors import JournalBusy, JournalError, JournalFull, UnknownSpace
 from treering.journal import (
-    check,
     claims,
     entries,
-    removal,
-    replies,
+    erasure,
+    leases,
     sources,
     staged,
     storage,
+    stored,
     tombstones,
-    unanswered,
     work,
     writing,
 )
 from treering.journal.contract import Database
+from treering.journal.erasure import Trace, tables_with
 from treering.journal.space import Space, SpaceReader, SpaceWriter
-from treering.journal.traces import Trace, tables_with
 from treering.journal.writing import Draft, ErasedEntry
 from treering.records import Filter, Forgotten
 from treering.views.contract import (
@@ -101,7 +100,8 @@ class Eraser:
         """
         database = self._space.database
         with _told_if_full():
-            forgotten, is_clean = self._space.erase_together(work, lambda: _scrub(database, WAIT_S))
+            forgotten = self._space.write_together(work)
+            is_clean = _scrub(database, WAIT_S)
         is_clean = is_clean or self._has_no_bytes_left()
         return replace(forgotten, scrubbed=forgotten.scrubbed and is_clean)
 
@@ -164,10 +164,9 @@ class Eraser:
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of the file with all that it has. Raises UnknownName."""
         database = self._space.database
-        with database.erasing():
-            with _told_if_full():
-                forgotten = _remove_space(database, name)
-            return replace(forgotten, scrubbed=self.scrub())
+        with _told_if_full():
+            forgotten = _remove_space(database, name)
+        return replace(forgotten, scrubbed=self.scrub())
 
     def scrub(self, *, patient: bool = False) -> bool:
         """Remove what was erased from the file's bytes, as ``Database.scrub`` does.
@@ -196,7 +195,7 @@ class Eraser:
         """
         database = self._space.database
         with database.read() as reader:
-            is_hollow = storage.blanked(reader) > max(database.size() * HOLLOW, MIN_BLANKED)
+            is_hollow = storage.blanked_bytes(reader) > max(database.size() * HOLLOW, MIN_BLANKED)
         if is_hollow:
             with self._space.write() as writer:
                 storage.set_rewrite_due(writer)
@@ -204,7 +203,9 @@ class Eraser:
 
     def is_scrub_due(self, reader: SpaceReader) -> bool:
         """Whether bytes of what was erased here, or of a removed space, may be in the file."""
-        return bool(removal.waiting(reader) or work.queued(reader, reader.id, storage.SCRUB, 1))
+        return bool(
+            erasure.removed_spaces(reader) or work.targets(reader, reader.id, storage.SCRUB, 1)
+        )
 
     def _views_with_rows(self, states: Mapping[str, ViewState]) -> list[View]:
         """The views that have stored anything, those that rest on others first."""
@@ -261,11 +262,11 @@ class Eraser:
         """Delete what is noted of entries besides what views derive, in those of some tables."""
         space = writer.id
         if "reply" in tables:
-            replies.erase(writer, space, seqs)
+            claims.erase_replies(writer, seqs)
         if "unanswered" in tables:
-            unanswered.erase(writer, seqs)
+            leases.unmark(writer, seqs)
         if "claim_entry" in tables:
-            claims.erase(writer, seqs)
+            claims.erase_messages(writer, seqs)
         if "work" in tables:
             for view in self._views:
                 work.claim(writer, space, view.reread_kind, seqs)
@@ -294,11 +295,11 @@ def _remove_space(database: Database, name: str) -> Forgotten:
             raise UnknownSpace(f"there is no space {name!r}: the file has none")
         # A space that only a key or an import names gets its number here: the row keeps the
         # scrubbing of its name queued.
-        seqs = list(entries.matching(writer, writer.id, Filter()))
+        seqs = list(entries.matching_seqs(writer, writer.id, Filter()))
         erased = entries.identities(writer, seqs)
         tombstones.put(writer, erased)
         names = sources.source_names(writer, writer.id)
-        rows = removal.remove(writer, writer.id, name)
+        rows = erasure.remove(writer, writer.id, name)
     counts = {_COUNTED[table]: count for table, count in rows.items() if table in _COUNTED}
     return Forgotten(tuple(erased), tuple(names), counts, scrubbed=False)
 
@@ -306,7 +307,7 @@ def _remove_space(database: Database, name: str) -> Forgotten:
 def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
     """Scrub the file if that is due, of whatever space. False if it has to wait once more."""
     with database.read() as reader:
-        is_due = storage.pending_scrubs(reader) or removal.waiting(reader)
+        is_due = storage.pending_scrubs(reader) or erasure.removed_spaces(reader)
         is_rewrite_due = patient and storage.is_rewrite_due(reader)
     return not (is_due or is_rewrite_due) or _scrub(database, wait_s, patient=patient)
 
@@ -328,14 +329,14 @@ def _scrub(
     database: Database, wait_s: float, *, patient: bool = False, further: Sequence[str] = ()
 ) -> bool:
     with database.read() as reader:
-        removed = removal.waiting(reader)
+        removed = erasure.removed_spaces(reader)
         foreign = tables_of(reader)
     own = [*WORDS, *further, *(SPACE_WORDS if removed else ())]
     try:
         is_clean = database.scrub([*own, *foreign], patient=patient, wait_s=wait_s)
         if is_clean and removed:
             with database.write() as writer:
-                removal.finish(writer, removed)
+                erasure.finish(writer, removed)
     except JournalBusy:  # the rows of removed spaces go with the next scrubbing
         return False
     except JournalFull as error:  # rewriting needs as much room again as the file has
@@ -347,8 +348,8 @@ def _scrub(
 def refuse_hidden(reader: SpaceReader, condition: Filter) -> None:
     """Raise JournalCorrupt if a damaged index hides entries that may meet a filter."""
     source = condition.source
-    named = None if source is None else sources.sources_named(reader, reader.id, source)
-    check.refuse_incomplete(reader, named)
+    named = None if source is None else sources.matching_sources(reader, reader.id, source)
+    stored.refuse_incomplete(reader, named)
 
 
 def matching_seqs(reader: SpaceReader, entry_ids: Sequence[str], condition: Filter) -> list[int]:
@@ -358,4 +359,4 @@ def matching_seqs(reader: SpaceReader, entry_ids: Sequence[str], condition: Filt
     """
     if entry_ids:  # what is named must not cost reading all there are
         return entries.matching_ids(reader, reader.id, condition, entry_ids)
-    return list(entries.matching(reader, reader.id, condition))
+    return list(entries.matching_seqs(reader, reader.id, condition))

@@ -323,7 +323,7 @@ class Follower:
                 unreadable = run.unreadable(view)
                 limit = run.size + len(unreadable)
                 untried = not run.retry
-                seqs = work.queued(reader, reader.id, view.reread_kind, limit, untried=untried)
+                seqs = work.targets(reader, reader.id, view.reread_kind, limit, untried=untried)
                 queued[view.name] = frozenset(seqs) - unreadable
         return queued
 
@@ -484,7 +484,7 @@ def queue_unread(writer: SpaceWriter, view: View, errors: Mapping[int, TreeringE
         return
     for seq, error in errors.items():
         work.enqueue(writer, writer.id, view.reread_kind, [seq])
-        work.failed(writer, writer.id, view.reread_kind, [seq], str(error))
+        work.note_failure(writer, writer.id, view.reread_kind, [seq], str(error))
 
 
 def entries_after(reader: Reader, seq: int, limit: int) -> list[int]:

@@ -60,7 +60,7 @@ def _without_expired(reader: SpaceReader, marks: list[Mark]) -> list[Mark]:
     """Take back marks by entries that have expired: another thread may be erasing them."""
     statements = [(mark.superseded_by, mark.stale) for mark in marks]
     newer = {statement.entry_id for pair in statements for statement in pair if statement}
-    expired = set(entries.expired(reader, reader.id)) if newer else set()
+    expired = set(entries.expired_seqs(reader, reader.id)) if newer else set()
     if not expired:
         return marks
     gone = {one for one in newer if expired.intersection(entries.seqs_of(reader, reader.id, [one]))}

@@ -27,7 +27,7 @@ def material(space: Space, marks: Marker, facts: FactView, memos: MemoView) -> B
     """Facts that hold, memos, changes, and the newest entries."""
     with space.read() as reader:
         rows = entries.newest(reader, reader.id, NEWEST)
-        pinned = entries.by_seq(reader, entries.pinned(reader, reader.id))
+        pinned = entries.by_seq(reader, entries.pinned_seqs(reader, reader.id))
         marked = marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
     holding = [
         entry

@@ -232,7 +232,7 @@ class Views:
         with self._space.read() as reader:
             if not begins:
                 reader.ensure_there()
-            fresh, expired = self._fresh(reader), bool(entries.expired(reader, reader.id))
+            fresh, expired = self._fresh(reader), bool(entries.expired_seqs(reader, reader.id))
         if expired:
             self.erase_expired()
         self._index(fresh)
@@ -253,7 +253,7 @@ class Views:
             reader.ensure_there()
             stored = ledger.settings(reader)
             fresh, defaults = self._fresh(reader), load_plan(stored)
-            expired = bool(entries.expired(reader, reader.id))
+            expired = bool(entries.expired_seqs(reader, reader.id))
             self.searcher.expect(reader.model)
         now = settings.choices_of(stored)
         tree = (level or now.level) != "texts"
@@ -278,12 +278,12 @@ class Views:
 
     def _erase_expired(self) -> None:
         with self._space.read() as reader:
-            expired = entries.expired(reader, reader.id)
+            expired = entries.expired_seqs(reader, reader.id)
         if not expired:
             return
         try:
             with self._space.write() as writer:
-                self.eraser.erase(writer, entries.expired(writer, writer.id))
+                self.eraser.erase(writer, entries.expired_seqs(writer, writer.id))
         except JournalError as error:
             log.warning("%d expired entries are not erased yet: %s", len(expired), error)
 

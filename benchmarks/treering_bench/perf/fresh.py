@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ParamSpec, TypeVar
 
-from treering.journal.sqlite_connection import PAGE_SIZE
+from treering.journal.sqlite.connection import PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering_bench.perf.texts import RandomVectors

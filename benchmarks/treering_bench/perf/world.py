@@ -15,7 +15,7 @@ import numpy as np
 from treering.arrays import Floats
 from treering.embed.contract import Embedder
 from treering.errors import InputError, UnknownName
-from treering.journal.sqlite_connection import CACHE_KIB, PAGE_SIZE
+from treering.journal.sqlite.connection import CACHE_KIB, PAGE_SIZE
 from treering.llm.settings import NONE
 from treering.memory import Memory
 from treering_bench.perf.texts import RandomVectors, questions, turns

@@ -38,8 +38,8 @@ from treering.ingest.transcripts.registry import (
     head_of,
     line_format_of,
 )
-from treering.journal import sqlite_connection
 from treering.journal.fields import MAX_NAME_CHARS, UNNAMEABLE, parse_time
+from treering.journal.sqlite import connection
 from treering.records import Entry, Receipt, Skipped
 from treering.split.stream import pieces
 
@@ -199,8 +199,8 @@ def _refuse_closed_memory(path: Path) -> None:
     if not path.is_file():
         return
     with files.open_file(path) as stream:
-        header = stream.read(sqlite_connection.HEADER_BYTES)
-    if sqlite_connection.begins_a_memory(header):
+        header = stream.read(connection.HEADER_BYTES)
+    if connection.begins_a_memory(header):
         raise InputError(
             f"{path} is a memory, and no conversation; `treering copy {quote(str(path))} TO` "
             "copies it, and import takes in what `treering export` writes of it"

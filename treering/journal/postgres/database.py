@@ -17,7 +17,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final, TypeVar
 
 import psycopg
@@ -26,16 +26,16 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from treering import forks
 from treering.errors import JournalBusy, JournalError
-from treering.journal import scrub, storage
-from treering.journal.contract import Reader, Writer
-from treering.journal.postgres import locks, nearest, presence, schema, scope, tasks, vacuum
-from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translated
+from treering.journal import storage
+from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
+from treering.journal.group_commit import SharedScrubs
+from treering.journal.postgres import locks, nearest, schema, vacuum
+from treering.journal.postgres.failures import BUSY_TIMEOUT_S, translate_errors
 from treering.journal.postgres.location import Location
-from treering.journal.postgres.queues import WriterQueues
-from treering.journal.postgres.texts import adapt
-from treering.journal.postgres.transaction import PostgresTransaction
+from treering.journal.postgres.statements import adapt
+from treering.journal.postgres.transaction import PostgresTransaction, enter
 from treering.journal.schema import refuse_unreadable
-from treering.journal.space import UNNAMED, retried
+from treering.journal.space import UNNAMED, retry
 
 T = TypeVar("T")
 
@@ -82,23 +82,22 @@ class PostgresDatabase:
         self.file = None
         self.url = self._location.shown
         self._local = threading.local()
-        self._queues = WriterQueues(self._location.pool)
+        self._queues = locks.WriterQueues(self._location.pool)
         self._idle = threading.Condition()  # protects _closed and _inside
         self._inside: Counter[int] = Counter()  # transactions under way, by thread
         self._closed = False
         self._closed_message = f"{self.url} has been closed; open it again"
         self._keys: dict[str, str] = {}
-        self._scrubs = scrub.ScrubQueue()
-        self._presence = presence.Presence(self._connect)
-        self._locks = locks.Locks(self._location.schema)
-        self._tasks = self._new_tasks()
+        self._scrubs = SharedScrubs()
+        self._process = locks.ProcessLocks(self._connect, self._location.schema)
+        self._locks = locks.WriterLocks(self._location.schema)
         with self._entered():
-            retried(lambda: self._prepare(create))
+            retry(lambda: self._prepare(create))
         self._pool = self._new_pool()
         forks.renew_in_child(self, PostgresDatabase._renew_in_child)
 
     def _prepare(self, create: bool) -> None:
-        with translated(self.url), self._connect() as connection:
+        with translate_errors(self.url), self._connect() as connection:
             schema.prepare(connection, self._location, create=create)
 
     @contextmanager
@@ -111,7 +110,7 @@ class PostgresDatabase:
             return
         with self._entered(), self._transaction(_READ, space) as (transaction, connection):
             yield transaction
-            with translated(self.url):
+            with translate_errors(self.url):
                 connection.execute("ROLLBACK")
 
     @contextmanager
@@ -140,37 +139,22 @@ class PostgresDatabase:
                 yield transaction
                 # What was to hold in the end is checked before, so that only a lost connection
                 # leaves it open whether the change is there.
-                with translated(self.url):
+                with translate_errors(self.url):
                     connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
-                with translated(self.url, ending=True):
+                with translate_errors(self.url, ending=True):
                     transaction.commit()
 
     def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
         """See ``Database``; what is of one space shares a transaction."""
-        with self._queues.together(space) as together:
-            return together.run(work, lambda: self.write(space))
-
-    def erase_together(
-        self,
-        work: Callable[[Writer], T],
-        scrub: Callable[[], bool],
-        space: str | None = None,
-    ) -> tuple[T, bool]:
-        """See ``Database``: spaces have transactions of their own, and scrub together."""
-        with self.erasing():
-            # Only the transaction is begun again where the server ends it: what is erased stays so.
-            return retried(lambda: self.write_together(work, space)), scrub()
-
-    def erasing(self) -> AbstractContextManager[None]:
-        """See ``Database``."""
-        return self._scrubs.erasing()
+        with self._queues.writes(space) as writes:
+            return writes.run(work, lambda: self.write(space))
 
     def scrub(
         self,
         tables: Collection[str],
         *,
         patient: bool = False,
-        wait_s: float = scrub.PATIENCE_S,
+        wait_s: float = SCRUB_WAIT_S,
     ) -> bool:
         """Take the dead rows of ``tables`` away, and of those that hold what users wrote.
 
@@ -188,7 +172,7 @@ class PostgresDatabase:
             if rewrites:
                 with self.write() as writer:
                     storage.drop_blanked(writer)
-            with self._entered(), self._borrowed() as connection, translated(self.url):
+            with self._entered(), self._borrowed() as connection, translate_errors(self.url):
                 there = vacuum.present(connection, {*tables, *vacuum.HEAPS, nearest.TABLE})
                 own = there - {nearest.TABLE}
                 if not vacuum.run(connection, own, wait_s, rewrites=rewrites, patient=patient):
@@ -209,13 +193,13 @@ class PostgresDatabase:
 
     def presence(self) -> int:
         """The number of a lock that a connection of this process holds."""
-        with self._entered(), translated(self.url):
-            return self._presence.number()
+        with self._entered(), translate_errors(self.url):
+            return self._process.presence()
 
     def is_present(self, number: int) -> bool:
         """Whether the lock is held: the server frees it with the connection, however that ends."""
-        with self._entered(), self._borrowed() as connection, translated(self.url):
-            return presence.is_held(connection, number)
+        with self._entered(), self._borrowed() as connection, translate_errors(self.url):
+            return locks.is_held(connection, number)
 
     @property
     def limit(self) -> int:
@@ -225,21 +209,16 @@ class PostgresDatabase:
     @contextmanager
     def connected(self) -> Iterator[tuple[PgConnection, str]]:
         """A connection outside any transaction, and the name of the schema."""
-        with self._entered(), self._borrowed() as connection, translated(self.url):
+        with self._entered(), self._borrowed() as connection, translate_errors(self.url):
             yield connection, self._location.schema
 
     @contextmanager
-    def task(self, name: str) -> Iterator[bool]:
+    def task(self, name: str, wait_s: float = 0.0) -> Iterator[bool]:
         """See ``Database``."""
         with ExitStack() as stack:
-            with self._entered(), translated(self.url):
-                is_ours = stack.enter_context(self._tasks.taken(name))
+            with self._entered(), translate_errors(self.url):
+                is_ours = stack.enter_context(self._process.task(name, wait_s))
             yield is_ours
-
-    def await_task(self, name: str, wait_s: float) -> bool:
-        """See ``Database``."""
-        with self._entered(), translated(self.url):
-            return self._tasks.wait(name, wait_s)
 
     def size(self) -> int:
         """Bytes of the tables and their indexes."""
@@ -268,7 +247,7 @@ class PostgresDatabase:
         if current is not None:  # the connection is given back when the block ends
             current.refuse(self._closed_message)
         self._pool.close()
-        self._presence.close()
+        self._process.close()
 
     # ------------------------------------------------------------------ connections
 
@@ -291,7 +270,7 @@ class PostgresDatabase:
         with self._borrowed() as connection:
             transaction = PostgresTransaction(connection, self.url, self._keys, self._locks, space)
             try:
-                self._begin(connection, f"{begin}; {scope.statement(space)}")
+                self._begin(connection, f"{begin}; {enter(space)}")
                 self._local.current = pid, transaction
                 yield transaction, connection
             except BaseException:
@@ -308,7 +287,7 @@ class PostgresDatabase:
 
         Whether a newer treering has changed the tables meanwhile is seen by every transaction.
         """
-        with translated(self.url):
+        with translate_errors(self.url):
             cursor = connection.execute(f"{begin}; {_VERSION}")
             while cursor.nextset():
                 pass
@@ -324,7 +303,7 @@ class PostgresDatabase:
             yield current.connection
             return
         pool, pid = self._pool, os.getpid()
-        with translated(self.url):
+        with translate_errors(self.url):
             connection = self._get(pool)
         try:
             yield connection
@@ -382,17 +361,13 @@ class PostgresDatabase:
             open=True,
         )
 
-    def _new_tasks(self) -> tasks.Tasks:
-        return tasks.Tasks(self._locks, self._presence, self._borrowed)
-
     def _renew_in_child(self) -> None:
         """Begin again in a forked process: the connections are the parent's."""
         forks.abandon(self._pool)
-        holder = self._presence.abandon()
+        holder = self._process.renew_in_child()
         if holder is not None:
             forks.abandon(holder)
-        self._queues, self._idle = WriterQueues(self._location.pool), threading.Condition()
-        self._tasks = self._new_tasks()
+        self._queues, self._idle = locks.WriterQueues(self._location.pool), threading.Condition()
         self._inside.clear()
         self._local = threading.local()
         if not self._closed:

@@ -33,7 +33,7 @@ _REFUSED: Final = (
 
 
 @contextmanager
-def translated(name: str, *, ending: bool = False) -> Iterator[None]:
+def translate_errors(name: str, *, ending: bool = False) -> Iterator[None]:
     """Turn every error of psycopg into an error of treering; ``name`` is the database's.
 
     ``ending``: a transaction is being committed, and may be durable though the connection is lost.

@@ -74,7 +74,7 @@ class VectorIndex:
     kind: str
 
 
-def opened(reader: Reader, space: int, model: int) -> VectorIndex | None:
+def open_index(reader: Reader, space: int, model: int) -> VectorIndex | None:
     """The index of a space and a model; None before there is one."""
     schema = reader.row(_INDEXED, (_index(space, model),))
     if schema is None:
@@ -186,7 +186,7 @@ def ensure_fits(dimension: int) -> None:
 
 
 @contextmanager
-def filling(connection: PgConnection, schema: str) -> Iterator[bool]:
+def fill_lock(connection: PgConnection, schema: str) -> Iterator[bool]:
     """Make the table ready, and keep others from filling it; False if somebody does that already.
 
     Raises JournalError if the extension is missing and cannot be made.

@@ -20,10 +20,7 @@ from treering.journal.contract import Patch, RowKey
 PgConnection = psycopg.Connection[TupleRow]
 
 PIECE: Final = 2_000
-"""Bytes of a piece: four fill a page, and none is moved out of its row. See migration 21."""
-
-TABLES: Final = frozenset(("block_rows", "block_postings", "vector_block_data"))
-"""The tables whose values stand in pieces."""
+"""Bytes of a piece: four fill a page, and none is moved out of its row."""
 
 
 def allot(connection: PgConnection, table: str, size: int, space: int, identity: int | None) -> int:

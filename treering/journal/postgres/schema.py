@@ -1,7 +1,9 @@
-"""The tables of a memory in PostgreSQL: made and brought up to date when it is opened."""
+"""The tables of a memory in PostgreSQL: created at the first opening, and described."""
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from typing import Final
 
 import psycopg
@@ -9,9 +11,9 @@ from psycopg.rows import TupleRow
 
 from treering.errors import JournalError, JournalVersionError, UnknownMemory
 from treering.journal import schema
-from treering.journal.postgres import scope
+from treering.journal.contract import ForeignKey, StoredTable
 from treering.journal.postgres.location import Location
-from treering.journal.postgres.locks import Locks
+from treering.journal.postgres.locks import WriterLocks
 
 MIN_SERVER: Final = 150_000
 """PostgreSQL 15, as the server numbers its versions."""
@@ -20,7 +22,7 @@ _TABLE: Final = "treering_version"
 
 
 def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, create: bool) -> None:
-    """Make the tables or bring them up to date, all in one transaction.
+    """Create the tables, all in one transaction, unless they exist.
 
     Raises JournalVersionError, JournalError, and without ``create`` UnknownName if there are none.
     """
@@ -28,10 +30,9 @@ def prepare(connection: psycopg.Connection[TupleRow], location: Location, *, cre
     number = _version(connection, location.schema)
     if number is None and not create:
         raise UnknownMemory(f"there is no memory at {location.shown}")
-    if number is not None:
-        schema.refuse_unreadable(number, location.shown)
-    if number != schema.newest():
-        _bring_up_to_date(connection, location)
+    if number is None:
+        number = _create(connection, location)
+    schema.refuse_unreadable(number, location.shown)
 
 
 def _refuse_server(connection: psycopg.Connection[TupleRow], shown: str) -> None:
@@ -47,22 +48,16 @@ def _refuse_server(connection: psycopg.Connection[TupleRow], shown: str) -> None
         )
 
 
-def _bring_up_to_date(connection: psycopg.Connection[TupleRow], location: Location) -> None:
+def _create(connection: psycopg.Connection[TupleRow], location: Location) -> int:
+    """Create the tables unless another process was faster; return the number of their format."""
     with connection.transaction():
-        connection.execute(Locks(location.schema).for_writer_of(None))
-        connection.execute(scope.ALL)
-        number = _version(
-            connection, location.schema
-        )  # again: another process may have been faster
+        connection.execute(WriterLocks(location.schema).for_writer_of(None))
+        number = _version(connection, location.schema)
         if number is None:
             _ensure_empty(connection, location)
             connection.execute(schema.script("treering.journal.postgres"))
-            connection.execute(f"INSERT INTO {_TABLE} VALUES ({schema.newest()})")
-            return
-        schema.refuse_unreadable(number, location.shown)
-        for step in schema.steps_after(number):
-            connection.execute(step.postgres)
-        connection.execute(f"UPDATE {_TABLE} SET number = {schema.newest()}")
+            connection.execute(f"INSERT INTO {_TABLE} VALUES ({schema.FORMAT})")
+    return schema.FORMAT if number is None else number
 
 
 def _ensure_empty(connection: psycopg.Connection[TupleRow], location: Location) -> None:
@@ -89,3 +84,69 @@ def _version(connection: psycopg.Connection[TupleRow], schema: str) -> int | Non
         return None
     number = connection.execute(f"SELECT number FROM {_TABLE}").fetchone()
     return None if number is None else int(number[0])
+
+
+# ---------------------------------------------------------------------------- the tables that exist
+
+_INSERT: Final = re.compile(r"\s*INSERT\s+INTO\s+\"?(\w+)", re.IGNORECASE)
+
+_COLUMNS: Final = """
+    SELECT CAST(c.relname AS TEXT), CAST(a.attname AS TEXT), a.atttypid = 'text'::regtype
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = CAST(current_schema() AS regnamespace) AND c.relkind IN ('r', 'p')
+    AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.relname, a.attnum
+"""
+_REFERENCES: Final = """
+    SELECT CAST(c.relname AS TEXT), CAST(a.attname AS TEXT), CAST(t.relname AS TEXT),
+           CAST(b.attname AS TEXT)
+    FROM pg_constraint k
+    JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
+    CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS p (own, other)
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = p.own
+    JOIN pg_attribute b ON b.attrelid = t.oid AND b.attnum = p.other
+    WHERE k.contype = 'f' AND c.relnamespace = CAST(current_schema() AS regnamespace)
+    ORDER BY c.relname, k.conname
+"""
+_KEY: Final = """
+    SELECT CAST(min(a.attname) AS TEXT) FROM pg_index i
+    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+    WHERE i.indrelid = to_regclass(%s) AND i.indisprimary AND a.attname <> 'space'
+    HAVING count(*) = 1
+"""
+
+
+def tables(connection: psycopg.Connection[TupleRow]) -> list[StoredTable]:
+    """The tables of the schema, by name."""
+    columns: dict[str, list[tuple[str, bool]]] = defaultdict(list)
+    for table, column, is_text in connection.execute(_COLUMNS):
+        columns[table].append((column, is_text))
+    references: dict[str, list[ForeignKey]] = defaultdict(list)
+    for table, *link in connection.execute(_REFERENCES):
+        references[table].append(ForeignKey(*link))
+    return [
+        StoredTable(
+            table,
+            tuple(column for column, _ in of_table),
+            frozenset(column for column, is_text in of_table if is_text),
+            tuple(references[table]),
+        )
+        for table, of_table in columns.items()
+    ]
+
+
+def inserted_into(sql: str) -> str:
+    """The table that an INSERT names."""
+    match = _INSERT.match(sql)
+    assert match is not None  # the contract takes nothing else
+    return match[1]
+
+
+def key_of(connection: psycopg.Connection[TupleRow], table: str) -> str:
+    """The column that numbers the rows of a table, beside that of the space.
+
+    Raises JournalError if it has none.
+    """
+    row = connection.execute(_KEY, (table,)).fetchone()
+    if row is None:
+        raise JournalError(f"the table {table!r} has no single key that numbers its rows")
+    return str(row[0])

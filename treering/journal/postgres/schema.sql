@@ -1,8 +1,8 @@
--- All tables of a memory; treering/journal/schema.sql, which makes them in a file, describes them.
+-- All tables of a memory; treering/journal/sqlite/schema.sql, which makes them in a file, describes them.
 -- Every key, reference and index begins with the space, so that a memory can be distributed by it.
 -- Numbers are given by one sequence a table: none is given twice.
 
--- A transaction names its space and sees no rows of others: see treering/journal/postgres/scope.py.
+-- A transaction names its space and sees no rows of others: see enter in treering/journal/postgres/transaction.py.
 CREATE FUNCTION treering_space() RETURNS BIGINT LANGUAGE SQL STABLE PARALLEL SAFE
     RETURN CAST(nullif(current_setting('treering.space', true), '') AS BIGINT);
 CREATE FUNCTION treering_name() RETURNS TEXT LANGUAGE SQL STABLE PARALLEL SAFE
@@ -136,6 +136,7 @@ CREATE TABLE entry (
     source   BIGINT NOT NULL,
     position BIGINT NOT NULL,
     digest   BYTEA NOT NULL,
+    key      TEXT COLLATE "C" NOT NULL DEFAULT '',
     kind     TEXT COLLATE "C" NOT NULL,
     at       BIGINT,
     added    BIGINT NOT NULL,

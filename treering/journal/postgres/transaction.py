@@ -8,32 +8,51 @@ from itertools import count
 from typing import Any, Final
 
 import psycopg
+from psycopg import sql as pg_sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 from treering.errors import JournalError
-from treering.journal import damage
 from treering.journal.contract import NO_SPACE, Outcome, Patch, Row, RowKey, StoredTable, Value
-from treering.journal.postgres import catalog, pieces, scope
-from treering.journal.postgres.dialect import (
+from treering.journal.postgres import pieces, schema
+from treering.journal.postgres.failures import translate_errors as translated_errors
+from treering.journal.postgres.locks import WriterLocks
+from treering.journal.postgres.statements import (
     PostgresDialect,
+    escape,
     is_definition,
     is_table,
-    translated,
+    translate,
 )
-from treering.journal.postgres.failures import translated as translated_errors
-from treering.journal.postgres.locks import Locks
+from treering.journal.space import UNNAMED
 
 PgConnection = psycopg.Connection[TupleRow]
 
 CHUNK: Final = 2_000
 """Rows that are fetched at a time: a space is never in the driver's memory as a whole."""
 
-MAX_PATCHES: Final = 64
-"""Parts of a value that are written by one statement, each within the one before."""
-
 MAX_ENDED: Final = 100
 """Cursors that have given all their rows are closed together."""
+
+
+ALL_SPACES: Final = "SELECT set_config('treering.all', 'on', true)"
+_ONE_SPACE: Final = pg_sql.SQL(
+    "SELECT set_config('treering.all', '', true), set_config('treering.name', {name}, true),"
+    " set_config('treering.space',"
+    " coalesce((SELECT CAST(id AS TEXT) FROM space WHERE name = {name}), ''), true)"
+)
+
+
+def enter(space: str | None) -> str:
+    """Return the statement that lets a transaction see the rows of one space, or of all.
+
+    Row-level security hides the rows of other spaces, also from the owner of the tables, but not
+    from a superuser or a role with BYPASSRLS. The setting ends with the transaction. The space
+    need not exist yet. A transaction without the statement sees no row of any space.
+    """
+    if space is None or space == UNNAMED:
+        return ALL_SPACES
+    return _ONE_SPACE.format(name=pg_sql.Literal(escape(space))).as_string(None)
 
 
 class PostgresTransaction:
@@ -46,7 +65,7 @@ class PostgresTransaction:
         connection: PgConnection,
         name: str,
         keys: dict[str, str],
-        locks: Locks,
+        locks: WriterLocks,
         space: str | None = None,
     ) -> None:
         self.connection = connection
@@ -87,7 +106,7 @@ class PostgresTransaction:
 
     def _enter(self, space: str | None) -> None:
         with self._using():
-            self._run(scope.statement(space))
+            self._run(enter(space))
         self._space = space
 
     @contextmanager
@@ -101,7 +120,7 @@ class PostgresTransaction:
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """The rows of a query, by a cursor of the server; the query begins at once."""
         cursor = f"c{next(self._numbers)}"
-        statement = translated(sql)
+        statement = translate(sql)
         with self._using():
             self._close_ended()
             # Both in one round trip.
@@ -167,9 +186,9 @@ class PostgresTransaction:
 
     def _key_of(self, sql: str) -> str:
         """The key column of the table that a statement inserts into."""
-        table = catalog.inserted_into(sql)
+        table = schema.inserted_into(sql)
         if table not in self._keys:
-            self._keys[table] = catalog.key_of(self.connection, table)
+            self._keys[table] = schema.key_of(self.connection, table)
         return self._keys[table]
 
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
@@ -178,7 +197,7 @@ class PostgresTransaction:
         if not every:
             return []
         with self._using():
-            statement = translated(f"{sql} RETURNING {self._key_of(sql)}")
+            statement = translate(f"{sql} RETURNING {self._key_of(sql)}")
             bound = [statement.bound(row) for row in every]
             with self.connection.cursor(binary=True) as cursor:
                 cursor.executemany(statement.sql, bound, returning=True)
@@ -186,7 +205,7 @@ class PostgresTransaction:
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
-        statement = translated(sql)
+        statement = translate(sql)
         # Taken together first: what gives them may ask the same connection.
         every = [statement.bound(values) for values in params]
         if every:
@@ -198,17 +217,10 @@ class PostgresTransaction:
         """See ``Reader``."""
         raise JournalError(NO_SPACE)
 
-    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
+    def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
         """See ``Reader``."""
         with self._using():
-            if table in pieces.TABLES:
-                return pieces.part(self.connection, table, key, start, size)
-            row = self._run(
-                f"SELECT substring({column} FROM CAST(%s AS INTEGER) FOR CAST(%s AS INTEGER))"
-                f" FROM {table} WHERE space = %s AND id = %s",
-                (start + 1, size, *key),
-            ).fetchone()
-        return b"" if row is None else bytes(row[0])
+            return pieces.part(self.connection, table, key, start, size)
 
     def extent(self, table: str, key: RowKey) -> int | None:
         """See ``Reader``."""
@@ -220,25 +232,10 @@ class PostgresTransaction:
         with self._using():
             return pieces.allot(self.connection, table, size, space, identity)
 
-    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
-        """See ``Writer``; a value in one row is written once for many of its parts."""
-        if table in pieces.TABLES:
-            with self._using():
-                pieces.patch(self.connection, table, key, patches)
-            return
-        for first in range(0, len(patches), MAX_PATCHES):
-            value, params, end = column, list[Any](), 0
-            for start, data in patches[first : first + MAX_PATCHES]:
-                value = f"overlay({value} PLACING %s FROM CAST(%s AS INTEGER))"
-                params += [data, start + 1]
-                end = max(end, start + len(data))
-            sql = (
-                f"UPDATE {table} SET {column} = {value}"
-                f" WHERE space = %s AND id = %s AND length({column}) >= %s"
-            )
-            with self._using(), damage.decoding("the search index"):
-                if not self._run(sql, [*params, *key, end]).rowcount:
-                    raise ValueError("a value is missing, or too short to be written to")
+    def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
+        """See ``Writer``."""
+        with self._using():
+            pieces.patch(self.connection, table, key, patches)
 
     def vector_numbers(self, size: int) -> Sequence[int]:
         """See ``Writer``; by a sequence, which nobody waits for."""
@@ -269,7 +266,7 @@ class PostgresTransaction:
     def tables(self, prefix: str = "") -> list[StoredTable]:
         """See ``Reader``."""
         with self._using():
-            stored = catalog.tables(self.connection)
+            stored = schema.tables(self.connection)
         return [table for table in stored if table.name.casefold().startswith(prefix)]
 
     def defer_references(self) -> None:
@@ -278,7 +275,7 @@ class PostgresTransaction:
             self._run("SET CONSTRAINTS ALL DEFERRED")
 
     def _translated(self, sql: str, params: Sequence[Value]) -> psycopg.Cursor[TupleRow]:
-        statement = translated(sql)
+        statement = translate(sql)
         return self._run(statement.sql, statement.bound(params))
 
     def _run(

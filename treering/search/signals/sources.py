@@ -61,7 +61,7 @@ def _of_named_sources(reader: SpaceReader, snapshot: Snapshot, query: str, rows:
     documents = snapshot.items.document[rows]
     if not len(rows) or (documents == documents[0]).all() or not (grams := _grams(query)):
         return rows[:0]
-    names = sources.names_of(reader, set(documents.tolist()))
+    names = sources.shown_names(reader, set(documents.tolist()))
     named = [number for number, name in names.items() if not grams.isdisjoint(name_forms(name))]
     is_named = np.isin(documents, named)
     return rows[:0] if is_named.all() else rows[is_named]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from treering.journal.listing import EntryNames, names
+from treering.journal.entries import EntryNames, names
 from treering.memory import Memory, space_of
 from treering.serve.page.markdown import MarkdownNode, parse_markdown
 from treering.serve.page.story import (

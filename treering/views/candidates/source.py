@@ -145,7 +145,7 @@ class CandidateSource:
 
 def _index(reader: SpaceReader) -> VectorIndex | None:
     """The index of the space and the model that answers; None if there is none."""
-    return None if reader.model is None else nearest.opened(reader, reader.id, reader.model.id)
+    return None if reader.model is None else nearest.open_index(reader, reader.id, reader.model.id)
 
 
 def _fill(space: Space, progress: Progress | None = None) -> None:
@@ -162,7 +162,7 @@ def _fill(space: Space, progress: Progress | None = None) -> None:
     nearest.ensure_fits(model.dimension)
     with (
         database.connected() as (connection, schema),
-        nearest.filling(connection, schema) as is_ours,
+        nearest.fill_lock(connection, schema) as is_ours,
     ):
         if not is_ours:
             return

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
-from treering.journal.traces import Trace
 from treering.journal.writing import Draft
 from treering.records import Entry
 from treering.search.marks import Mark, Quote

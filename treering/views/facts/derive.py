@@ -8,8 +8,8 @@ from itertools import product
 from typing import ClassVar
 
 from treering.journal import entries, supersession, work
+from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
-from treering.journal.traces import Trace
 from treering.records import Entry, Progress
 from treering.search.marks import UNMARKED, Mark, Quote
 from treering.search.terms import terms_version

@@ -158,7 +158,7 @@ class FactExtractor:
             unchanged = [seq for seq, entry in batch.items() if current.get(seq) == entry]
             if failure is not None:
                 if len(unchanged) == len(batch):  # a reason may quote a text that was erased
-                    work.failed(writer, writer.id, store.VIEW, unchanged, failure)
+                    work.note_failure(writer, writer.id, store.VIEW, unchanged, failure)
                 return
             claimed = sorted(work.claim(writer, writer.id, store.VIEW, unchanged))
             if rows is None:

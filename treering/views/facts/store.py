@@ -115,7 +115,7 @@ def erase(writer: SpaceWriter, seqs: Sequence[int], reader: str | None = None) -
 
 def rename(writer: Writer, space: int, source: str, new: str, seqs: Sequence[int]) -> None:
     """Let what a source states of itself be of its new name: a note's "I" is called after it."""
-    storage.drop_filled(writer, "statement")
+    storage.drop_refill_mark(writer, "statement")
     old, new = source.casefold(), new.casefold()
     for column in ("subject", "speaker"):
         writer.many(
@@ -283,4 +283,4 @@ def unread(reader: Reader, after: int, limit: int) -> list[int]:
 
 def queued(reader: Reader, after: int, limit: int) -> list[int]:
     """Up to ``limit`` entries after ``after`` that a language model is to read."""
-    return work.queued(reader, reader.space, VIEW, limit, after)
+    return work.targets(reader, reader.space, VIEW, limit, after)

@@ -282,7 +282,7 @@ class Fragments(View):
 
     def _next_texts(self, model: EmbeddingModel, last: int) -> tuple[list[int], list[Text]] | None:
         with self._space.read() as reader:
-            queued = work.queued(reader, reader.id, model.work, BATCH_FRAGMENTS, last)
+            queued = work.targets(reader, reader.id, model.work, BATCH_FRAGMENTS, last)
             texts = store.texts(reader, queued)
         if not queued:
             return None
@@ -305,7 +305,7 @@ class Fragments(View):
         with self._space.write() as writer:
             _store_queued(writer, model, fragments[finite], unit_rows(vectors[finite]))
             reason = str(not_finite(self._embedder(), len(spoilt), _QUEUED))
-            work.failed(writer, writer.id, model.work, spoilt, reason)
+            work.note_failure(writer, writer.id, model.work, spoilt, reason)
         return len(spoilt)
 
     def _note(self, model: EmbeddingModel, texts: Sequence[Text], error: EmbeddingError) -> None:
@@ -313,7 +313,7 @@ class Fragments(View):
         fragments = [fragment for fragment, _, _ in texts]
         with self._space.write() as writer:
             if store.texts(writer, fragments) == texts:
-                work.failed(writer, writer.id, model.work, fragments, str(error))
+                work.note_failure(writer, writer.id, model.work, fragments, str(error))
 
     def _embed_each(self, texts: Sequence[str], dimension: int) -> Floats:
         """Vectors of texts, NaN for a text that the embedder refuses.
@@ -394,7 +394,7 @@ def _store_queued(
 
 def _fragment_size(state: SpaceState) -> FragmentSize:
     """How long the fragments of a space may be."""
-    return FragmentSize.of(ledger.chosen(state, "fragment", str(FragmentSize())))
+    return FragmentSize.of(ledger.choice(state, "fragment", str(FragmentSize())))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

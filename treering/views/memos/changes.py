@@ -79,7 +79,7 @@ def apply(writer: Writer) -> None:
     Lines that are missing (or were erased) are left out. A model's memo goes if a person's memos
     stand for all of its lines: it was written before the person's memos were imported.
     """
-    queued = work.queued(writer, writer.space, VIEW, 1 << 62)
+    queued = work.targets(writer, writer.space, VIEW, 1 << 62)
     # In the order of the journal: of two changes to one memo the later one must win.
     for seq in sorted(work.claim(writer, writer.space, VIEW, queued)):
         entry = entries.there(writer, [seq])[seq]

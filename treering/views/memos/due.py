@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from treering.journal import entries, labels
+from treering.journal import entries, sources
 from treering.journal.contract import Reader
 from treering.records import Entry
 from treering.views.memos import changes
@@ -69,7 +69,7 @@ def read_dialogues(
     With ``upgrade``, the lines of fallback memos count as lines without a memo.
     """
     condition, params = (
-        ("", ()) if source is None else (" AND s.hash = ?", (labels.hash_of(source),))
+        ("", ()) if source is None else (" AND s.hash = ?", (sources.name_hash(source),))
     )
     rows = list(
         reader.rows(
@@ -81,7 +81,7 @@ def read_dialogues(
             " FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
             f" WHERE s.space = ? AND e.kind = 'chat' AND s.hash <> ?{condition}"
             " ORDER BY e.source, e.position",
-            (int(upgrade), reader.space, labels.hash_of(changes.SOURCE), *params),
+            (int(upgrade), reader.space, sources.name_hash(changes.SOURCE), *params),
         )
     )
     by_source = (list(group) for _, group in groupby(rows, key=lambda row: row[0]))

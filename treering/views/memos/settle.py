@@ -94,7 +94,7 @@ class MemoSettler:
         """The due batches of each conversation; notes on failures of other batches are dropped."""
         with self._space.read() as reader:
             dialogues = read_dialogues(reader, source, upgrade=upgrade)
-            noted = set(work.queued(reader, reader.id, VIEW, 1 << 62)) if source is None else set()
+            noted = set(work.targets(reader, reader.id, VIEW, 1 << 62)) if source is None else set()
         queues = [
             list(dialogue.batches(self._settings, self._llm.count_tokens)) for dialogue in dialogues
         ]
@@ -138,7 +138,7 @@ class MemoSettler:
             if _is_unchanged(writer, batch):
                 first = [next(iter(batch))]
                 work.enqueue(writer, writer.id, VIEW, first)
-                work.failed(writer, writer.id, VIEW, first, str(error))
+                work.note_failure(writer, writer.id, VIEW, first, str(error))
 
     def _store(
         self, batch: Lines, partition: Partition, claims: Sequence[tuple[Claim, ...]]

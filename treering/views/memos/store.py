@@ -10,7 +10,7 @@ from typing import Final
 
 from treering.arrays import Floats
 from treering.errors import UnknownMemo
-from treering.journal import damage, entries, labels
+from treering.journal import damage, entries, sources
 from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.entries import PAGE, moment
 from treering.journal.space import EmbeddingModel
@@ -292,7 +292,7 @@ def covered_ids(reader: Reader, source: str) -> frozenset[str]:
         " JOIN memo m ON m.space = l.space AND m.current = l.version"
         " JOIN memo_version v ON v.space = l.space AND v.id = l.version"
         " WHERE s.space = ? AND s.hash = ? AND v.deleted = 0",
-        (reader.space, labels.hash_of(source)),
+        (reader.space, sources.name_hash(source)),
     )
     return frozenset(str(row[0]) for row in rows)
 

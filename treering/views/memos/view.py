@@ -14,9 +14,9 @@ from treering.arrays import Codes
 from treering.embed.checked import checked
 from treering.errors import InputError, LLMError, LLMNotConfigured
 from treering.journal import entries, ledger, work
+from treering.journal.erasure import Trace
 from treering.journal.fields import parse_time
 from treering.journal.space import SpaceReader, SpaceWriter
-from treering.journal.traces import Trace
 from treering.llm.contract import memo_model
 from treering.llm.tokens import estimate_tokens
 from treering.records import Entry, Mode, Progress, When

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from treering.errors import LLMNotConfigured
 from treering.journal import work
+from treering.journal.erasure import Trace
 from treering.journal.space import SpaceReader, SpaceWriter
-from treering.journal.traces import Trace
 from treering.records import Progress
 from treering.search.marks import Mark, Quote
 from treering.views.contract import Erased, View

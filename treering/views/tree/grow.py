@@ -157,10 +157,10 @@ class Grower:
             if size and tree.settings.chat_unit == "rounds":
                 if snapshot is None or not has_all(snapshot, new):
                     return True  # something was added meanwhile: the next batch begins after it
-                loose = work.queued(writer, writer.space, store.LOOSE, size)
+                loose = work.targets(writer, writer.space, store.LOOSE, size)
                 new = _in_rounds(writer, model, tree, snapshot, new, loose)
                 work.claim(writer, writer.space, store.LOOSE, loose)
-            erased = work.queued(writer, writer.space, store.ERASED, BATCH_VECTORS)
+            erased = work.targets(writer, writer.space, store.ERASED, BATCH_VECTORS)
             for leaf in erased:
                 _take_out(writer, tree, leaf)
             work.claim(writer, writer.space, store.ERASED, erased)

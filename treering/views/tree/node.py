@@ -48,7 +48,7 @@ class TreeNode:
 def shown_nodes(reader: SpaceReader, tree: Tree, numbers: Iterable[int]) -> list[TreeNode]:
     """Nodes as they are shown, in the given order."""
     ordered = list(numbers)
-    pending = set(work.queued(reader, reader.space, store.SUMMARIES, store.ALL))
+    pending = set(work.targets(reader, reader.space, store.SUMMARIES, store.ALL))
     texts = leaf_texts(reader, [n for n in ordered if tree.is_leaf(n)])
     summaries = store.summaries(reader, [n for n in ordered if not tree.is_leaf(n)])
     nodes = []

@@ -117,7 +117,7 @@ class SummarySettler:
     def _due(self) -> dict[int, set[int]]:
         """The queued summaries, the deepest last, with the queued ones that each is made from."""
         with self._grower.read() as (reader, tree):
-            queued = work.queued(reader, reader.space, store.SUMMARIES, store.ALL)
+            queued = work.targets(reader, reader.space, store.SUMMARIES, store.ALL)
             summaries = store.summaries(reader, queued)
         return {
             number: summaries.keys() & tree.children(number)
@@ -182,7 +182,7 @@ class SummarySettler:
             for job, error in failed:
                 number = job.summary.number
                 if number in summaries and summaries[number].generation == job.summary.generation:
-                    work.failed(writer, writer.space, store.SUMMARIES, [number], str(error))
+                    work.note_failure(writer, writer.space, store.SUMMARIES, [number], str(error))
 
 
 def _texts(reader: Reader, tree: Tree, nodes: list[int]) -> tuple[str, ...]:

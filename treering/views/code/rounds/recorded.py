@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from treering.errors import UnknownName
-from treering.journal import labels
+from treering.journal import sources
 from treering.journal.contract import Reader
 from treering.journal.entries import by_seq, identities
 from treering.journal.fields import metadata_json
@@ -168,7 +168,7 @@ def _seqs(reader: Reader, space: int) -> Iterator[int]:
     rows = reader.rows(
         "SELECT e.seq FROM entry e JOIN source s ON s.space = e.space AND s.id = e.source"
         " WHERE s.space = ? AND s.family = ? ORDER BY +e.seq",
-        (space, labels.family_of(SOURCE)),
+        (space, sources.family_hash(SOURCE)),
     )
     return (int(row[0]) for row in rows)
 

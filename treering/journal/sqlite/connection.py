@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from treering.errors import JournalCorrupt, JournalError
-from treering.journal import failures
+from treering.journal.sqlite import failures
 
 APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
 _MAGIC = b"SQLite format 3\0"
@@ -50,7 +50,7 @@ def refuse_a_log_without_its_file(file: Path) -> None:
 
 def refuse_other_files(file: Path, name: Path) -> None:
     """Raise JournalCorrupt for a file of another program; ``name`` is what the user calls it."""
-    with failures.translated(name):
+    with failures.translate_errors(name):
         try:
             application, tables = _peek(file, "ro")
         except sqlite3.OperationalError as error:

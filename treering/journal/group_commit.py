@@ -1,15 +1,14 @@
-"""Changes that many threads ask for at once: one thread makes them all in one transaction.
+"""Group commit: one thread runs the changes, or the scrubbing, that several threads ask for.
 
-What a transaction costs by itself, such as waiting for the disk, is then paid once. So is what
-comes after it, such as scrubbing the file. Each change stands alone nevertheless: one that fails is
-undone up to its savepoint, and takes down only itself.
+The cost of a transaction, such as the wait for the disk, is then paid once. Each change can fail
+alone: it is undone up to its savepoint.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Final, TypeVar, cast
 
@@ -18,7 +17,6 @@ from treering.errors import JournalBusy, JournalError
 from treering.journal.contract import Outcome, Writer
 
 T = TypeVar("T")
-F = TypeVar("F")
 
 SHARE_S: Final = 0.1
 """A transaction takes in no further change after so long, as other writers wait for it."""
@@ -57,29 +55,11 @@ class SharedWrites:
         is given. Raises what it raises, and what the transaction raises, of which nothing is stored
         then; JournalBusy if others take too long.
         """
-        return cast(T, self._made(_Change(work, self._lock), write).outcome())
-
-    def run_and_finish(
-        self, work: Callable[[Writer], T], write: OpenWriter, finish: Callable[[], F]
-    ) -> tuple[T, F]:
-        """As ``run``, with what ``finish`` gives after the transaction.
-
-        The thread that makes the changes does that once for all of them. Raises what it raises;
-        the changes are stored then.
-        """
-        change = self._made(_Change(work, self._lock), write, finish)
-        result: T = change.outcome()
-        # Whoever failed in it, or was interrupted, has left it to each of the others.
-        return result, cast(F, change.finished[0]) if change.finished else finish()
-
-    def _made(
-        self, change: _Change, write: OpenWriter, finish: Callable[[], object] | None = None
-    ) -> _Change:
-        """A change, once it has been made or has failed."""
+        change = _Change(work, self._lock)
         batch = _Batch(change)
         try:
             if self._has_its_turn(change):
-                self._lead(batch, write, finish)
+                self._lead(batch, write)
         finally:
             # Whoever is interrupted once more still lets those go on who wait for it.
             try:
@@ -87,7 +67,7 @@ class SharedWrites:
             except BaseException:
                 self._leave(batch)
                 raise
-        return change
+        return cast(T, change.outcome())
 
     def _has_its_turn(self, change: _Change) -> bool:
         """Wait until a change is done, or is to be made by this thread. Raises JournalBusy."""
@@ -103,42 +83,24 @@ class SharedWrites:
                 self._waiting.remove(change)
         return not change.is_done
 
-    def _lead(self, batch: _Batch, write: OpenWriter, finish: Callable[[], object] | None) -> None:
-        """Make a change, and others that wait, in one transaction; then finish what is stored."""
+    def _lead(self, batch: _Batch, write: OpenWriter) -> None:
+        """Make a change, and others that wait, in one transaction."""
         try:
-            self._make(batch, write)
+            with write() as writer:
+                batch.writer = writer
+                until = time.monotonic() + self._share_s
+                batch.changes[0].make(writer)
+                while time.monotonic() < until:
+                    with self._lock:
+                        if not self._waiting:
+                            break
+                        # Append first, so that an interruption does not lose the change.
+                        batch.changes.append(self._waiting[0])
+                        del self._waiting[0]
+                    batch.changes[-1].make(writer)
             batch.is_stored = True
-            self._finish(batch.changes, finish)
         except Exception as error:
             batch.failure = error
-
-    def _finish(self, together: list[_Change], finish: Callable[[], object] | None) -> None:
-        """Do what comes after the transaction of some changes, unless all of them failed.
-
-        An error is that of the thread that does it, by its own means: each other one does it then.
-        """
-        if finish is None or not any(change.is_good for change in together):
-            return
-        try:
-            finished = (finish(),)
-        except Exception as error:
-            together[0].fail(error)
-        else:
-            for change in together:
-                change.finished = finished
-
-    def _make(self, batch: _Batch, write: OpenWriter) -> None:
-        with write() as writer:
-            batch.writer = writer
-            until = time.monotonic() + self._share_s
-            batch.changes[0].make(writer)
-            while time.monotonic() < until:
-                with self._lock:
-                    if not self._waiting:
-                        break
-                    batch.changes.append(self._waiting[0])  # first, lest an interruption loses it
-                    del self._waiting[0]
-                batch.changes[-1].make(writer)
 
     def _leave(self, batch: _Batch) -> None:
         """Let others make what waits. What was made here, and is stored or has failed, is done."""
@@ -174,8 +136,6 @@ class _Change:
         self.is_made = False
         self.is_done = False
         self.is_awaited = True
-        self.finished: tuple[object] | None = None
-        """What came after the transaction has given, if it was done for this change."""
 
     def make(self, writer: Writer) -> None:
         """Make the change, or none of it. Raises what undoing it raises."""
@@ -188,19 +148,9 @@ class _Change:
                 self._error = error
                 raise _Undone from error
 
-    @property
-    def is_good(self) -> bool:
-        """Whether the change was made, and nothing stopped it."""
-        return self.is_made and self._error is None
-
-    def fail(self, error: Exception) -> None:
-        """Note what stopped the change, or what comes after it; the first error stays."""
-        self._error = self._error or error
-
     def end(self, error: Exception | None) -> None:
         """Note that the transaction has ended, and how; tell who waits for it."""
-        if error is not None:
-            self.fail(error)
+        self._error = self._error or error
         self.is_done = True
         self.is_awaited = False
         self.turn.notify()
@@ -242,3 +192,66 @@ class _Batch:
     def _end(self, changes: Iterable[_Change], error: Exception | None) -> None:
         for change in changes:
             change.end(error)
+
+
+class SharedScrubs:
+    """The scrubbings of one database that several threads ask for: one thread runs them all.
+
+    A scrubbing counts for every thread that asked before it began, because the erasing
+    transactions of those threads had ended.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+        forks.renew_in_child(self, SharedScrubs._begin)
+
+    def _begin(self) -> None:
+        self._has_ended = threading.Condition()  # protects what follows
+        self._waiting: list[_Scrub] = []
+        self._leader: _Scrub | None = None  # that of the thread that scrubs
+
+    def run(self, tables: Collection[str], scrub: Callable[[Collection[str]], bool]) -> bool:
+        """Return the result of a scrubbing of the tables that begins after this call.
+
+        ``scrub`` does it. Every thread that waits for it raises the error that ``scrub`` raises.
+        """
+        mine = _Scrub(frozenset(tables))
+        batch: list[_Scrub] = []
+        outcome: bool | Exception | None = None
+        try:
+            with self._has_ended:
+                self._waiting.append(mine)
+                self._has_ended.wait_for(lambda: mine.outcome is not None or self._leader is None)
+                if mine.outcome is None:
+                    self._leader = mine
+                    batch, self._waiting = self._waiting, []
+            if batch:
+                outcome = scrub(frozenset().union(*(each.tables for each in batch)))
+        except Exception as error:
+            outcome = error
+        finally:
+            self._leave(mine, batch, outcome)
+        if isinstance(mine.outcome, Exception):
+            raise mine.outcome
+        return bool(mine.outcome)
+
+    def _leave(self, mine: _Scrub, batch: list[_Scrub], outcome: bool | Exception | None) -> None:
+        """End the scrubbing of a batch; if this thread was interrupted, another one scrubs."""
+        with self._has_ended:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+            if self._leader is mine:
+                for each in batch:
+                    each.outcome = outcome
+                if outcome is None:
+                    self._waiting += [each for each in batch if each is not mine]
+                self._leader = None
+                self._has_ended.notify_all()
+
+
+class _Scrub:
+    """A scrubbing that a thread waits for; the outcome is None until it has ended."""
+
+    def __init__(self, tables: frozenset[str]) -> None:
+        self.tables = tables
+        self.outcome: bool | Exception | None = None

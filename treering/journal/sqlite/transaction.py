@@ -10,9 +10,10 @@ from itertools import chain
 from pathlib import Path
 
 from treering.errors import JournalError
-from treering.journal import damage, scrub, storage
+from treering.journal import damage, storage
 from treering.journal.contract import (
     NO_SPACE,
+    Dialect,
     ForeignKey,
     Outcome,
     Patch,
@@ -21,8 +22,8 @@ from treering.journal.contract import (
     StoredTable,
     Value,
 )
-from treering.journal.dialect import SqliteDialect
-from treering.journal.failures import translated
+from treering.journal.sqlite import scrub
+from treering.journal.sqlite.failures import translate_errors
 
 _TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
 """What SQLite looks for in the type of a column to keep texts in it."""
@@ -31,7 +32,7 @@ _TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
 class SqliteTransaction:
     """Reader and Writer over one connection; lives inside ``read()`` or ``write()``."""
 
-    dialect = SqliteDialect()
+    dialect = Dialect()
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -43,25 +44,25 @@ class SqliteTransaction:
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``."""
-        with translated(self._path):
+        with translate_errors(self._path):
             # The chain has no ``close``, which a generator that is dropped after its connection was
             # closed, as by Ctrl-C, would call on the cursor, and which would fail.
             yield from chain(self._connection.execute(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """See ``Reader``."""
-        with translated(self._path):
+        with translate_errors(self._path):
             first: Row | None = self._connection.execute(sql, params).fetchone()
             return first
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """See ``Writer``."""
-        with translated(self._path):
+        with translate_errors(self._path):
             return self._connection.execute(sql, params).rowcount
 
     def insert(self, sql: str, params: Sequence[Value]) -> int:
         """See ``Writer``."""
-        with translated(self._path):
+        with translate_errors(self._path):
             new = self._connection.execute(sql, params).lastrowid
         assert new is not None  # an INSERT that did not raise has made a row
         return new
@@ -71,7 +72,7 @@ class SqliteTransaction:
         rows = list(params)
         if len(rows) < 2:
             return [self.insert(sql, row) for row in rows]
-        with translated(self._path):
+        with translate_errors(self._path):
             self._connection.executemany(sql, rows)
             [last] = self._connection.execute("SELECT last_insert_rowid()").fetchone()
         # Nobody else writes meanwhile, and each new row has the number behind the highest there is.
@@ -79,7 +80,7 @@ class SqliteTransaction:
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
-        with translated(self._path):
+        with translate_errors(self._path):
             self._connection.executemany(sql, params)
 
     @property
@@ -87,11 +88,11 @@ class SqliteTransaction:
         """See ``Reader``."""
         raise JournalError(NO_SPACE)
 
-    def part(self, table: str, column: str, key: RowKey, start: int, size: int) -> bytes:
+    def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
         """See ``Reader``."""
         with (
-            translated(self._path),
-            _open_value(self._connection, table, column, key[1], readonly=True) as value,
+            translate_errors(self._path),
+            _open_value(self._connection, table, key[1], readonly=True) as value,
         ):
             if value is None:
                 return b""
@@ -109,13 +110,18 @@ class SqliteTransaction:
             f"INSERT INTO {table} (id, data) VALUES (?, zeroblob(?))", (identity, size)
         )
 
-    def patch(self, table: str, column: str, key: RowKey, patches: Sequence[Patch]) -> None:
+    def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
         """See ``Writer``."""
         with (
-            translated(self._path),
-            _open_value(self._connection, table, column, key[1], readonly=False) as value,
+            translate_errors(self._path),
+            _open_value(self._connection, table, key[1], readonly=False) as value,
+            damage.decoding("the search index"),
         ):
-            _overwrite(value, patches)
+            for start, data in patches:
+                if value is None or start + len(data) > len(value):
+                    raise ValueError("a value is missing, or too short to be written to")
+                value.seek(start)
+                value.write(data)
 
     def vector_numbers(self, size: int) -> Sequence[int]:
         """See ``Writer``."""
@@ -150,7 +156,7 @@ class SqliteTransaction:
             storage.add_blanked(self, self._blanked)
         self.outcome = "unknown"
         earlier = sys.exception()  # which this may be part of handling
-        with translated(self._path):
+        with translate_errors(self._path):
             try:
                 self._connection.execute("COMMIT")
             except sqlite3.Error:
@@ -167,7 +173,7 @@ class SqliteTransaction:
         """Undo what was written, unless it was committed."""
         if self._connection.in_transaction:
             self.outcome = "undone"
-        with translated(self._path):
+        with translate_errors(self._path):
             self._connection.rollback()
 
     @contextmanager
@@ -219,11 +225,11 @@ class SqliteTransaction:
 
 @contextmanager
 def _open_value(
-    connection: sqlite3.Connection, table: str, column: str, identity: int, *, readonly: bool
+    connection: sqlite3.Connection, table: str, identity: int, *, readonly: bool
 ) -> Iterator[sqlite3.Blob | None]:
     """A large value, to be read or written in parts where it stands; None if it is missing."""
     try:
-        value = connection.blobopen(table, column, identity, readonly=readonly)
+        value = connection.blobopen(table, "data", identity, readonly=readonly)
     except sqlite3.OperationalError as error:
         # SQLite says the same of a value of another kind, which only damage can be.
         if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
@@ -232,13 +238,3 @@ def _open_value(
         return
     with value:
         yield value
-
-
-def _overwrite(value: sqlite3.Blob | None, patches: Sequence[Patch]) -> None:
-    """See ``Writer.patch``."""
-    with damage.decoding("the search index"):
-        for start, data in patches:
-            if value is None or start + len(data) > len(value):
-                raise ValueError("a value is missing, or too short to be written to")
-            value.seek(start)
-            value.write(data)

@@ -15,14 +15,14 @@ import pytest
 from tests import programs
 from tests.programs import Program
 from treering.errors import JournalError
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
 PRESENT = """
 import sys
 from pathlib import Path
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 database = SqliteDatabase(Path(sys.argv[1]))
 print(database.presence(), flush=True)
 sys.stdin.read()
@@ -30,7 +30,7 @@ sys.stdin.read()
 LOOK = """
 import sys
 from pathlib import Path
-from treering.journal.sqlite import SqliteDatabase
+from treering.journal.sqlite.database import SqliteDatabase
 print(SqliteDatabase(Path(sys.argv[1])).is_present(int(sys.argv[2])))
 """
 
@@ -145,13 +145,13 @@ def test_a_forked_process_is_another_one(path: Path) -> None:
 FORKED = """
 import os, sys
 from pathlib import Path
-from treering.journal import opened
+from treering.journal import posix_locks
 path = Path(sys.argv[1])
 path.touch()
-inode = opened.enter(path)
-number = opened.presence(inode)
+inode = posix_locks.enter(path)
+number = posix_locks.presence(inode)
 if child := os.fork():
     os.waitpid(child, 0)
 else:
-    print(opened.presence(inode) == number, opened.is_present(inode, number))
+    print(posix_locks.presence(inode) == number, posix_locks.is_present(inode, number))
 """

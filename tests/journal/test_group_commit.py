@@ -5,25 +5,30 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from tests.journal.conftest import OpenDatabase
 from treering.errors import JournalBusy, JournalError, JournalFull
 from treering.journal.contract import Database, Writer
-from treering.journal.sqlite import SqliteDatabase
-from treering.journal.sqlite_transaction import SqliteTransaction
-from treering.journal.together import WAIT_S, OpenWriter, SharedWrites, _Batch, _Change
+from treering.journal.group_commit import (
+    WAIT_S,
+    OpenWriter,
+    SharedScrubs,
+    SharedWrites,
+    _Batch,
+    _Change,
+)
+from treering.journal.sqlite.database import SqliteDatabase
+from treering.journal.sqlite.transaction import SqliteTransaction
 
 TIMEOUT_S = 30.0
 PAUSE_S = 0.001
-
-T = TypeVar("T")
 
 Change = Callable[[Writer], str]
 
@@ -62,22 +67,6 @@ class Gathering:
 
     def run(self, changes: list[Change], write: OpenWriter | None = None) -> list[Future[str]]:
         """The first change and those given, which are asked for while it is under way; ended."""
-        return self._ended(lambda change, open_: self.shared.run(change, open_), changes, write)
-
-    def run_and_finish(
-        self, changes: list[Change], finish: Callable[[], str]
-    ) -> list[Future[tuple[str, str]]]:
-        """The same, with what comes after the transaction."""
-        return self._ended(
-            lambda change, open_: self.shared.run_and_finish(change, open_, finish), changes
-        )
-
-    def _ended(
-        self,
-        run: Callable[[Change, OpenWriter], T],
-        changes: list[Change],
-        write: OpenWriter | None = None,
-    ) -> list[Future[T]]:
 
         def first(writer: Writer) -> str:
             self._held.set()
@@ -85,10 +74,10 @@ class Gathering:
             return named("first")(writer)
 
         with ThreadPoolExecutor(len(changes) + 1) as threads:
-            futures = [threads.submit(run, first, self.write)]
+            futures = [threads.submit(self.shared.run, first, self.write)]
             assert self._held.wait(TIMEOUT_S)
             for number, change in enumerate(changes, start=1):
-                futures.append(threads.submit(run, change, write or self.write))
+                futures.append(threads.submit(self.shared.run, change, write or self.write))
                 self._await(number)  # so that they are made in this order
             self._go_on.set()
         return futures
@@ -358,75 +347,59 @@ def test_who_has_stopped_waiting_keeps_no_other_waiting(database: Database) -> N
     assert stored(database) == ["ben"]
 
 
-def test_what_comes_after_a_transaction_is_done_once_for_all_it_made(database: Database) -> None:
-    seen: list[list[str]] = []
-
-    def finish() -> str:
-        seen.append(stored(database))
-        return "finished"
-
-    futures = Gathering(database).run_and_finish([named("ana"), named("bad"), named("ben")], finish)
-    assert seen == [["ana", "ben", "first"]]
-    assert isinstance(futures[2].exception(), LookupError)
-    results = [future.result() for future in futures if future is not futures[2]]
-    assert results == [(name, "finished") for name in ("first", "ana", "ben")]
+# ------------------------------------------------------------------------------- shared scrubbing
 
 
-def test_nothing_comes_after_a_transaction_in_which_every_change_failed(database: Database) -> None:
-    shared = SharedWrites()
-    with pytest.raises(LookupError, match="bad"):
-        shared.run_and_finish(named("bad"), database.write, lambda: pytest.fail("not to be done"))
-    assert stored(database) == []
+class Scrubbing:
+    """A scrubbing that lasts until it is told to end, and others that are asked for meanwhile."""
+
+    def __init__(self, *outcomes: bool | BaseException) -> None:
+        self.shared = SharedScrubs()
+        self.done: list[Collection[str]] = []
+        self._outcomes = iter(outcomes)
+        self._begun, self._go_on = threading.Event(), threading.Event()
+
+    def scrub(self, tables: Collection[str]) -> bool:
+        self.done.append(tables)
+        self._begun.set()
+        assert self._go_on.wait(TIMEOUT_S)
+        outcome = next(self._outcomes, True)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    def run(self, *names: str) -> list[Future[bool]]:
+        """The scrubbing of a first table, and then of these; ended."""
+        with ThreadPoolExecutor(len(names) + 1) as threads:
+            futures = [threads.submit(self.shared.run, ["first"], self.scrub)]
+            assert self._begun.wait(TIMEOUT_S)
+            futures += [threads.submit(self.shared.run, [name], self.scrub) for name in names]
+            until = time.monotonic() + TIMEOUT_S
+            while len(self.shared._waiting) < len(names):
+                assert time.monotonic() < until
+                threading.Event().wait(PAUSE_S)
+            self._go_on.set()
+        return futures
 
 
-def test_what_fails_after_a_transaction_is_raised_by_all_whose_changes_it_made(
-    database: Database,
-) -> None:
-    def fail() -> str:
-        raise JournalError("the disk is gone")
-
-    futures = Gathering(database).run_and_finish([named("ana"), named("bad")], fail)
-    kinds = [type(future.exception()) for future in futures]
-    assert kinds == [JournalError, JournalError, LookupError]
-    assert stored(database) == ["ana", "first"]
+def test_scrubbings_that_wait_are_done_together() -> None:
+    scrubbing = Scrubbing(True, False)
+    assert [future.result() for future in scrubbing.run("ana", "ben")] == [True, False, False]
+    assert scrubbing.done == [{"first"}, {"ana", "ben"}]
 
 
-def test_what_an_interrupted_thread_leaves_to_do_each_of_the_others_does(
-    database: Database,
-) -> None:
-    tries: list[str] = []
-
-    def interrupted() -> str:
-        tries.append("")
-        if len(tries) == 1:
-            raise KeyboardInterrupt
-        return "finished"
-
-    futures = Gathering(database).run_and_finish([named("ana"), named("ben")], interrupted)
-    assert isinstance(futures[0].exception(), KeyboardInterrupt)
-    assert [future.result() for future in futures[1:]] == [
-        ("ana", "finished"),
-        ("ben", "finished"),
-    ]
-    assert stored(database) == ["ana", "ben", "first"]
-    assert len(tries) == 3
+def test_a_scrubbing_that_fails_is_an_error_for_all_that_wait_for_it() -> None:
+    scrubbing = Scrubbing(True, JournalFull("no space left"))
+    first, *others = scrubbing.run("ana", "ben")
+    assert first.result()
+    assert [type(future.exception()) for future in others] == [JournalFull, JournalFull]
+    assert scrubbing.shared.run(["next"], scrubbing.scrub)
 
 
-def test_who_fails_after_the_transaction_leaves_the_others_to_do_it_themselves(
-    database: Database,
-) -> None:
-    gathering = Gathering(database)
-    leader: list[int] = []
-
-    def finish() -> str:
-        leader.append(threading.get_ident())
-        if len(leader) == 1:
-            raise JournalError("this one was closed")
-        return "scrubbed"
-
-    futures = gathering.run_and_finish([named("ana"), named("ben")], finish)
-    with pytest.raises(JournalError, match="this one was closed"):
-        futures[0].result()
-    assert [future.result() for future in futures[1:]] == [("ana", "scrubbed"), ("ben", "scrubbed")]
-    assert len(set(leader)) == 3
-    assert stored(database) == ["ana", "ben", "first"]
+def test_an_interrupted_scrubbing_is_done_by_another_thread() -> None:
+    scrubbing = Scrubbing(True, KeyboardInterrupt(), True)
+    first, *others = scrubbing.run("ana", "ben")
+    assert first.result()
+    outcomes = {type(future.exception()) for future in others}
+    assert outcomes == {KeyboardInterrupt, type(None)}
+    assert len(scrubbing.done) == 3

@@ -18,12 +18,13 @@ from treering.errors import (
     JournalCorrupt,
     JournalError,
 )
-from treering.journal import opened, schema, scrub, sqlite_connection, storage
-from treering.journal.contract import Reader, Writer
-from treering.journal.failures import no_permission, not_lockable, translated
-from treering.journal.sqlite_connection import begin_writing, connect
-from treering.journal.sqlite_pool import ConnectionPool, queues_of
-from treering.journal.sqlite_transaction import SqliteTransaction
+from treering.journal import posix_locks, schema, storage
+from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
+from treering.journal.sqlite import connection, scrub
+from treering.journal.sqlite.connection import begin_writing, connect
+from treering.journal.sqlite.failures import no_permission, not_lockable, translate_errors
+from treering.journal.sqlite.pool import ConnectionPool, queues_of
+from treering.journal.sqlite.transaction import SqliteTransaction
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ class SqliteDatabase:
         self._given = path.absolute()
         self.file = Path(os.path.realpath(self._given))
         self._pool = ConnectionPool(self._connect, f"{path} has been closed; open it again")
-        self._inode: opened.Inode | None = None
+        self._inode: posix_locks.Inode | None = None
         _databases.add(self)
         try:
             with self._pool.entered():
@@ -70,12 +71,12 @@ class SqliteDatabase:
                 yield SqliteTransaction(connection, self._path)
                 return
             self._ensure_in_place()
-            with translated(self._path):
+            with translate_errors(self._path):
                 connection.execute("BEGIN")
             try:
                 yield SqliteTransaction(connection, self._path)
             finally:
-                with translated(self._path):
+                with translate_errors(self._path):
                     connection.rollback()
 
     @contextmanager
@@ -100,13 +101,13 @@ class SqliteDatabase:
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
             transaction = SqliteTransaction(connection, self._path)
-            with translated(self._path):
+            with translate_errors(self._path):
                 begin_writing(connection, durable=not derived, wait_s=wait_s)
             try:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
                 if not any_format:  # another process may have changed it since this one opened it
-                    schema.refuse_unreadable(schema.version(transaction), self.url)
+                    schema.refuse_other_format(transaction, self.url)
                 yield transaction
                 transaction.commit()
                 self._confirm(transaction)
@@ -127,27 +128,14 @@ class SqliteDatabase:
 
     def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:  # noqa: ARG002
         """See ``Database``."""
-        return self._queues.together.run(work, self.write)
-
-    def erase_together(
-        self,
-        work: Callable[[Writer], T],
-        scrub: Callable[[], bool],
-        space: str | None = None,  # noqa: ARG002
-    ) -> tuple[T, bool]:
-        """See ``Database``."""
-        return self._queues.erasures.run_and_finish(work, self.write, scrub)
-
-    def erasing(self) -> AbstractContextManager[None]:
-        """See ``Database``."""
-        return self._queues.scrubs.erasing()
+        return self._queues.writes.run(work, self.write)
 
     def scrub(
         self,
         tables: Collection[str],
         *,
         patient: bool = False,
-        wait_s: float = scrub.PATIENCE_S,
+        wait_s: float = SCRUB_WAIT_S,
     ) -> bool:
         """Fill ``tables`` again, and empty the WAL; rewrite the file if that is due.
 
@@ -170,7 +158,7 @@ class SqliteDatabase:
             with self.write() as writer:
                 storage.end_scrubs(writer, pending, rewritten=is_ours)
                 for table, count in lost.items():
-                    storage.set_filled(writer, table, count)
+                    storage.set_refill_mark(writer, table, count)
         except JournalBusy:
             return False
         return True
@@ -178,25 +166,21 @@ class SqliteDatabase:
     def presence(self) -> int:
         """A byte of the file that this process has locked."""
         with self._pool.entered(), self._lockable() as inode:
-            return opened.presence(inode)
+            return posix_locks.presence(inode)
 
     def is_present(self, number: int) -> bool:
         """Whether the byte is locked: the system frees it with the process, however that ends."""
         with self._pool.entered(), self._lockable() as inode:
-            return opened.is_present(inode, number)
+            return posix_locks.is_present(inode, number)
 
     @property
     def limit(self) -> None:
         """See ``Database``: a file is one machine's, and so are all of its fragments."""
         return
 
-    def task(self, name: str) -> AbstractContextManager[bool]:  # noqa: ARG002
+    def task(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[bool]:  # noqa: ARG002
         """The right to do a piece of work, which everybody has: few processes share a file."""
         return nullcontext(True)
-
-    def await_task(self, name: str, wait_s: float) -> bool:  # noqa: ARG002
-        """Nobody has to wait."""
-        return True
 
     def size(self) -> int:
         """Bytes of the file and its WAL."""
@@ -231,11 +215,11 @@ class SqliteDatabase:
 
     def _left(self) -> None:
         if self._inode is not None:
-            opened.leave(self._inode)
+            posix_locks.leave(self._inode)
             self._inode = None
 
     @contextmanager
-    def _lockable(self) -> Iterator[opened.Inode]:
+    def _lockable(self) -> Iterator[posix_locks.Inode]:
         assert self._inode is not None  # from opening to closing
         try:
             yield self._inode
@@ -244,7 +228,7 @@ class SqliteDatabase:
 
     def _ensure_in_place(self) -> None:
         """Raise JournalError if the path leads to another file than the one that is open."""
-        if opened.inode_of(self._given) != self._inode:
+        if posix_locks.inode_of(self._given) != self._inode:
             raise JournalError(
                 f"{self._path} was moved, replaced or removed; open it again (what a moved file "
                 f"has not taken in yet is in {self.file}-wal, which belongs beside it)"
@@ -255,9 +239,9 @@ class SqliteDatabase:
         if self._inode is not None and self._has_lost_locks(self._inode):
             raise JournalError(f"{self._path}: {_LOCKS_LOST}; {outcome}")
 
-    def _has_lost_locks(self, inode: opened.Inode) -> bool:
+    def _has_lost_locks(self, inode: posix_locks.Inode) -> bool:
         try:
-            return opened.has_lost_locks(inode)
+            return posix_locks.has_lost_locks(inode)
         except OSError as error:
             raise not_lockable(self._path, error) from error
 
@@ -277,7 +261,7 @@ class SqliteDatabase:
                 for database in list(_databases):
                     if database._inode == inode:
                         database._pool.drop()
-                opened.relock(inode)
+                posix_locks.relock(inode)
 
     def _renew_in_child(self) -> None:
         """Begin again in a forked process, without the other threads and what they had locked.
@@ -286,43 +270,41 @@ class SqliteDatabase:
         locks of their own. That undoes nothing of the parent's as long as no transaction is under
         way; if one was, they are left as they are for ever, and the file is refused.
         """
-        if self._pool.begin_in_child(f"{self._path}: {opened.FORKED}"):
+        if self._pool.begin_in_child(f"{self._path}: {posix_locks.FORKED}"):
             return
         if self._inode is not None:
-            opened.make_unusable(self._inode)
+            posix_locks.make_unusable(self._inode)
 
     def _connect(self) -> sqlite3.Connection:
         """A new connection to the file that is in place."""
         self._ensure_in_place()
-        with translated(self._path):
+        with translate_errors(self._path):
             return connect(self.file)
 
     def _prepare(self) -> None:
         try:
             self._refuse_other_places()
-            self._inode = opened.enter(self.file)
+            self._inode = posix_locks.enter(self.file)
         except PermissionError as error:  # of the file, or of a folder that may not be looked into
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
         self._queues = queues_of(self._inode)
         with self._lockable() as inode:
-            opened.ensure_lockable(inode)
+            posix_locks.ensure_lockable(inode)
         if self.file.stat().st_size > 0:
-            sqlite_connection.refuse_other_files(self.file, self._path)
+            connection.refuse_other_files(self.file, self._path)
         with self.read() as reader:
-            version = schema.version(reader)
-            is_new = schema.is_empty(reader)
-        if not is_new:
-            schema.refuse_unreadable(version, self.url)
-        if version != schema.newest():  # else opening need not wait for a writer
-            # A table that is given another name must not take along what refers to it.
-            with (
-                self._pool.changed(foreign_keys="OFF", legacy_alter_table="ON"),
-                self._writing(any_format=True) as writer,
-            ):
-                schema.bring_up_to_date(writer, self.url)
-                writer.execute(f"PRAGMA application_id={sqlite_connection.APPLICATION_ID}")
+            is_empty = schema.is_empty(reader)
+            if not is_empty:
+                schema.refuse_other_format(reader, self.url)
+        if is_empty:  # otherwise opening does not wait for a writer
+            with self._writing(any_format=True) as writer:
+                if schema.is_empty(writer):
+                    schema.create(writer)
+                    writer.execute(f"PRAGMA application_id={connection.APPLICATION_ID}")
+                else:  # another process was faster
+                    schema.refuse_other_format(writer, self.url)
 
     def _refuse_other_places(self) -> None:
         """Raise JournalError where no memory can be."""
@@ -330,7 +312,7 @@ class SqliteDatabase:
             raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        sqlite_connection.refuse_a_log_without_its_file(self.file)
+        connection.refuse_a_log_without_its_file(self.file)
 
     def _rewrite(self, wait_s: float) -> dict[str, int]:
         """Write what is live to new pages, without the blanked rows. Raises JournalBusy.
@@ -342,12 +324,11 @@ class SqliteDatabase:
             lost = scrub.lost(writer)
         with (
             self._queues.writing,
-            self._pool.entered(),
-            self._pool.changed(busy_timeout=wait_s * 1000),
-            translated(self._path),
+            translate_errors(self._path),
+            self._pool.patience(wait_s) as connection,
         ):
             self._ensure_in_place()
-            self._pool.connection().execute("VACUUM")
+            connection.execute("VACUUM")
         return lost
 
     def _empty_log(self, wait_s: float) -> bool:
@@ -356,12 +337,11 @@ class SqliteDatabase:
         while True:
             with (
                 self._queues.writing,
-                self._pool.entered(),
-                self._pool.changed(busy_timeout=scrub.WAIT_S * 1000),
-                translated(self._path),
+                translate_errors(self._path),
+                self._pool.patience(scrub.WAIT_S) as connection,
             ):
                 self._ensure_in_place()
-                if scrub.empty_log(self._pool.connection()):
+                if scrub.empty_log(connection):
                     return True
             if time.monotonic() > deadline:
                 return False

@@ -14,8 +14,9 @@ from weakref import WeakValueDictionary
 
 from treering import forks
 from treering.errors import JournalError
-from treering.journal import opened, scrub
-from treering.journal.together import SharedWrites
+from treering.journal import posix_locks
+from treering.journal.group_commit import SharedScrubs, SharedWrites
+from treering.journal.sqlite.failures import BUSY_TIMEOUT_S
 
 CLOSE_TIMEOUT_S: Final = 10.0
 """For calls in other threads, such as a search that is being cancelled."""
@@ -100,18 +101,15 @@ class ConnectionPool:
                         self._taken[me] = self._aside.pop(me)
 
     @contextmanager
-    def changed(self, **pragmas: str | float) -> Iterator[None]:
-        """Other settings of this thread's connection for a while, outside any transaction."""
+    def patience(self, wait_s: float) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, whose statements wait that long for locks meanwhile."""
         with self.entered():
             connection = self.connection()
-            before = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas}
             try:
-                for name, value in pragmas.items():
-                    connection.execute(f"PRAGMA {name}={value}")
-                yield
+                connection.execute(f"PRAGMA busy_timeout={round(1000 * wait_s)}")
+                yield connection
             finally:
-                for name, old in before.items():
-                    connection.execute(f"PRAGMA {name}={old}")
+                connection.execute(f"PRAGMA busy_timeout={round(1000 * BUSY_TIMEOUT_S)}")
 
     def close(self, leave: Callable[[], None]) -> None:
         """Close all connections, once the transactions of other threads have ended; then ``leave``.
@@ -190,9 +188,8 @@ class Queues:
     """What all databases of one file share in a process: threads queue here, and do not poll it."""
 
     def __init__(self) -> None:
-        self.scrubs = scrub.ScrubQueue()
-        self.together = SharedWrites()
-        self.erasures = SharedWrites()  # who only writes does not wait for their scrubbing
+        self.scrubs = SharedScrubs()
+        self.writes = SharedWrites()
         self._begin()
         forks.renew_in_child(self, Queues._begin)
 
@@ -200,11 +197,11 @@ class Queues:
         self.writing = threading.RLock()
 
 
-_queues: WeakValueDictionary[opened.Inode, Queues] = WeakValueDictionary()
+_queues: WeakValueDictionary[posix_locks.Inode, Queues] = WeakValueDictionary()
 _finding = threading.Lock()  # protects _queues
 
 
-def queues_of(inode: opened.Inode) -> Queues:
+def queues_of(inode: posix_locks.Inode) -> Queues:
     """Those of a file."""
     with _finding:
         queues = _queues.get(inode)

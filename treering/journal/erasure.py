@@ -1,20 +1,52 @@
-"""Removing a space as a whole: its rows in every table, its name, the keys that open only it, and
-what waits to be taken in.
+"""What has to be erased: the tables that hold something of entries, and all rows of a space.
 
-The tables are asked of the database, not listed: those of views of other packages are among them.
-What users wrote is overwritten where it stands; those tables have no column of a space. What is
-left at first is a row without the name. It keeps the scrubbing of the file queued, since the erased
-bytes are in it until then, and goes when that is done.
+The tables of a space are read from the database, because views of other packages have tables, too.
+Texts that users wrote are overwritten in place; those tables have no column of a space. A removed
+space first leaves a row without the name. The row keeps the scrubbing of the file queued, since the
+erased bytes are in the file until then, and goes when that is done.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from treering.journal import staged, storage, vector_blocks
-from treering.journal.contract import Reader, StoredTable, Writer
+from treering.journal.contract import Reader, StoredTable, Value, Writer
 from treering.journal.space import UNNAMED, SpaceWriter, all_models
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Where a table may hold something of an entry: in the rows that a column leads to.
+
+    Without a column any row of the space counts, except rows that meet the condition ``but``.
+    """
+
+    table: str
+    column: str | None = None
+    but: str | None = None
+
+    @property
+    def query(self) -> str:
+        """Whether there is such a row, given the space and, with a column, the entries."""
+        condition = f" AND NOT {self.but}" if self.but else ""
+        if self.column is not None:
+            condition = f" AND {self.column} IN (SELECT value FROM json_each(?))"
+        return f"EXISTS (SELECT 1 FROM {self.table} WHERE space = ?{condition})"
+
+
+def tables_with(reader: Reader, traces: Sequence[Trace], seqs: Collection[int]) -> frozenset[str]:
+    """The tables that hold something of some entries of the reader's space."""
+    listed, space = json.dumps(list(seqs)), reader.space
+    params: list[Value] = []
+    for trace in traces:
+        params += [space] if trace.column is None else [space, listed]
+    row = reader.row(f"SELECT {', '.join(trace.query for trace in traces)}", params)
+    flags = row or ()
+    return frozenset(trace.table for trace, flag in zip(traces, flags, strict=True) if flag)
 
 
 def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
@@ -58,7 +90,7 @@ def _leave_unnamed(writer: Writer, space: int) -> None:
     storage.queue_scrub(writer, space)
 
 
-def waiting(reader: Reader) -> list[int]:
+def removed_spaces(reader: Reader) -> list[int]:
     """The numbers of removed spaces whose bytes may still be in the file."""
     rows = reader.rows("SELECT id FROM space WHERE instr(name, ?) = 1", (UNNAMED,))
     return [int(row[0]) for row in rows]

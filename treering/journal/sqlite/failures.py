@@ -18,7 +18,7 @@ BUSY_TIMEOUT_S = 60.0  # a large document of another process is one transaction
 _DAMAGED = ("Could not decode to UTF-8", "malformed JSON")
 
 
-class translated:  # noqa: N801 - it is called like a function
+class translate_errors:  # noqa: N801 - it is called like a function
     """Turn every error of sqlite3 into an error of treering that says what to do."""
 
     # No generator: one is entered for each statement, and takes as long as a small statement.

@@ -1,4 +1,8 @@
-"""Statements in PostgreSQL's words: what the contract allows is translated, once a statement."""
+"""Statements of the contract in PostgreSQL's words, and texts as PostgreSQL can store them.
+
+PostgreSQL stores every character but NUL. A noncharacter, which no text has, escapes NUL and
+itself. So a stored text stays readable, and is compared and found as in a file.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from treering.journal.contract import Value
-from treering.journal.dialect import SqlCondition
+from psycopg import Connection
+from psycopg.adapt import Buffer, Loader
+from psycopg.pq import Format
+from psycopg.types.json import set_json_loads
+from psycopg.types.numeric import Int8BinaryDumper
+from psycopg.types.string import StrDumperUnknown
+
+from treering.journal.contract import Dialect, SqlCondition, Value
 
 _TOKEN: Final = re.compile(
     r"'(?:[^']|'')*'"
@@ -75,7 +85,7 @@ def is_table(sql: str) -> bool:
 
 
 @lru_cache(maxsize=2_000)
-def translated(sql: str) -> PostgresStatement:
+def translate(sql: str) -> PostgresStatement:
     """A statement of the contract as PostgreSQL understands it."""
     lists: set[int] = set()
     count = 0
@@ -111,11 +121,11 @@ def translated(sql: str) -> PostgresStatement:
     return PostgresStatement(result, frozenset(lists))
 
 
-class PostgresDialect:
+class PostgresDialect(Dialect):
     """The functions of ``jsonb``."""
 
     unlocked = " FOR UPDATE SKIP LOCKED"
-    entry_indexes: tuple[Sequence[str], Sequence[str]] = ((), ())
+    entry_indexes = ((), ())
     in_heap_of_space = "space = ?"
 
     def members(self, text: str, alias: str) -> str:
@@ -156,3 +166,56 @@ class PostgresDialect:
         # Texts of JSON are compared as the locale of the database says, others as told.
         sql = f"""({alias}.value #>> '{{}}') COLLATE "C" {operator} ?"""
         return f"jsonb_typeof({alias}.value) = 'string' AND {sql}", [json.loads(literal)]
+
+
+# ---------------------------------------------------------------------------- texts
+
+
+ESCAPE: Final = "\ufdd0"
+_NUL: Final = ESCAPE + "0"
+_ITSELF: Final = ESCAPE + "1"
+_ESCAPED: Final = re.compile(f"{ESCAPE}([01])")
+_ESCAPE_BYTES: Final = ESCAPE.encode()
+
+
+def escape(text: str) -> str:
+    """A text as it is stored."""
+    if "\0" in text or ESCAPE in text:
+        return text.replace(ESCAPE, _ITSELF).replace("\0", _NUL)
+    return text
+
+
+def unescape(text: str) -> str:
+    """The inverse of ``escaped``."""
+    return _ESCAPED.sub(lambda match: "\0" if match[1] == "0" else ESCAPE, text)
+
+
+class _EscapingDumper(StrDumperUnknown):
+    """Of no type of its own: the place that the text stands in says what it is."""
+
+    def dump(self, obj: str) -> Buffer | None:
+        return super().dump(escape(obj))
+
+
+class _TextLoader(Loader):
+    def load(self, data: Buffer) -> str:
+        raw = bytes(data)
+        text = raw.decode()
+        return unescape(text) if _ESCAPE_BYTES in raw else text
+
+
+class _BinaryTextLoader(_TextLoader):
+    format = Format.BINARY
+
+
+def _load_json(data: str | bytes) -> Any:
+    return json.loads(unescape(data.decode() if isinstance(data, bytes) else data))
+
+
+def adapt(connection: Connection[Any]) -> None:
+    """Let a connection store texts so, and send every whole number in the same type."""
+    connection.adapters.register_dumper(str, _EscapingDumper)
+    connection.adapters.register_dumper(int, Int8BinaryDumper)
+    connection.adapters.register_loader("text", _TextLoader)
+    connection.adapters.register_loader("text", _BinaryTextLoader)
+    set_json_loads(_load_json, connection)

@@ -70,7 +70,8 @@ CREATE TABLE entry (
     id       TEXT    NOT NULL,
     source   INTEGER NOT NULL REFERENCES source (id),
     position INTEGER NOT NULL,
-    digest   BLOB    NOT NULL,                -- identity of the content within its source
+    digest   BLOB    NOT NULL,                -- of the content and the key
+    key      TEXT    NOT NULL DEFAULT '',     -- tells equal entries of a source apart
     kind     TEXT    NOT NULL,
     at       INTEGER,
     added    INTEGER NOT NULL,
