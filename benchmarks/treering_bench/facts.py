@@ -22,8 +22,8 @@ from treering.errors import LLMReplyError
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE
 from treering.records import Entry
-from treering.views.facts.change import DatedStatement, superseded
-from treering.views.facts.extract import ask, batches, supported
+from treering.views.facts.change import DatedStatement, find_superseded
+from treering.views.facts.extract import ask, batches, supported_statements
 from treering.views.facts.forms import read_forms
 from treering.views.facts.record import Statement, states_facts
 from treering_bench.read import json_lines
@@ -117,7 +117,7 @@ def by_model(llm: LLM) -> Read:
                 rows = ask(llm, batch)
             except LLMReplyError:
                 rows = []
-            found |= supported(rows, batch, llm.model)
+            found |= supported_statements(rows, batch, llm.model)
         return [found.get(place, []) for place in range(len(texts))]
 
     return read
@@ -257,7 +257,7 @@ def _changes(read: Read, texts: Sequence[str]) -> list[Pair]:
         for statement in statements:
             dated = DatedStatement(statement, number, number, number)
             groups[dated.group].append(dated)
-    pairs = (pair for group in groups.values() for pair in superseded(group))
+    pairs = (pair for group in groups.values() for pair in find_superseded(group))
     return [(texts[older.entry], texts[newer.entry]) for older, newer in pairs]
 
 

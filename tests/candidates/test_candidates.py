@@ -248,7 +248,9 @@ def test_the_pieces_of_a_range_are_those_that_may_have_a_term(data: st.DataObjec
             if erased < len(block):
                 block[erased][0] = 0
         every.append(block)
-    heads = PieceHeads.of([np.array([p[0] for p in block], dtype=np.uint32) for block in every])
+    heads = PieceHeads.from_first_terms(
+        [np.array([p[0] for p in block], dtype=np.uint32) for block in every]
+    )
     asked = sorted(data.draw(st.sets(st.integers(1, 13), min_size=1)))
     ranges = heads.ranges(np.array(asked, dtype=np.uint32))
     read = [
@@ -580,7 +582,7 @@ def test_a_sample_stands_for_its_space_until_that_has_changed_much(same: Pair) -
     snapshot = same.exact._views.searcher.snapshot()
     assert snapshot is not None
     read: Callable[[Any], Any] = snapshot.items.vectors.__getitem__
-    drawn = sample.Sample.of(snapshot, read, 10)
+    drawn = sample.Sample.draw(snapshot, read, 10)
     which, rows = drawn.there(snapshot)
     assert len(drawn.fragment) < len(snapshot)
     assert np.count_nonzero(drawn.is_drawn) == 10

@@ -13,7 +13,7 @@ from tests.embedders import HashingEmbedder, down
 from tests.memo.talk import place
 from treering import Memory
 from treering.chat.policies import WindowPolicy
-from treering.chat.policy import Evidence, Materials, Sources, Turn, cited
+from treering.chat.policy import Evidence, Materials, Sources, Turn, cite
 from treering.errors import (
     EmptyText,
     InputError,
@@ -227,7 +227,7 @@ def test_a_statement_that_is_quoted_as_newer_counts_as_shown(open_memory: Open, 
 
     class Quoting(WindowPolicy):
         def materials(self, turn: Turn, sources: Sources) -> Materials:
-            found = cited(sources.passages("Berlin", 200, frozenset()), turn.layout)
+            found = cite(sources.passages("Berlin", 200, frozenset()), turn.layout)
             [old] = [evidence for evidence in found if "I live in Berlin" in evidence.text]
             assert "I relocated to Porto" in old.text
             assert newer not in old.entries

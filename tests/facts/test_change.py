@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from tests.facts.test_forms import entry
-from treering.views.facts.change import DatedStatement, attribute_key, superseded
+from treering.views.facts.change import DatedStatement, attribute_key, find_superseded
 from treering.views.facts.forms import read_forms
 from treering.views.facts.record import Sense, Statement
 
@@ -27,7 +27,7 @@ def found(*texts: str, speakers: tuple[str, ...] = ()) -> list[tuple[int, int]]:
     groups: dict[tuple[str, str], list[DatedStatement]] = {}
     for one in dated(texts, speakers):
         groups.setdefault((one.statement.subject, one.statement.attribute), []).append(one)
-    pairs = (pair for group in groups.values() for pair in superseded(group))
+    pairs = (pair for group in groups.values() for pair in find_superseded(group))
     return sorted((older.entry, newer.entry) for older, newer in pairs)
 
 
@@ -82,7 +82,7 @@ def test_the_newest_contradiction_counts_and_the_order_of_adding_does_not() -> N
     known = dated(
         ("I live in Berlin.", "I relocated to Porto.", "I relocated to Rome.", "I live in Rome.")
     )
-    results = {tuple(superseded(order)) for order in permutations(known)}
+    results = {tuple(find_superseded(order)) for order in permutations(known)}
     assert len(results) == 1
 
 
@@ -94,11 +94,11 @@ def test_a_statement_about_another_person_changes_nothing_that_they_said() -> No
 
 def test_a_model_says_which_attributes_have_one_value() -> None:
     first, second = stated("car", "Skoda", 0, single=True), stated("car", "Fiat", 1, single=True)
-    assert superseded([first, second]) == [(first, second)]
+    assert find_superseded([first, second]) == [(first, second)]
     more = stated("child", "Ada", 0, single=False), stated("child", "Ben", 1, single=False)
-    assert superseded(more) == []
+    assert find_superseded(more) == []
     gone = stated("child", "Ada", 2, single=False, sense="ended")
-    assert superseded([*more, gone]) == [(more[0], gone)]
+    assert find_superseded([*more, gone]) == [(more[0], gone)]
 
 
 def test_wordings_of_an_attribute_meet_in_one() -> None:

@@ -21,7 +21,7 @@ from tests.facts.test_forms import entry
 from treering import Memory
 from treering.errors import LLMUnavailable
 from treering.llm.scripted import Request, ScriptedLLM
-from treering.views.facts.extract import BATCH_ENTRIES, FoundRow, supported
+from treering.views.facts.extract import BATCH_ENTRIES, FoundRow, supported_statements
 
 GERMAN = "Ich wohne in Graz.", "Meine Schwester heißt Uli.", "Ich bin nach Linz gezogen."
 
@@ -169,7 +169,7 @@ def test_a_value_is_whole_words_or_a_normal_form_of_a_number_or_date(
 
 
 def _is_kept(found: FoundRow, text: str) -> bool:
-    return bool(supported([found], {7: entry(text)}, "scripted"))
+    return bool(supported_statements([found], {7: entry(text)}, "scripted"))
 
 
 def test_an_order_in_a_text_changes_nothing_but_a_row_of_that_text(open_memory: Open) -> None:

@@ -48,10 +48,10 @@ def test_the_length_of_a_text_is_that_up_to_its_end() -> None:
 
 def test_a_size_reads_as_it_is_written() -> None:
     for text in ("500 words", "512 tokens", "1000 characters"):
-        assert str(FragmentSize.of(text)) == text
+        assert str(FragmentSize.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["0 words", "500", "words", "-1 words", "500 pages", "5.5 words"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="a number from 1 to 999999999 and one of characters"):
-        FragmentSize.of(text)
+        FragmentSize.parse(text)

@@ -1,1 +1,1 @@
-"""A chat that remembers: a policy decides what the model sees, both sides of a round are kept."""
+"""Chats: a policy chooses the parts of a prompt, and both sides of a round are stored."""

@@ -19,13 +19,13 @@ from treering.views.choices import PromptName
 from treering.views.settings import SpaceSettings
 
 NOT_IN_MEMORY: Final = "It is not in the memory."
-"""What the prompt tells the model to say when the passages do not hold the answer."""
+"""The reply that the prompt asks for when the passages do not hold the answer."""
 
 ANSWER_TOKENS: Final = 300
 """The prompt asks for one or two sentences; the rest is room for long names and citations."""
 
 PROMPT_TOKENS: Final = 450
-"""What the prompt costs beside the passages and the question: the rules and two examples."""
+"""Of the prompt without passages and question: the rules and two examples."""
 
 _CITED: Final = re.compile(r"\[(\d{1,9}(?:\s*[,;]\s*\d{1,9})*)\]")
 """Numbers of more digits are of no passage, and Python reads none of thousands."""

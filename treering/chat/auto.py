@@ -2,7 +2,7 @@
 
 An evidence is shown with its exchange, since half an exchange says little (FragRel's fragment of a
 chat is a round, appendix B.3). An exchange that does not fit as a whole is shown by its memo or its
-central sentences, so that the same room holds more of what was said.
+central sentences, so that the same room holds more exchanges.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treering.chat.policy import (
     Sources,
     Turn,
     ids,
-    indented,
+    indent,
     newest,
     origin,
     tokens,
@@ -29,12 +29,12 @@ from treering.views.tree.aggregate import central_sentences
 HISTORY_SHARE = 0.98  # of the room: a conversation that fits is shown, not searched
 NEARLY = 1.25  # of the room: one that nearly fits fills it; else a turn more would hide most of it
 RECENT_SHARE = 0.15  # of the room, once it does not: the last round and a little before it
-WHOLE_SHARE = 0.85  # of what is left; the rest holds several times as many exchanges in brief
+WHOLE_SHARE = 0.85  # of the remaining room; the rest holds many more exchanges in brief
 WHOLE_SCORE = (
     0.18  # of the best score: of the turns that MT-Bench+'s questions need, 9 in 10 have it
 )
 BRIEF_TOKENS = 40  # of a piece in brief: a sentence or two
-FRAGMENTS = 100  # that are looked at; they fill 2,000 tokens several times
+FRAGMENTS = 100  # candidates; they fill 2,000 tokens several times
 HEAD_TOKENS = 12  # of an evidence's number and origin, an upper bound
 
 
@@ -45,10 +45,10 @@ class AutoPolicy:
     writes_memos = False
 
     def materials(self, turn: Turn, sources: Sources) -> Materials:
-        """The newest end of the conversation, and what the memory relates to the message.
+        """The newest end of the conversation, and exchanges and memos that relate to the message.
 
-        The message alone is searched for: the last round, which FragRel adds to it, is shown
-        anyway, and where the message turns to something else it leads astray.
+        The query is the message alone: the last round, which FragRel adds to it, is shown anyway,
+        and misleads the search if the message changes the subject.
         """
         recent, length = turn.history, tokens(turn.history, turn.count)
         if length > turn.room * HISTORY_SHARE:
@@ -100,7 +100,7 @@ def _is_related(exchange: Exchange) -> bool:
 def _fitting_exchanges(
     exchanges: Sequence[Exchange], room: int, count: CountTokens
 ) -> list[Exchange]:
-    """Exchanges, best first, that fit as a whole; an exchange with an equal text is left out."""
+    """Exchanges, best first, that fit as a whole, without those of equal text."""
     taken: list[Exchange] = []
     texts: set[str] = set()
     for exchange in exchanges:
@@ -115,7 +115,7 @@ def _fitting_exchanges(
 def _fitting_memos(
     memos: Sequence[Evidence], shown: frozenset[str], room: int, count: CountTokens
 ) -> list[Evidence]:
-    """Memos, best first, that fit; a memo whose lines are all shown themselves is left out."""
+    """Memos, best first, that fit, without those whose lines are all shown."""
     chosen = []
     for memo in memos:
         if shown.issuperset(memo.entries):
@@ -149,7 +149,7 @@ def _whole(exchange: Exchange) -> Evidence:
 
 
 def _full_text(exchange: Exchange) -> str:
-    return "\n".join(indented(as_shown(hit)) for hit in exchange.hits)
+    return "\n".join(indent(as_shown(hit)) for hit in exchange.hits)
 
 
 def _head(exchange: Exchange) -> str:

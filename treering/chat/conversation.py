@@ -1,4 +1,4 @@
-"""Rounds of a conversation: the message is kept, the model is asked, the reply is kept."""
+"""Rounds of a conversation: store the message, ask the model, store the reply."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Conversations:
         record: RoundRecord | None = None,
         speaker: str | None = None,
     ) -> Answer:
-        """One round. Raises InputError before anything is kept, LLMError after the message is."""
+        """One round. Raises InputError before it stores the message, LLMError after that."""
         llm = self._account.llm()
         round_ = self._store_message(message, source, budget, record, speaker)
         with self._giving_up_on_failure(round_):
@@ -183,7 +183,9 @@ class Conversations:
             is_present = database.is_present
             last = _last_of(history, leases.take_unanswered(writer, space, source, is_present))
             # An earlier attempt at the same request comes first, then a message without a reply.
-            stored = _holding(message, _earlier(writer, record)) or _holding(message, last)
+            stored = _ids_if_equal(message, _earlier(writer, record)) or _ids_if_equal(
+                message, last
+            )
             if stored:
                 leases.mark_answered(writer, space, stored)  # the mark of who asked before
                 history = [entry for entry in history if entry.id not in stored]
@@ -238,7 +240,7 @@ class Conversations:
                 if writer.is_there:
                     leases.give_up(writer, writer.id, round_.entries, asker)
         except JournalError as error:  # the caller must hear of the first error
-            log.warning("said again, a message without a reply is kept twice: %s", error)
+            log.warning("a message without a reply is stored twice if it is said again: %s", error)
 
     def _store_reply(
         self,
@@ -309,7 +311,7 @@ class _Round:
 
     @property
     def sampling(self) -> dict[str, Any]:
-        """How the model is asked for the reply."""
+        """The arguments of the model's call."""
         chosen = self.settings.temperature
         temperature = TEMPERATURE if chosen is None else chosen
         return {"max_tokens": REPLY_TOKENS, "temperature": temperature, "stop": STOP}
@@ -327,13 +329,13 @@ def _earlier(reader: SpaceReader, record: RoundRecord | None) -> list[Entry]:
     return [stored[seq] for seq in seqs]
 
 
-def _holding(message: str, stored: Sequence[Entry]) -> frozenset[str]:
+def _ids_if_equal(message: str, stored: Sequence[Entry]) -> frozenset[str]:
     """The ids of entries whose texts add up to a message; empty if they do not."""
     return ids(stored) if "".join(entry.text for entry in stored) == message else frozenset()
 
 
 def _storable_text(reply: Reply) -> str:
-    """The text of a reply. Raises LLMReplyError for what cannot be remembered."""
+    """The text of a reply. Raises LLMReplyError if it cannot be stored."""
     try:
         check_text(reply.text, "the reply")
     except TextEncodingError as error:
@@ -357,7 +359,7 @@ def _lines_within(budget: int) -> int:
 
 
 def check_message(message: str, budget: int, count: CountTokens) -> None:
-    """Raises EmptyText, TextEncodingError, or InputError for what no prompt of ``budget`` holds."""
+    """Raise EmptyText, TextEncodingError, or InputError for a message longer than ``budget``."""
     if not check_text(message, "the message").strip():
         raise EmptyText("the message is empty; say something", param="message")
     needed = least_tokens(message, count)

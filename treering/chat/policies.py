@@ -1,4 +1,4 @@
-"""The policies of a chat by name: what a model sees besides the message."""
+"""The policies of a chat by name. A policy chooses the parts of a prompt beside the message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treering.chat.policy import (
     Policy,
     Sources,
     Turn,
-    cited,
+    cite,
     ids,
     newest,
     tokens,
@@ -56,7 +56,7 @@ class FragmentsPolicy:
         if left <= 0:
             return Materials(recent=recent)
         context = sources.passages(turn.query, left, ids(recent))
-        return Materials(cited(context, turn.layout), recent, context)
+        return Materials(cite(context, turn.layout), recent, context)
 
 
 class NodesPolicy:

@@ -23,7 +23,7 @@ Layout = Literal["tagged", "printed", "fragrel", "memtree"]
 """``printed`` is that of MemoChat's table 8, ``fragrel`` is FragRel's prompt 3, ``memtree`` that of
 A.2.2. In these a text can pass for an instruction; in ours it cannot, because no text can close a
 tag."""
-QUERY_CHARS = 4_000  # of the last round and the message: an embedding model reads no more
+QUERY_CHARS = 4_000  # of the last round and the message: the most that embedding models read
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Turn:
 
     @property
     def last_round(self) -> tuple[Entry, ...]:
-        """The last user message and what was said after it."""
+        """The last user message, and the lines after it."""
         places = [n for n, entry in enumerate(self.history) if entry.role == "user"]
         return self.history[places[-1] :] if places else self.history[-1:]
 
@@ -92,9 +92,9 @@ class Materials:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A user's message with what was said to it, each whole; elsewhere a fragment by itself.
+    """A user's message with its replies, each whole; a single fragment of other texts.
 
-    ``score`` is the sum of what its fragments scored above the mean of the space.
+    ``score`` is the sum of its fragments' scores above the mean of the space.
     """
 
     hits: tuple[Hit, ...]
@@ -107,7 +107,7 @@ class Exchange:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it apart: where its first piece begins."""
+        """Its identity: the begin of its first piece."""
         return self.hits[0].entry_id, self.hits[0].start
 
     @property
@@ -119,7 +119,7 @@ class Exchange:
 
 
 class Sources(Protocol):
-    """What a memory offers a policy. Entries in ``without`` are left out."""
+    """A memory as policies see it. Results leave out the entries of ``without``."""
 
     def passages(self, query: str, budget: int, without: frozenset[str]) -> Context:
         """Relation-aware passages within ``budget`` tokens."""
@@ -154,7 +154,7 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in ``memory.chat(policy=...)``."""
+        """Its name in ``memory.chat(policy=...)``."""
         ...
 
     @property
@@ -163,7 +163,7 @@ class Policy(Protocol):
         ...
 
     def materials(self, turn: Turn, sources: Sources) -> Materials:
-        """What to show for a message, within ``turn.room`` tokens."""
+        """The materials for a message, within ``turn.room`` tokens."""
         ...
 
 
@@ -174,7 +174,7 @@ def line(entry: Entry) -> str:
     )
 
 
-def indented(text: str) -> str:
+def indent(text: str) -> str:
     """A text with all lines but the first indented, so that none can pass for a new evidence.
 
     One space is enough, and costs no token.
@@ -203,7 +203,7 @@ def ids(entries: Iterable[Entry]) -> frozenset[str]:
     return frozenset(entry.id for entry in entries)
 
 
-def cited(context: Context, layout: Layout) -> tuple[Evidence, ...]:
+def cite(context: Context, layout: Layout) -> tuple[Evidence, ...]:
     """The passages of a context as evidences, below their origins in our layout."""
     return tuple(
         Evidence(
@@ -222,6 +222,6 @@ def entries_of(passage: Passage) -> tuple[str, ...]:
 
 
 def origin(source: str, at: datetime | None) -> str:
-    """Where and when something was said; of a long source the end, which tells sources apart."""
+    """Source and time of a text; of a long source the end, where sources differ."""
     label = source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
     return f"{label}, {at:%Y-%m-%d %H:%M}" if at else label

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from treering.chat.policy import JOIN, Layout, Materials, Policy, Sources, Turn, indented, line
+from treering.chat.policy import JOIN, Layout, Materials, Policy, Sources, Turn, indent, line
 from treering.llm.contract import Message
 from treering.llm.prompts import load
 from treering.records import Entry
@@ -14,7 +14,7 @@ from treering.search.context import CountTokens
 from treering.views.memos.record import speaker_line
 from treering.views.settings import SpaceSettings
 
-MESSAGE_TOKENS: Final = 5  # what a chat template puts around a message
+MESSAGE_TOKENS: Final = 5  # of a chat template around a message
 NOTHING: Final = "None."
 DEFAULTS: Final = SpaceSettings()
 _ATTEMPTS: Final = 8
@@ -26,7 +26,7 @@ class ChatPrompt:
     """The prompt for a message: send ``messages``, then remember both sides.
 
     ``tokens`` is the length of the whole prompt. ``entries`` are the ids of the entries that are
-    shown, ``whole`` those among them whose text is shown as it stands.
+    shown, ``whole`` those among them whose text is shown unchanged.
     """
 
     policy: str
@@ -42,7 +42,7 @@ class ChatPrompt:
 
     @property
     def whole(self) -> frozenset[str]:
-        """Ids of the entries whose texts are shown as they stand."""
+        """Ids of the entries whose texts are shown unchanged."""
         recalled = (entry for evidence in self.materials.evidences for entry in evidence.whole)
         return frozenset(recalled) | {entry.id for entry in self.materials.recent}
 
@@ -101,7 +101,7 @@ def render(message: str, materials: Materials, layout: Layout = "tagged") -> lis
         return [Message("user", printed_prompt("memtree", message, results))]
     separator = "\n" if layout == "printed" else "\n\n"
     evidences = separator.join(
-        f"({number}) {indented(evidence.text)}"
+        f"({number}) {indent(evidence.text)}"
         for number, evidence in enumerate(materials.evidences, 1)
     )
     if layout == "printed":

@@ -2,7 +2,7 @@
 
 A reply may quote an entry if its model was shown the entry and the two share words. Such replies
 are entries like others: a receipt names them, and they are erased on request. A reply is not stored
-if an entry was forgotten or changed while it was written: digests of the shown entries tell.
+if digests show that a shown entry was forgotten or changed while it was written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from treering.search.terms import terms
 from treering.views.erase import Eraser
 
 Words = frozenset[int]
-"""The words of a text, as hashes; stop words are left out."""
+"""The words of a text as hashes, without stop words."""
 
 
 def erase_entries(

@@ -20,7 +20,7 @@ from treering.views.registry import Views
 from treering.views.settings import SpaceSettings
 from treering.views.tree.view import TreeView
 
-MEMOS = 8  # that are looked at; their summaries are shown where their lines are not
+MEMOS = 8  # candidates; their summaries are shown where their lines are not
 MAX_MESSAGES = 4  # of a round: the user's, the model's, and tool messages between them
 
 
@@ -52,11 +52,11 @@ class MemorySources:
         condition = Filter(omit=without | self._hidden)
         cites = settings.prompt == "own"
 
-        def assembled(mode: Mode) -> Context:
+        def assemble(mode: Mode) -> Context:
             asked = (query, condition, mode, plan, settings, budget, self._count)
             return self._views.context(*asked, cites=cites)
 
-        return by_words_if_down(assembled, settings.mode)
+        return by_words_if_down(assemble, settings.mode)
 
     def exchanges(self, query: str, k: int, without: frozenset[str]) -> Sequence[Exchange]:
         """See ``Sources``."""
@@ -98,7 +98,7 @@ class MemorySources:
 
     def chosen(self, query: str) -> Sequence[MemoEvidence]:
         """See ``Sources``."""
-        if query not in self._chosen:  # a prompt that must be made smaller asks again
+        if query not in self._chosen:  # building a smaller prompt asks again
             self._chosen[query] = self._views.memos.choose(query).evidences
         return self._chosen[query]
 
@@ -110,7 +110,7 @@ class MemorySources:
         if hit.node is None:
             return Evidence(f"{hit.source}\n{shown(hit)}", (hit.entry_id,))
         below = _below(tree, hit.node)
-        text = f"Summary of {hit.summary_of} texts: {hit.text}{self._outdated(below)}"
+        text = f"Summary of {hit.summary_of} texts: {hit.text}{self._warning(below)}"
         return Evidence(text, brief=below)
 
     def _plain(self, passage: Passage, tree: TreeView) -> Evidence:
@@ -119,16 +119,16 @@ class MemorySources:
         if node is None:
             return Evidence(passage.text, entries_of(passage))
         below = _below(tree, node)
-        return Evidence(f"{passage.text}{self._outdated(below)}", brief=below)
+        return Evidence(f"{passage.text}{self._warning(below)}", brief=below)
 
     def _memo_summary(self, memo: Memo) -> Evidence:
         """A memo's topic and summary, with a warning if an entry it stands for is superseded."""
-        doubt = self._outdated(memo.entry_ids)
+        doubt = self._warning(memo.entry_ids)
         text = f"{origin(memo.source, memo.at)}, memo\n{memo.topic}: {memo.stated}{doubt}"
         return Evidence(text, brief=memo.entry_ids)
 
-    def _outdated(self, below: Sequence[str]) -> str:
-        """What is known against the summary of some entries."""
+    def _warning(self, below: Sequence[str]) -> str:
+        """A warning if entries of a summary do not hold any more."""
         with self._space.read() as reader:
             entry_by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, below))
             quotes = [Quote.whole(seq, entry) for seq, entry in entry_by_seq.items()]
@@ -153,7 +153,7 @@ def _below(tree: TreeView, node: int) -> tuple[str, ...]:
 def exchanges(
     reader: SpaceReader, hits: Sequence[Hit], without: frozenset[str], marks: Marker
 ) -> list[Exchange]:
-    """The exchanges of hits, best first; messages in ``without`` are left out of them.
+    """The exchanges of hits, best first, without the messages of ``without``.
 
     A text has no exchanges, nor has a chat whose messages have no roles: each hit is one there.
     """

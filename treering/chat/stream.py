@@ -59,7 +59,7 @@ class ChatStream(Iterator[str]):
                 self._end()
 
     def _end(self) -> None:
-        """End the round, once. A message that got no answer is given up."""
+        """End the round, once, and give up a message without an answer."""
         if not self._over and self._answer is None:
             self._abandon()
         self._over = True
@@ -73,7 +73,7 @@ class ChatStream(Iterator[str]):
         return self._answer
 
     def close(self) -> None:
-        """Stop the model; at once, or after the piece that another thread is waiting for."""
+        """Stop the model, after the piece that another thread is waiting for, if one is."""
         self._end()
         self._stop()
 

@@ -1,7 +1,7 @@
-"""Checked vectors: every vector of an embedding model comes through here, and has length 1.
+"""Checks of embedders: every vector of an embedding model comes through here, and has length 1.
 
-An embedder may be a plug-in or an endpoint. So its vectors are checked in this one place: their
-shape, and that every number is finite. Whatever it raises becomes an error of treering.
+An embedder may be a plug-in or an endpoint. So the shape of its vectors is checked, and that every
+number is finite. Its errors become errors of treering.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def unit_rows(vectors: Floats) -> Floats:
 def not_finite(
     embedder: Embedder, count: int, then: str = "another model may read them"
 ) -> EmbeddingError:
-    """The error of an embedder whose vectors hold infinities or NaN; ``then`` is what follows."""
+    """The error for vectors with infinities or NaN; ``then`` names the consequence."""
     return EmbeddingError(
         f"embedder {embedder.name!r} refused {count} texts or made vectors of them that are not "
         f"finite; {then}"

@@ -10,11 +10,11 @@ from treering.arrays import Floats
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors. Must be usable from several threads at once.
+    """Turns texts into vectors. Several threads may use it at a time.
 
     ``name`` identifies the model and how to open it again (see ``open_embedder``): vectors of two
-    embedders with equal names must be comparable. A model may say with an attribute ``reads`` how
-    many characters of a text it reads; longer fragments are then embedded in parts of so many.
+    embedders with equal names must be comparable. An optional attribute ``reads`` is the number of
+    characters that the model reads; longer fragments are then embedded in parts.
     """
 
     @property

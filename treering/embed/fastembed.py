@@ -25,15 +25,15 @@ PREFIXES: Final = {
     "nomic-ai/": ("search_query: ", "search_document: "),
     "snowflake/": ("Represent this sentence for searching relevant passages: ", ""),
 }
-"""What models were trained to read before a query and before a text, by the begin of their names.
-The library adds none of these."""
+"""Prefixes of queries and of texts that models were trained with, by the begin of their names. The
+library adds none of these."""
 
 
 class FastEmbedEmbedder:
     """A model by its name; its files are downloaded once, or read from ``folder``."""
 
     def __init__(self, model: str, folder: Path | None = None) -> None:
-        self._model = _opened(TextEmbedding, model, folder)
+        self._model = _open_model(TextEmbedding, model, folder)
         self.name = f"fastembed:{model}"
         self.dimension: int = self._model.embedding_size
         beginnings = [begin for begin in PREFIXES if model.lower().startswith(begin)]
@@ -52,14 +52,14 @@ class FastEmbedReranker:
     """A cross-encoder by its name; its files are downloaded once, or read from ``folder``."""
 
     def __init__(self, model: str, folder: Path | None = None) -> None:
-        self._model = _opened(TextCrossEncoder, model, folder)
+        self._model = _open_model(TextCrossEncoder, model, folder)
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """A logit for each text."""
         return [float(score) for score in self._model.rerank(query, list(texts))]
 
 
-def _opened(kind: Callable[..., M], model: str, folder: Path | None) -> M:
+def _open_model(kind: Callable[..., M], model: str, folder: Path | None) -> M:
     if not model:
         raise InputError("fastembed: names no model; give fastembed:MODEL")
     options: dict[str, Any] = {} if folder is None else {"specific_model_path": str(folder)}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokenizers import BertWordPieceTokenizer, Encoding
 
 SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-MAX_TOKENS = 256  # what the model was trained to read; the rest of a text is not seen
+MAX_TOKENS = 256  # of the model's training; the rest of a text is not read
 BATCH_TOKENS = 256
 """Tokens of a batch, padding included. More do not fit the processor's cache, fewer leave it idle:
 for messages 16 % less processor time than batches of eight, for a book 20 %."""
@@ -34,20 +34,20 @@ for messages 16 % less processor time than batches of eight, for a book 20 %."""
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """What is loaded; any number of threads may use it at once."""
+    """A loaded model; any number of threads may use it at a time."""
 
     session: onnxruntime.InferenceSession
     tokenizer: BertWordPieceTokenizer
 
 
 _models: Final[WeakValueDictionary[int | None, _Model]] = WeakValueDictionary()
-"""Those in use in this process, by their threads: whoever comes next has no need to load one."""
+"""The models in use in this process, by their number of threads: a second user loads none."""
 
 _loading = threading.Lock()  # protects _models
 
 
 def _renew_in_child() -> None:
-    """Begin again in a forked process, which has none of the models' threads.
+    """Start over in a forked process, which lacks the models' threads.
 
     The old models are never freed: that would wait for those threads.
     """
@@ -64,8 +64,8 @@ forks.call_in_child(_renew_in_child)
 class MiniLM:
     """all-MiniLM-L6-v2 with int8 weights; the file's checksum is verified when it is loaded.
 
-    ``threads`` compute at a time; by default one for each processor. What is loaded is shared by
-    all of a process that have as many, and is freed with the last of them.
+    ``threads`` compute at a time; by default one for each processor. Objects of a process with
+    equal ``threads`` share one loaded model, which is freed with the last of them.
     """
 
     name = "minilm"
@@ -115,7 +115,7 @@ class MiniLM:
         return self._model
 
     def _renew_in_child(self) -> None:
-        """Load the model anew in a forked process."""
+        """Load the model again in a forked process."""
         self._model = None
 
 

@@ -87,7 +87,7 @@ class OpenAIEmbedder:
 
 
 class ServerReranker:
-    """The reranker at ``http://HOST/rerank#MODEL``; the model may be left out.
+    """The reranker at ``http://HOST/rerank#MODEL``; the model is optional.
 
     Cohere, Jina, vLLM, llama.cpp's server, LocalAI and Text Embeddings Inference speak this
     protocol. The key is TREERING_RERANK_API_KEY.

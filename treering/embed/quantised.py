@@ -1,6 +1,6 @@
-"""Vectors in eight bits: what searching reads of a large space, a quarter of the floats' bytes.
+"""Vectors in eight bits, for searches of large spaces: a quarter of the floats' bytes.
 
-A row x is kept as whole numbers ``codes`` from −127 to 127 and one ``scale``, with
+A row x is stored as whole numbers ``codes`` from −127 to 127 and one ``scale``, with
 ``x ≈ scale · codes``. The cosine of two unit vectors of 384 dimensions is then off by about 0.0005;
 where that could decide, the floats are read from the database (``treering.search.exact_rescore``).
 """
@@ -20,16 +20,15 @@ LARGEST = 127
 """Of a code; −128 is not used, so that a vector and its opposite have opposite codes."""
 
 CHUNK = 256
-"""Rows quantised at a time. What is made on the way stays in the processor's cache, and is so small
-that its memory is used again: larger arrays are given back to the system, which hands out each page
-anew, and that takes three times as long as the work itself."""
+"""Rows quantised at a time. Their intermediate arrays fit the processor's cache and reuse memory.
+Larger arrays go back to the system, and clearing their pages takes three times as long as the
+work."""
 
 
 def quantised(rows: Floats | Sequence[Floats]) -> tuple[Bytes, Floats]:
     """Codes, shape (n, d), and scales, shape (n,), of float rows; an all-zero row has scale 0.
 
-    The same row gives the same codes, whichever rows stand beside it. Rows may be given one by one,
-    of which there is one at least.
+    The codes of a row do not depend on the other rows. A sequence holds at least one row.
     """
     width = rows.shape[1] if isinstance(rows, np.ndarray) else len(rows[0])
     codes = np.empty((len(rows), width), dtype=np.int8)

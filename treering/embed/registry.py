@@ -21,7 +21,7 @@ def open_embedder(spec: str | Embedder | None) -> Embedder:
     if spec is None:
         spec = DEFAULT
     if not isinstance(spec, str):
-        # Not isinstance: it would ask for the dimension, and so perhaps an endpoint that is down.
+        # Not isinstance: it would read the dimension, perhaps from an endpoint that is down.
         if not isinstance(getattr(spec, "name", None), str) or not hasattr(spec, "embed"):
             raise InputError(f"embedder {spec!r} has no name, dimension and embed(); see Embedder")
         return spec

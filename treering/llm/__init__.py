@@ -1,5 +1,5 @@
-"""Language models: one contract, and what is built on it (structured replies, prompts, ask).
+"""Language models: one contract, its implementations, structured replies and prompts.
 
-A model makes treering better, never possible in the first place: nothing here is imported, and no
-connection is opened, before an operation that needs a model is called.
+A model makes treering better, never possible in the first place: no backend is imported, and no
+connection is opened, before an operation calls a model.
 """

@@ -1,7 +1,7 @@
 """The contract of a language model.
 
-Implementations may be called from several threads at once: pending work is settled in parallel.
-They raise only errors of ``treering.errors``.
+Several threads may call an implementation at a time: pending work is settled in parallel.
+Implementations raise only errors of ``treering.errors``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls cost, in the model's own tokens; ``estimated`` where the server reported none."""
+    """The cost of calls in the model's own tokens; ``estimated`` if the server reported none."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -71,7 +71,7 @@ class ReplyStream(Iterator[str]):
 
     @classmethod
     def in_one_piece(cls, complete: Callable[[], Reply]) -> Self:
-        """The reply of a model that does not write in pieces; it is asked for with the first."""
+        """The reply of a model that does not write in pieces; the first read calls ``complete``."""
 
         def pieces() -> Generator[str, None, Reply]:
             reply = complete()
@@ -94,7 +94,7 @@ class ReplyStream(Iterator[str]):
         return self._reply
 
     def close(self) -> None:
-        """Stop the model; what was read so far stays read."""
+        """Stop the model."""
         self._pieces.close()
 
     def __enter__(self) -> Self:
@@ -156,7 +156,7 @@ class LLM(Protocol):
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of ``text``, exact where the model can be asked, else estimated."""
+        """Tokens of ``text``, by the model's tokenizer or estimated."""
         ...
 
     def close(self) -> None:
@@ -175,9 +175,9 @@ class AdaptedLLM(LLM, Protocol):
 
 
 def memo_model(llm: LLM) -> LLM:
-    """The model that is asked about memos: with its adapter, where it has one."""
+    """The model for prompts about memos: with its adapter, if it has one."""
     return llm.for_memos if isinstance(llm, AdaptedLLM) else llm
 
 
 LLMFactory = Callable[[str], LLM]
-"""What the entry point group ``treering.llms`` names: from the text after ``#``, or from ``""``."""
+"""An entry point of the group ``treering.llms``. It gets the text after ``#``, or ``""``."""

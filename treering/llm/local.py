@@ -78,7 +78,7 @@ class LocalLLM(_ServerClient):
         threads: int | None = None,
         memo_adapter: str | Path | None = None,
     ) -> None:
-        """``threads`` compute; by default as many as there are processors that may be kept busy.
+        """``threads`` compute; by default one for each usable processor.
 
         ``memo_adapter`` is a LoRA adapter of this model in a GGUF file (``treering tune memos``).
         It serves prompts about memos only: see ``for_memos``.
@@ -104,7 +104,7 @@ class LocalLLM(_ServerClient):
 
     @property
     def for_memos(self) -> LLM:
-        """The model with its adapter for memos; the model itself if it has none."""
+        """The model with its adapter for memos, or the model itself."""
         return self._memos or self
 
     def close(self) -> None:

@@ -104,7 +104,7 @@ class OpenAICompatible:
         return self._window
 
     def count_tokens(self, text: str) -> int:
-        """An estimate: the protocol has no call that counts."""
+        """An estimate: the protocol cannot count tokens."""
         return estimate_tokens(text)
 
     def complete(
@@ -167,7 +167,7 @@ class OpenAICompatible:
         return self._send(request)
 
     def _learns_from(self, refusal: openai.BadRequestError, request: Mapping[str, Any]) -> bool:
-        """Whether the model refused a parameter that it can be asked without, from now on."""
+        """Whether the model refused a parameter that requests leave out from now on."""
         # Each name is learned once, so asking again ends: with a reply, or another refusal.
         name = refusal.param
         if refusal.code not in {"unsupported_parameter", "unsupported_value"}:
@@ -187,7 +187,7 @@ class OpenAICompatible:
         return self._reply(text, finish, completion, messages)
 
     def _piece_of(self, chunk: Any) -> tuple[str, object]:
-        """A chunk's text and finish reason; the last chunk has no choice, only the usage."""
+        """A chunk's text and finish reason; the last chunk holds the usage only."""
         try:
             choices = [
                 (choice.delta.content or "", choice.finish_reason) for choice in chunk.choices
@@ -198,7 +198,7 @@ class OpenAICompatible:
 
     def _no_choice_in(self, answer: object) -> LLMReplyError:
         return LLMReplyError(
-            f"{self._url} answered without a choice: {self._shown(answer)!r}; "
+            f"{self._url} answered without a choice: {self._short(answer)!r}; "
             "is it the address of an OpenAI-compatible API? Most end in /v1"
         )
 
@@ -213,7 +213,7 @@ class OpenAICompatible:
         return Reply(text, usage, str(last.model or self._model), str(finish))
 
     def _check(self, text: str) -> None:
-        """Raises LLMReplyError for a text that cannot be stored, or is beyond all that is asked."""
+        """Raise LLMReplyError for a text that cannot be stored, or is far too long."""
         if len(text) > _MOST_CHARS:
             raise LLMReplyError(
                 f"{self._model} goes on after {_MOST_CHARS:,} characters; is it a language model?"
@@ -257,7 +257,7 @@ class OpenAICompatible:
     def _translate(self, error: Exception) -> LLMError:
         """The error of treering for one of the client or the transport."""
         where, model = self._url, self._model
-        detail = self._shown(getattr(error, "body", None) or error)
+        detail = self._short(getattr(error, "body", None) or error)
         if isinstance(error, (openai.APITimeoutError, httpx2.TimeoutException)):
             return LLMUnavailable(
                 f"{where} sent nothing for {self._timeout_s:g} s; try again later, or allow more "
@@ -289,8 +289,8 @@ class OpenAICompatible:
             case _:
                 return LLMReplyError(f"{where} refused the request: {detail}")
 
-    def _shown(self, detail: object) -> str:
-        """What the server said, short, printable, and without the key."""
+    def _short(self, detail: object) -> str:
+        """The server's words, short, printable, and without the key."""
         if isinstance(detail, Mapping):
             detail = detail.get("message", detail)
         text = str(detail)

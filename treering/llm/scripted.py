@@ -1,4 +1,4 @@
-"""A language model that plays a script: for tests, of treering and of what is built on it."""
+"""A language model that plays a script, for tests of treering and of programs that use it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treering.llm.tokens import estimate_tokens
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call as it was made."""
+    """One call."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -29,19 +29,19 @@ class Request:
 
 
 Line = str | Reply | Exception
-"""What is played: a reply's text, a whole reply, or an error to raise."""
+"""A reply's text, a whole reply, or an error to raise."""
 
 
 class ScriptExhausted(AssertionError):
-    """The scripted model was asked more often than its script says."""
+    """There were more calls than lines in the script."""
 
 
 class ScriptedLLM:
-    """Replies with the lines of ``script`` in order, or with what ``script`` makes of each request.
+    """Replies with the lines of ``script`` in order, or with the result of calling ``script``.
 
-    ``requests`` holds every call in order of arrival. ``before_reply`` is called with each request
-    and may block, on an event of the test's, to play a slow model. Safe to call from several
-    threads; where calls race, a callable script is the one that is deterministic.
+    ``requests`` holds every call in order of arrival. ``before_reply`` gets each request and may
+    block to play a slow model. Safe to call from several threads; if calls race, use a callable
+    script.
     """
 
     def __init__(

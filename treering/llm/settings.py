@@ -1,7 +1,7 @@
 """Which language model to use: as the caller says, else as the environment says.
 
-Nothing is guessed: without a model named by the caller or in ``TREERING_LLM_*`` there is none, so
-an ``OPENAI_API_KEY`` that lies around for other programs sends no one's memory anywhere.
+The caller or ``TREERING_LLM_*`` must name the model. So an ``OPENAI_API_KEY`` for other programs
+never sends a memory anywhere.
 """
 
 from __future__ import annotations
@@ -67,23 +67,22 @@ def open_llm(spec: str | LLM | None = None, *, environ: Mapping[str, str] | None
     if spec.lower().endswith(".gguf"):
         return _local(spec, environ)
     name, _, model = spec.partition("#")
-    return _registered(name)(model)
+    return _find_factory(name)(model)
 
 
 def ensure_meaningful(spec: str | LLM | None) -> None:
-    """Raise what ``open_llm`` would of a specification that no model can be meant by.
+    """Raise the error of ``open_llm`` for a specification that cannot name a model.
 
-    Nothing is loaded. What the environment names is not looked at: that nobody wrote for this
-    memory, and all but asking works without it.
+    Nothing is loaded. The environment is not checked: a memory works without its model.
     """
     if not isinstance(spec, str) or spec == NONE:
         return
     if "://" in spec:
-        _named(*urldefrag(spec), os.environ)
+        _model_name(*urldefrag(spec), os.environ)
     elif spec.lower().endswith(".gguf"):
         existing_gguf(Path(spec).expanduser())
     else:
-        _registered(spec.partition("#")[0])
+        _find_factory(spec.partition("#")[0])
 
 
 def is_configured(
@@ -115,7 +114,7 @@ def _from_environment(environ: Mapping[str, str]) -> LLM:
 
 
 def _local(path: str, environ: Mapping[str, str]) -> LLM:
-    file = existing_gguf(Path(path).expanduser())  # before a package is asked for that loads it
+    file = existing_gguf(Path(path).expanduser())  # before the import, which needs an extra
     adapter = environ.get(MEMO_ADAPTER)
     if adapter:
         existing_gguf(Path(adapter).expanduser())
@@ -136,7 +135,7 @@ def _remote(base_url: str, model: str, environ: Mapping[str, str]) -> LLM:
 
     return OpenAICompatible(
         base_url,
-        _named(base_url, model, environ),
+        _model_name(base_url, model, environ),
         api_key=_key_for(base_url, environ),
         context_window=_context_window(environ) or DEFAULT_CONTEXT_WINDOW,
     )
@@ -156,7 +155,7 @@ def existing_gguf(path: Path) -> Path:
     return path
 
 
-def _named(base_url: str, model: str, environ: Mapping[str, str]) -> str:
+def _model_name(base_url: str, model: str, environ: Mapping[str, str]) -> str:
     """The model of a server. Raises LLMNotConfigured if nothing names one."""
     model = model or environ.get(MODEL, "")
     if model:
@@ -191,7 +190,7 @@ def _count(environ: Mapping[str, str], name: str, what: str) -> int | None:
     return int(value)
 
 
-def _registered(name: str) -> LLMFactory:
+def _find_factory(name: str) -> LLMFactory:
     points = plugins(ENTRY_POINTS)
     if name not in points.names:
         names = ", ".join(sorted(points.names)) or "none is installed"

@@ -1,7 +1,6 @@
-"""Structured replies: a form is asked for, mended, validated, and asked for once more.
+"""Structured replies: JSON of a given form, repaired, validated, and requested at most twice.
 
-The one place where a model's text becomes data. A form is a dataclass, or a list of one; pydantic
-checks its fields' types, so a reply that merely looks like JSON does not pass.
+A form is a dataclass, or a list of one; pydantic checks the types of its fields.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _AGAIN = "That does not fit: {problem}\nAnswer again, with the corrected JSON on
 
 @dataclass(frozen=True, slots=True)
 class StructuredReply(Generic[T]):
-    """A validated reply, and what it cost over both attempts."""
+    """A validated reply, and the cost of both attempts."""
 
     value: T
     usage: Usage
@@ -50,34 +49,32 @@ def ask_structured(
     """The model's reply to ``messages`` (the last one the user's) as a ``form``.
 
     ``say_form`` adds the form's schema to the prompt; turn it off for a prompt that describes it.
-    ``check`` may refuse a value by raising ``ValueError``. The model is shown what was wrong, and
-    asked a second and last time. ``on_reply`` is called with each reply, since a reply that does
-    not fit costs, too.
+    ``check`` may refuse a value by raising ``ValueError``. After a reply that does not fit, the
+    model sees the problem and gets a second and last attempt. ``on_reply`` gets each reply, since a
+    reply that does not fit costs, too.
 
-    Raises ``LLMReplyError`` if that reply does not fit either, the model's own errors, and
-    ``MissingExtra``.
+    Raises ``LLMReplyError`` after the second attempt, the model's own errors, and ``MissingExtra``.
     """
     adapter = _adapter(form)
-    asked = _with_form(messages, adapter) if say_form else list(messages)
-    note = on_reply or (lambda _: None)
-    first = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
-    note(first)
-    try:
-        return StructuredReply(_read(first, adapter, check), first.usage, first.model)
-    except ValueError as error:
-        again = _AGAIN.format(problem=_in_words(error))
-    asked = [*asked, Message("assistant", first.text), Message("user", again)]
-    second = llm.complete(asked, max_tokens=max_tokens, temperature=temperature, seed=seed)
-    note(second)
-    try:
-        return StructuredReply(
-            _read(second, adapter, check), first.usage + second.usage, second.model
-        )
-    except ValueError as error:
-        raise LLMReplyError(
-            f"{second.model} did not answer in the form asked for, twice ({_in_words(error)}); "
-            f"it wrote {second.text[:_SHOWN_REPLY]!r}. A larger model may manage"
-        ) from error
+    prompt = _with_form(messages, adapter) if say_form else list(messages)
+    usage = Usage()
+    for is_last in (False, True):
+        reply = llm.complete(prompt, max_tokens=max_tokens, temperature=temperature, seed=seed)
+        usage += reply.usage
+        if on_reply is not None:
+            on_reply(reply)
+        try:
+            return StructuredReply(_read(reply, adapter, check), usage, reply.model)
+        except ValueError as error:
+            if is_last:
+                raise LLMReplyError(
+                    f"{reply.model} did not answer in the form asked for, twice "
+                    f"({_in_words(error)}); it wrote {reply.text[:_SHOWN_REPLY]!r}. A larger model "
+                    "may manage"
+                ) from error
+            again = Message("user", _AGAIN.format(problem=_in_words(error)))
+        prompt = [*prompt, Message("assistant", reply.text), again]
+    raise AssertionError("the last attempt returns or raises")
 
 
 def read_as(reply: Reply, form: type[T]) -> T:

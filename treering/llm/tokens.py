@@ -3,8 +3,9 @@
 Byte-pair tokenizers agree on little but the shape: a common word, a run of marks or a line break is
 about one token, a digit is one, a letter of another script about half of one. The weights start
 from a least-squares fit to Qwen2.5's tokenizer over English prose, chat, Python and C, rounded;
-what the samples hardly hold (long words, other scripts, emoji) is set by hand. Of 35 texts of
-Python's language reference and standard library 34 are within 15 % (median ratio 1.05 and 0.98).
+those of long words, other scripts and emoji, which the samples hardly hold, are set by hand. Of 35
+texts of Python's language reference and standard library 34 are within 15 % (median ratio 1.05 and
+0.98).
 Two samples of German and Spanish came out a fifth low.
 """
 

@@ -56,7 +56,7 @@ class Budget:
                     param="budget",
                 )
             return cls(index(given))
-        size = FragmentSize.of(f"{given} tokens" if given.isdecimal() else given, "the budget")
+        size = FragmentSize.parse(f"{given} tokens" if given.isdecimal() else given, "the budget")
         return cls(size.count, size.unit)
 
     def counted(self, count: CountTokens, window: int | None = None) -> tuple[int, CountTokens]:

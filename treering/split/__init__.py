@@ -10,7 +10,7 @@ from treering.split.text import MAX_FRAGMENT_CHARS, Span, spans
 __all__ = ["SPLIT_VERSION", "FragmentSize", "Lengths", "Span", "split"]
 
 SPLIT_VERSION = 1
-"""Raised with every change of where texts are cut: what was cut otherwise is then cut anew."""
+"""Raised with every change of where texts are cut. All texts are then cut again."""
 
 
 def split(
@@ -20,7 +20,7 @@ def split(
 
     ``limit`` is in characters, or in what ``lengths`` counts. Code has windows of lines.
     """
-    if lengths is None and kind != "code" and len(text) <= limit:  # nearly all that is said
+    if lengths is None and kind != "code" and len(text) <= limit:  # nearly all texts
         return [] if text.isspace() or not text else [(0, len(text))]
     upto = None if lengths is None else lengths(text)
     cuts = windows(text) if kind == "code" else spans(text, limit, upto)

@@ -23,14 +23,14 @@ _WORD: Final = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True)
 class FragmentSize:
-    """The most that a fragment of text has. Code has windows of lines, whatever this says."""
+    """The most that a fragment of text has. Code always has windows of lines."""
 
     count: int = MAX_FRAGMENT_CHARS
     unit: LengthUnit = "characters"
 
     @classmethod
-    def of(cls, text: str, what: str = "the size of fragments") -> Self:
-        """Read ``500 words``. Raises InputError, which says ``what`` it is."""
+    def parse(cls, text: str, what: str = "the size of fragments") -> Self:
+        """Read ``500 words``. Raises InputError, which calls it ``what``."""
         match = _FORM.fullmatch(text) if isinstance(text, str) else None
         unit = next((unit for unit in UNITS if match and unit == match[2]), None)
         if match is None or unit is None or int(match[1]) < 1:
@@ -50,7 +50,7 @@ class FragmentSize:
 
 
 def words_upto(text: str) -> Sequence[float]:
-    """``Lengths`` in words: what stands between white space."""
+    """``Lengths`` in words, which white space separates."""
     starts = [0] * len(text)
     for word in _WORD.finditer(text):
         starts[word.start()] = 1

@@ -96,7 +96,7 @@ class SpaceSettings:
         for name in CHOICES:
             if (value := getattr(self, name)) is not None:
                 check_setting(name, value)
-        FragmentSize.of(self.fragment)
+        FragmentSize.parse(self.fragment)
         window_of(self.unit)
         if self.budget is not None:
             Budget.parse(self.budget)

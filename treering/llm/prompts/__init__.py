@@ -1,7 +1,8 @@
 """Prompts as plain-text files, ``NAME.vN.txt``; a changed wording is a new version.
 
-Texts of users and of the memory are data in them: each is put in once and never read as a template
-again, and whatever looks like one of the template's own delimiters is broken up with a space.
+Texts of users and of the memory are data in them: each is inserted once and never read as a
+template again, and anything in it that looks like one of the template's own delimiters is broken up
+with a space.
 The paper's prompts are as printed, LongBench's "asconcisely" included.
 """
 
@@ -36,11 +37,11 @@ class Prompt:
         names = set(_PLACEHOLDER.findall(self.template))
         if names != values.keys():
             raise TypeError(f"prompt {self.name!r} takes {sorted(names)}, not {sorted(values)}")
-        safe = {name: self._neutralised(value) for name, value in values.items()}
+        safe = {name: self._neutralise(value) for name, value in values.items()}
         # One pass over the template: a placeholder inside a value is never seen.
         return _PLACEHOLDER.sub(lambda match: safe[match[1]], self.template)
 
-    def _neutralised(self, text: str) -> str:
+    def _neutralise(self, text: str) -> str:
         tags = set(_TAG.findall(self.template))
         text = _TAG.sub(lambda tag: f"< {tag[0][1:]}" if tag[1].lower() in tags else tag[0], text)
         for heading in _HEADING.findall(self.template):

@@ -1,8 +1,7 @@
 """The columns of a space without its terms and vectors, which stay in the database.
 
-They take a tenth of the main memory, and tell all else that a search asks: who, when, where, which
-kind, in which order. So filters, sessions and relations are the same as of a space that is held as
-a whole.
+They take a tenth of the main memory, and hold all else that a search needs: speakers, times,
+sources, kinds and order. So filters, sessions and relations are those of a space in memory.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _NO_POSTINGS: Final = np.zeros(0, dtype=blocks.POSTING)
 
 
 class NoVectors(VectorRows):
-    """As many rows as there are fragments, and nothing in them."""
+    """One row for each fragment, without a vector."""
 
     def __init__(self, width: int) -> None:
         super().__init__(width, exact=False)
@@ -42,7 +41,7 @@ class NoVectors(VectorRows):
         return self._size
 
     def matrix(self) -> VectorBlocks:
-        """Nothing: whoever searches puts something else in its place."""
+        """No blocks: a search replaces this matrix."""
         return VectorBlocks([], self.width)
 
     def extend(self, size: int) -> None:
@@ -98,7 +97,7 @@ class SlimTable(Table):
             self._reading.rebuild()
 
     def _read_numbers(self, reader: SpaceReader, state: SpaceState) -> None:
-        """Which fragments are embedded, and by which numbers their vectors are found."""
+        """Read which fragments are embedded, and the numbers of their vectors."""
         if state.model is None:
             return
         before = self._last_vector

@@ -22,20 +22,20 @@ from treering.views.candidates.sample import Sample
 from treering.views.fragments import store
 
 NEAREST: Final = 128
-"""Fragments that are taken of the nearest for each query."""
+"""The nearest fragments, for each query."""
 
 BY_WORDS: Final = 512
-"""Fragments that are taken of the best by words, and all that tie with the last of them."""
+"""The best fragments by words, and all that tie with the last of them."""
 
 MOST_TIED: Final = 2_048
-"""Fragments that are taken of the best by words, at most. Many tie where texts repeat a sentence:
-which of them is best is told by their cosines, and by what stands beside them."""
+"""The most fragments by words. Many tie where texts repeat a sentence: their cosines and neighbours
+decide which is best."""
 
 FEW: Final = 20_000
-"""If a filter keeps no more, the cosines of all of these are looked up, without the index."""
+"""If a filter leaves at most so many, all their cosines are read, without the index."""
 
 MOST_NEAREST: Final = 4_000
-"""Fragments that the index is asked for, at most, where a filter leaves out many of them."""
+"""The most fragments from the index, where a filter drops many of them."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Recent:
 
 @dataclass(slots=True)
 class Held:
-    """What is kept in main memory from one search of a space to the next."""
+    """State in main memory between searches of a space."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     sample: Sample | None = None
@@ -83,7 +83,7 @@ class DatabaseVectors:
             sample = held.sample
             there = None if sample is None else sample.there(snapshot)
             if sample is None or there is None or not sample.fits(snapshot, there[1]):
-                sample = held.sample = Sample.of(snapshot, self.exact, drawn)
+                sample = held.sample = Sample.draw(snapshot, self.exact, drawn)
                 there = sample.there(snapshot)
         self._sample, self._sampled = sample, there
 
@@ -105,7 +105,7 @@ class DatabaseVectors:
         wanted: Wanted | None,
     ) -> Cosines:
         """See ``CosineSource``."""
-        assert wanted is not None  # only a search is given such a snapshot
+        assert wanted is not None  # only searches use such a snapshot
         allowed = wanted.allowed()
         candidates: list[tuple[Codes, Floats]] = []
         for query, (vector, mask) in enumerate(zip(queries, wanted.favoured, strict=True)):
@@ -183,7 +183,7 @@ class DatabaseVectors:
         return out
 
     def _read_recent(self, held: Held) -> Recent:
-        """The vectors above the mark; those that are held already are not read again."""
+        """The vectors above the mark; only new ones are read."""
         numbers = np.sort(self._numbers[self._later])
         before = held.recent
         if before.model != self.model.id:

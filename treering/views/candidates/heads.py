@@ -1,4 +1,4 @@
-"""The first terms of the pieces that postings stand in: they tell which pieces have a term."""
+"""The first terms of pieces of postings: they show which pieces may have a term."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TermCodes = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
 
 MOST_ERASED: Final = 1_000
-"""Stretches of what was erased that may stay between postings that are read: each parts a run."""
+"""Stretches of erased postings that may stay between others: each parts a run."""
 
 _TERM_BITS: Final = np.uint64(32)
 
@@ -38,7 +38,7 @@ class PieceHeads:
     """The first terms of the pieces of B blocks, in whose postings terms ascend.
 
     A key is the place of a block, from 0, above a term; keys ascend. ``keys`` are those of the
-    pieces that tell their first term, ``pieces`` their numbers; ``counts`` are the pieces of each
+    pieces with a first term, ``pieces`` their numbers; ``counts`` are the pieces of each
     block.
     """
 
@@ -47,23 +47,23 @@ class PieceHeads:
     counts: Codes
 
     @classmethod
-    def of(cls, heads: Sequence[TermCodes]) -> Self:
-        """Of the first term of each piece, by block.
+    def from_first_terms(cls, heads: Sequence[TermCodes]) -> Self:
+        """The heads for the first term of each piece, by block.
 
-        What was erased is zero, also where it was first in a piece: such a piece tells nothing.
+        Erased postings are zero. A piece that begins with one has no key.
         """
         counts = np.array([len(of_block) for of_block in heads], dtype=np.int64)
         terms = np.concatenate([np.zeros(0, dtype=np.uint32), *heads])
         keys = block_keys(np.repeat(np.arange(len(heads)), counts), terms)
         pieces = np.arange(len(terms)) - np.repeat(np.cumsum(counts) - counts, counts)
-        telling = np.flatnonzero(terms)
-        return cls(keys[telling], pieces[telling], counts)
+        named = np.flatnonzero(terms)
+        return cls(keys[named], pieces[named], counts)
 
     def ranges(self, terms: TermCodes) -> PieceRanges:
         """The pieces that may have some of the terms, given ascending."""
-        block, asked = self._asked(terms)
-        before = np.searchsorted(self.keys, asked) - 1
-        behind = np.searchsorted(self.keys, asked, "right")
+        block, keys = self._keys_by_block(terms)
+        before = np.searchsorted(self.keys, keys) - 1
+        behind = np.searchsorted(self.keys, keys, "right")
         low = np.where(self._is_of(before, block), self._piece(before), 0)
         stop = np.where(self._is_of(behind, block), self._piece(behind), self.counts[block])
         # Terms ascend, so lows and stops do. A range that meets the one before goes on with it.
@@ -75,7 +75,7 @@ class PieceHeads:
         first, last = first[some], last[some]
         return PieceRanges(block[first], low[first], stop[last])
 
-    def _asked(self, terms: TermCodes) -> tuple[Codes, Keys]:
+    def _keys_by_block(self, terms: TermCodes) -> tuple[Codes, Keys]:
         """Each term in each block, as places of blocks and as keys; those of a block together."""
         block = np.repeat(np.arange(len(self.counts)), len(terms))
         return block, keys_in(len(self.counts), terms).ravel()
@@ -87,7 +87,7 @@ class PieceHeads:
         return inside
 
     def _piece(self, at: Codes) -> Codes:
-        """The pieces at some places, or any if there is none."""
+        """The pieces at some places; any piece for a place outside."""
         if not len(self.pieces):
             return np.zeros(len(at), dtype=np.int64)
         pieces: Codes = self.pieces[at.clip(0, len(self.pieces) - 1)]
@@ -110,10 +110,10 @@ def keys_in(blocks: int, terms: TermCodes) -> Keys:
 
 @dataclass(frozen=True, slots=True)
 class TermRuns:
-    """Where postings of a term of a block stand together, from ``first`` to ``stop``.
+    """Consecutive postings of one term in one block, from ``first`` to ``stop``.
 
-    ``block`` is the place of the block, ``term`` that of the term among those asked for. Runs
-    ascend by term, and those of a term by block.
+    ``block`` is the index of the block, ``term`` that of the term in the query. Runs ascend by
+    term, and those of a term by block.
     """
 
     first: Codes
@@ -125,7 +125,7 @@ class TermRuns:
         return len(self.first)
 
     def stops(self, terms: int) -> Codes:
-        """Where each of so many terms ends if all runs stand one after the other."""
+        """The end of each term's postings in the concatenation of all runs."""
         sizes = np.bincount(self.term, weights=self.stop - self.first, minlength=terms)
         stops: Codes = np.cumsum(sizes).astype(np.int64)
         return stops
@@ -144,7 +144,7 @@ def decode(
     starts = np.cumsum(sizes) - sizes
     first = _run_starts(term, starts)
     if np.count_nonzero(term[first] == 0) > MOST_ERASED:
-        term = _filled(term)
+        term = _fill_erased(term)
         first = _run_starts(term, starts)
     stop = np.append(first[1:], len(term))[: len(first)]
     place = np.searchsorted(terms, term[first])
@@ -155,16 +155,17 @@ def decode(
 
 
 def _run_starts(term: TermCodes, starts: Codes) -> Codes:
-    """Where terms begin to be others than those before, or of another range, ascending."""
+    """The places where a term or a range begins, ascending."""
     first = union(np.flatnonzero(term[1:] != term[:-1]) + 1, starts)
     return first[first < len(term)]
 
 
-def _filled(term: TermCodes) -> TermCodes:
-    """Terms, of which what was erased, which is zero, counts as the one before it: it takes nothing
-    away from that, as its count is zero, and few runs are left.
+def _fill_erased(term: TermCodes) -> TermCodes:
+    """Give erased postings, whose term is zero, the term before them.
+
+    Their count is zero, so they change no score, and fewer runs are left.
     """
     places = np.arange(len(term))
     places[term == 0] = 0
-    filled: TermCodes = term[np.maximum.accumulate(places)]
-    return filled
+    result: TermCodes = term[np.maximum.accumulate(places)]
+    return result

@@ -1,9 +1,9 @@
-"""The postings of a query's terms, read from the blocks that a space stands in.
+"""The postings of a query's terms, read from the blocks of a space.
 
-A block that is full is sorted by term, and stands in pieces. Which pieces have a term is told by
-the first term of each piece; these are held in main memory, two bytes a fragment. So a query reads
-a few kilobytes a block and term, and what it reads is scored by the same line as ever. Common words
-come again and again: what was read of full blocks is held, up to ``ROOM``.
+A full block is sorted by term and stored in pieces. The first term of each piece shows which pieces
+may have a term; these stay in main memory, two bytes a fragment. So a query reads a few kilobytes a
+block and term, and the same code as for other spaces scores them. Common words come again: postings
+of full blocks stay in memory up to ``ROOM``.
 """
 
 from __future__ import annotations
@@ -33,19 +33,17 @@ from treering.views.candidates.heads import (
 )
 
 ROOM: Final = 64 << 20
-"""Bytes of postings that are held in main memory: of a million turns of seventeen words, two thirds
-of all."""
+"""Bytes of postings in main memory: two thirds of those of a million turns of seventeen words."""
 
 A_TERM: Final = 400
-"""Bytes that a term takes beside its postings."""
+"""Bytes of a term beside its postings."""
 
 _MOST_SLOTS: Final = 1 << SLOT_BITS
 
 _NOTHING: Final = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
 
 _Stand = tuple[int, int]
-"""Where the postings of a full block stand, and how many: a rebuild, before it ends, may give it
-others."""
+"""Number and count of a full block's postings: a rebuild changes them before it ends."""
 
 # One range a row; several ranges of a block do not overlap. Each is found by the key, and comes as
 # one row: common words have thousands of pieces.
@@ -70,7 +68,7 @@ _HEADS: Final = """
 class _Newest:
     """The postings of the block that is not full, as of a state of the space.
 
-    ``stored`` are as they stand in the block; the others are sorted by term.
+    ``stored`` are those of the block; the other columns are sorted by term.
     """
 
     block: FragmentBlock
@@ -81,8 +79,8 @@ class _Newest:
     rows: NDArray[np.int32]
     counts: NDArray[np.uint16]
 
-    def of(self, terms: TermCodes) -> list[RowCounts]:
-        """Those of some terms."""
+    def postings(self, terms: TermCodes) -> list[RowCounts]:
+        """The postings of some terms."""
         low, stop = (np.searchsorted(self.term, terms, side) for side in ("left", "right"))
         return [
             RowCounts(self.rows[first:last], self.counts[first:last])
@@ -91,9 +89,9 @@ class _Newest:
 
 
 class HeldTerms:
-    """The postings of the terms that were asked for last. Safe to use from many threads.
+    """The postings of the latest terms. Safe to use from many threads.
 
-    They are of one state of the blocks that they are in; another state drops them all.
+    They belong to one state of the blocks; another state drops them all.
     """
 
     def __init__(self, room: int) -> None:
@@ -104,7 +102,7 @@ class HeldTerms:
         self.size = 0  # bytes
 
     def get(self, state: Hashable, terms: Sequence[int]) -> dict[int, RowCounts]:
-        """The postings of those terms that are held of a state."""
+        """The postings in memory of some terms at a state."""
         with self._lock:
             if state != self._state:
                 return {}
@@ -114,7 +112,7 @@ class HeldTerms:
             return held
 
     def hold(self, state: Hashable, postings: Mapping[int, RowCounts]) -> None:
-        """Hold postings of a state; those that were asked for longest ago make room for them."""
+        """Remember postings of a state, dropping those that were used longest ago."""
         with self._lock:
             if state != self._state:
                 self._state, self.size = state, 0
@@ -134,7 +132,7 @@ def _size(rows: RowCounts) -> int:
 class TermReader:
     """Reads the postings of terms of one space. Safe to use from many threads.
 
-    ``room`` is how many bytes of postings are held in main memory.
+    ``room`` bounds the bytes of postings in main memory.
     """
 
     def __init__(self, room: int = ROOM) -> None:
@@ -142,11 +140,11 @@ class TermReader:
         self._lock = threading.Lock()  # protects what follows
         self._edition = -1
         self._firsts: dict[_Stand, TermCodes] = {}
-        self._heads: tuple[Sequence[_Stand], PieceHeads] = ((), PieceHeads.of([]))
+        self._heads: tuple[Sequence[_Stand], PieceHeads] = ((), PieceHeads.from_first_terms([]))
         self._newest: _Newest | None = None
         self._blocks: tuple[int, Sequence[FragmentBlock]] = (-1, ())  # of a revision
 
-    def of(self, reader: SpaceReader, places: Codes) -> ReadPostings:
+    def at_places(self, reader: SpaceReader, places: Codes) -> ReadPostings:
         """The postings of the fragments at ``places``, which ascend, as of a transaction."""
         revision = reader.state.revision
         with self._lock:
@@ -168,7 +166,7 @@ class TermReader:
         for block in every:
             if not block.is_sorted:
                 newest = self._newest_of(reader, block, places)
-                for of_term, rows in zip(postings, newest.of(terms), strict=True):
+                for of_term, rows in zip(postings, newest.postings(terms), strict=True):
                     of_term.append(rows)
         return postings
 
@@ -177,9 +175,9 @@ class TermReader:
         with self._lock:
             held = self._newest
         if held is not None and held.edition != state.edition:
-            held = None  # what was there already may be another now
+            held = None  # earlier postings may have changed
         if held is None or (held.block.postings, held.revision) != (block.postings, state.revision):
-            stored = _stored(reader, block, held)
+            stored = _stored_postings(reader, block, held)
             held = _newest(block, state, stored, places)
             with self._lock:
                 self._newest = held
@@ -233,14 +231,14 @@ class TermReader:
     def _heads_of(self, reader: SpaceReader, full: Sequence[FragmentBlock]) -> PieceHeads:
         """The first term of each piece of some blocks."""
         with self._lock:
-            if self._edition != reader.state.edition:  # what was there may stand elsewhere now
+            if self._edition != reader.state.edition:  # postings may have moved
                 self._edition, self._firsts = reader.state.edition, {}
-                self._heads = ((), PieceHeads.of([]))
+                self._heads = ((), PieceHeads.from_first_terms([]))
             firsts, heads = self._firsts, self._heads
         stands = tuple(map(_stand, full))
         if heads[0] != stands:
             firsts = self._with_firsts(reader, full, firsts)
-            heads = stands, PieceHeads.of([firsts[stand] for stand in stands])
+            heads = stands, PieceHeads.from_first_terms([firsts[stand] for stand in stands])
             with self._lock:
                 if self._edition == reader.state.edition:
                     self._firsts, self._heads = firsts, heads
@@ -289,7 +287,7 @@ def _first_terms(block: FragmentBlock, stored: dict[int, bytes]) -> TermCodes:
     return heads
 
 
-def _stored(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -> Postings:
+def _stored_postings(reader: SpaceReader, block: FragmentBlock, before: _Newest | None) -> Postings:
     """The postings of a block that is not full, of which some may have been read before."""
     if before is not None and before.block.postings == block.postings:
         added, more = block.used - before.block.used, block.living - before.block.living
@@ -323,7 +321,7 @@ def _rows(
     rows = np.repeat(low[of_run], sizes)
     rows += slots
     rows[rows >= np.repeat(stop[of_run], sizes)] = -1
-    # Of a block without gaps the rows are known. In others they are looked for.
+    # In a block without gaps the rows follow from the slots. In others they are searched.
     has_gaps = np.ones(len(every), dtype=np.bool_)
     some = np.flatnonzero(stop > low)
     has_gaps[some] = places[stop[some] - 1] - first[some] >= (stop - low)[some]

@@ -1,7 +1,7 @@
-"""Fragments drawn by chance, with those read beside them: how the scores of all are spread.
+"""A random sample of fragments with their neighbours, for the spread of all scores.
 
-Own scores count in standard deviations from the mean of the whole space, and how sure a hit is
-depends on how far it stands out. Neither needs all vectors: some thousand tell both.
+Own scores count in standard deviations from the mean of the whole space, and the confidence of a
+hit depends on its distance from the others. A few thousand vectors are enough for both.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from treering.arrays import Codes, Floats, union
 from treering.search.snapshot import Cosines, Doubt, Snapshot, Spread
 
 DRAWN: Final = 256
-"""Fragments that are drawn with those beside them. The best are not left to chance: their scores
-are known, and only how those of the others are spread is told by these."""
+"""Random fragments, besides their neighbours. They estimate the spread of scores; the best scores
+are known exactly."""
 
 LIKENESS: Final = 8_192
-"""Fragments whose vectors tell mean and deviation of all cosines, to 1 % of the deviation."""
+"""Fragments whose vectors give mean and deviation of all cosines, to 1 % of the deviation."""
 
 BESIDE: Final = 6
 """Rows on either side of each, whose scores count at it by the relations."""
 
 UNKNOWN: Final = Doubt(steps=1e6, rows=128)
-"""Nothing is known of how far off a cosine at the mean of all is. Terms that are added after the
-cosines may bring such rows to the front."""
+"""The error of an estimated cosine is unknown. Terms added after the cosines may bring such rows to
+the front."""
 
 GROWN: Final = 1.25
 LOST: Final = 0.1
-"""By how much a space grows, or the part of a sample that was erased, before it is drawn anew."""
+"""A sample is drawn again when the space has grown by ``GROWN``, or ``LOST`` of it was erased."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,9 @@ class Sample:
     size: int
 
     @classmethod
-    def of(cls, snapshot: Snapshot, exact: Callable[[Codes], Floats], drawn: int = DRAWN) -> Sample:
+    def draw(
+        cls, snapshot: Snapshot, exact: Callable[[Codes], Floats], drawn: int = DRAWN
+    ) -> Sample:
         """A sample of the embedded fragments of a snapshot; all, if they are few."""
         embedded = np.flatnonzero(snapshot.embedded)
         rng = np.random.default_rng(len(embedded))
@@ -125,7 +127,7 @@ class Sample:
 def _beside(snapshot: Snapshot, rows: Codes) -> Codes:
     """These rows and those read a little before and after them that are embedded."""
     reading, items = snapshot.items.reading, snapshot.items
-    assert reading is not None  # whatever reads a space has its order
+    assert reading is not None  # snapshots of spaces have their order
     places = reading.places(items.document[rows], items.position[rows])
     every = places[:, None] + np.arange(-BESIDE, BESIDE + 1)
     every = np.unique(every[(every >= 0) & (every < len(reading))])

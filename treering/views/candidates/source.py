@@ -43,7 +43,7 @@ LOADED: Final = 2_000
 """Vectors stored at a time before there is an index."""
 
 ADDED: Final = 64
-"""Vectors added at a time to an index, half a second of work: who erases some of them waits."""
+"""Vectors added at a time to an index, half a second of work: an erasure of them waits."""
 
 
 class CandidateSource:
@@ -61,7 +61,7 @@ class CandidateSource:
         self._has_warned = False
 
     def reading(self) -> AbstractContextManager[tuple[SpaceReader, Snapshot | None]]:
-        """See ``FragmentSource``: all columns, whatever room they take."""
+        """See ``FragmentSource``: all columns, however large."""
         return self._loaded.reading()
 
     @contextmanager
@@ -76,7 +76,7 @@ class CandidateSource:
                     later = np.flatnonzero(snapshot.vector_number > index.mark)
                     if len(later) <= MOST_RECENT:
                         self._loaded.release()
-                        yield reader, self._found(reader, snapshot, index, later, queries)
+                        yield reader, self._with_candidates(reader, snapshot, index, later, queries)
                         return
             self._warn()
         with self._loaded.searching(queries) as whole:
@@ -112,7 +112,7 @@ class CandidateSource:
                 self._limit,
             )
 
-    def _found(
+    def _with_candidates(
         self,
         reader: SpaceReader,
         snapshot: SlimSnapshot,
@@ -120,10 +120,10 @@ class CandidateSource:
         later: Codes,
         queries: Sequence[Terms],
     ) -> Snapshot:
-        """The snapshot of a search, which has what the database finds for the queries."""
+        """The snapshot of a search, with postings and vectors from the database."""
         asked = np.unique(np.concatenate([np.zeros(0, np.uint32), *(q[:, 0] for q in queries)]))
-        lexical = snapshot.lexical.reading(self._terms.of(reader, snapshot.places))
-        lexical.rarity(asked.tolist())  # reads what all that follows asks for, at once
+        lexical = snapshot.lexical.reading(self._terms.at_places(reader, snapshot.places))
+        lexical.rarity(asked.tolist())  # reads all postings of the search together
         vectors = DatabaseVectors(reader, snapshot, index, later, self._held, self._drawn)
         matrix = DatabaseMatrix(vectors, len(snapshot), self._all_vectors)
         return replace(
@@ -144,14 +144,14 @@ class CandidateSource:
 
 
 def _index(reader: SpaceReader) -> VectorIndex | None:
-    """The index of the space and the model that answers; None if there is none."""
+    """The index of the space for the current model, if there is one."""
     return None if reader.model is None else nearest.open_index(reader, reader.id, reader.model.id)
 
 
 def _fill(space: Space, progress: Progress | None = None) -> None:
-    """Put all vectors of a space into the index, which is made if there is none.
+    """Put all vectors of a space into the index, creating it if necessary.
 
-    Another process that does so already is left to it. Raises JournalError.
+    Return at once if another process does so. Raises JournalError.
     """
     database = space.database
     assert isinstance(database, PostgresDatabase)  # the only one that has such an index

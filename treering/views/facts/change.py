@@ -2,7 +2,7 @@
 
 Within one attribute of one subject, in the order of time: a statement is superseded by the newest
 later one that contradicts it, unless a still later one agrees with it again. So the result depends
-on what was said when, not on the order of adding.
+on the times of saying, not on the order of adding.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SINGLE: Final = frozenset(
 have several (two employers, two children) unless a statement says that its value replaces them."""
 
 HABIT: Final = "habit"
-"""The attribute of what a person does: its values are a verb and its object."""
+"""The attribute of a person's habits: its values are a verb and its object."""
 
 _EXACT: Final = frozenset({"phone", "email", "number"})
 """Attributes whose values are compared as a whole: numbers that share a part are two numbers."""
@@ -84,7 +84,7 @@ class DatedStatement:
 
     @cached_property
     def words(self) -> frozenset[object]:
-        """The words by which the value is compared; the value itself if it has none."""
+        """The words by which the value is compared; the value itself without words."""
         stated, value = self.statement, self.statement.value
         if stated.attribute in _EXACT:
             return frozenset({re.sub(r"[\s()./-]", "", value.casefold())})
@@ -99,10 +99,10 @@ class DatedStatement:
         return frozenset(_NUMBER.findall(self.statement.value))
 
 
-def superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, DatedStatement]]:
+def find_superseded(group: Iterable[DatedStatement]) -> list[tuple[DatedStatement, DatedStatement]]:
     """Return pairs (older, newer) of statements of one subject and attribute; the newer one holds.
 
-    What one person says of another supersedes nothing that the other one said.
+    One person's statement about another supersedes no statement of the other one.
     """
     ordered = sorted(group, key=lambda dated: dated.order)
     stated = [one.statement for one in ordered]
@@ -133,7 +133,7 @@ def _contradicts(newer: DatedStatement, older: DatedStatement) -> bool:
     if now.sense == "ended" or not now.single or _is_same(newer, older):
         return False
     ages = [one.value for one in (now, before) if now.attribute == "age" and one.value.isdecimal()]
-    return len(ages) < 2 or int(ages[0]) >= int(ages[1])  # nobody gets younger
+    return len(ages) < 2 or int(ages[0]) >= int(ages[1])  # an age never falls
 
 
 def _is_same(newer: DatedStatement, older: DatedStatement) -> bool:

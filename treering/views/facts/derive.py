@@ -1,4 +1,4 @@
-"""The facts view: what entries state, and which statement supersedes which."""
+"""The facts view: statements of entries, and which of them supersede others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STALE_ATTRIBUTES = ("home", "employer")
 MIN_NAME_CHARS = 3
 
 Stated = tuple[int, list[Statement]]
-"""When an entry was said, in microseconds since the epoch, and what forms read in it."""
+"""The time of an entry in microseconds since the epoch, and the statements that forms find."""
 
 
 class Facts(View):

@@ -90,7 +90,7 @@ class FactExtractor:
             self._space.task(store.VIEW, SETTLE_PATIENCE_S) as is_ours,
             ThreadPoolExecutor(CALLS_IN_FLIGHT, thread_name_prefix="treering-facts") as pool,
         ):
-            for queued in self._pages(store.queued) if is_ours else ():
+            for queued in self._pages(store.queued_entries) if is_ours else ():
                 parts = list(batches(queued))
                 errors = pool.map(partial(self._read, llm), parts)
                 for batch, error in zip(parts, errors, strict=True):
@@ -112,7 +112,7 @@ class FactExtractor:
     def _pages(
         self, seqs_after: Callable[[SpaceReader, int, int], list[int]]
     ) -> Iterator[dict[int, Entry]]:
-        """Entries, page by page; damaged ones are left out."""
+        """Entries, page by page, without damaged ones."""
         seqs = [-1]
         while seqs:
             with self._space.read() as reader:
@@ -164,7 +164,7 @@ class FactExtractor:
             if rows is None:
                 return
             groups = set[store.Group]()
-            stated = supported(rows, batch, replies[-1].model)
+            stated = supported_statements(rows, batch, replies[-1].model)
             for seq in claimed:
                 said_at = entries.micros(batch[seq].at or batch[seq].added)
                 groups |= store.put(writer, seq, said_at, stated.get(seq, ()))
@@ -206,7 +206,9 @@ def prompt(batch: Batch) -> str:
     return load("fact_read").fill(messages="\n".join(lines))
 
 
-def supported(rows: Sequence[FoundRow], batch: Batch, reader: str) -> dict[int, list[Statement]]:
+def supported_statements(
+    rows: Sequence[FoundRow], batch: Batch, reader: str
+) -> dict[int, list[Statement]]:
     """The statements of the rows that the texts support, by entry; other rows are refused."""
     by_number = {str(number): item for number, item in enumerate(batch.items(), 1)}
     found: dict[int, list[Statement]] = {}
@@ -235,7 +237,7 @@ def _statement(row: FoundRow, entry: Entry, reader: str) -> Statement | None:
 
 def is_in_quote(value: str, quote: str, entry: Entry) -> bool:
     """Whether a quote holds a value: its words, or a number or date that it writes otherwise."""
-    value, quote = _folded(value), _folded(quote)
+    value, quote = _fold(value), _fold(quote)
     if find_words(value, quote):
         return True
     if _DATE.fullmatch(value):
@@ -245,7 +247,7 @@ def is_in_quote(value: str, quote: str, entry: Entry) -> bool:
 
 
 def _readings(number: str) -> set[str]:
-    """What a number may mean, with a decimal point: "1,180" is "1180." or "1.18"."""
+    """The readings of a number, with a decimal point: "1,180" is "1180." or "1.18"."""
     found = set()
     for grouping, decimal in (",.", ".,"):
         form = rf"(\d+|(?:0\d*|\d{{1,3}})(?:[{grouping}' ]\d{{3}})+)(?:[{decimal}](\d+))?"
@@ -256,14 +258,14 @@ def _readings(number: str) -> set[str]:
 
 def _subject(name: str, entry: Entry) -> str | None:
     """A subject as forms write it; None for a name that the entry does not hold."""
-    speaker, folded = speaker_of(entry), _folded(name)
+    speaker, folded = speaker_of(entry), _fold(name)
     if folded in ("i", "me", "speaker", "the speaker", "user", speaker):
         return speaker
     of_speaker = _OF_SPEAKER.match(folded)
     if of_speaker is not None or folded.startswith(f"{speaker}'s "):
         thing = folded[of_speaker.end() if of_speaker else len(speaker) + 3 :]
         return f"{speaker}'s {thing}" if _is_name(thing) else None
-    return folded if find_words(folded, _folded(entry.text)) else None
+    return folded if find_words(folded, _fold(entry.text)) else None
 
 
 def _is_name(text: str) -> bool:
@@ -274,7 +276,7 @@ def _text(field: Field) -> str:
     return "" if field is None or isinstance(field, bool) else str(field).strip()
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -205,7 +205,7 @@ _WORD = re.compile(r"[\w'’]+")
 def read_forms(entry: Entry) -> list[Statement]:
     """Return the statements that forms find in an entry's text, in their order."""
     text, speaker = entry.text, speaker_of(entry)
-    if _cued(text).isdisjoint(_CUES) or _NOT_OWN.search(text):
+    if _words_of(text).isdisjoint(_CUES) or _NOT_OWN.search(text):
         return []
     found = (_match(text[start:stop], start, speaker) for start, stop in _clauses(text))
     return [statement for statement in found if statement is not None]
@@ -229,9 +229,9 @@ def _clauses(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _match(clause: str, start: int, speaker: str) -> Statement | None:
-    places = sorted({place for cue in _cued(clause) & _CUES for place in _BY_CUE[cue]})
+    places = sorted({place for cue in _words_of(clause) & _CUES for place in _BY_CUE[cue]})
     for place in places:
-        form, match = FORMS[place], _compiled(place).fullmatch(clause)
+        form, match = FORMS[place], _compile(place).fullmatch(clause)
         if match is None:
             continue
         groups = match.groupdict()
@@ -253,12 +253,12 @@ def _subject(who: str, speaker: str) -> str:
     return f"{speaker}'s {who[3:]}" if who.startswith("my ") else who
 
 
-def _cued(text: str) -> frozenset[str]:
+def _words_of(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
 @cache
-def _compiled(place: int) -> re.Pattern[str]:
+def _compile(place: int) -> re.Pattern[str]:
     """A form's pattern with its pieces, compiled when a clause first has one of its cues."""
     pattern = FORMS[place].pattern
     for name, piece in _PIECES.items():

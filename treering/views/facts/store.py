@@ -12,7 +12,7 @@ from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer
 from treering.text import digest_number
-from treering.views.facts.change import DatedStatement, superseded
+from treering.views.facts.change import DatedStatement, find_superseded
 from treering.views.facts.record import Statement
 
 VIEW: Final = "facts"
@@ -99,7 +99,7 @@ def _statement(row: Row) -> Statement:
 
 
 def erase(writer: SpaceWriter, seqs: Sequence[int], reader: str | None = None) -> int:
-    """Delete the statements of entries; return their number. What they superseded holds again."""
+    """Delete the statements of entries; return their number. Others that they superseded hold."""
     condition, params = f" AND entry {LISTED}", [json.dumps(list(seqs))]
     if reader is not None:
         condition, params = f"{condition} AND reader = ?", [*params, reader]
@@ -139,7 +139,7 @@ def decide(writer: SpaceWriter, groups: Iterable[Group]) -> None:
         if may_change(writer, group):
             condition, params = of_groups([group])
             stated = dated_statements(writer, condition, *params)
-            newer = {older.id: newer.id for older, newer in superseded(stated)}
+            newer = {older.id: newer.id for older, newer in find_superseded(stated)}
             changed = [one.id for one in stated if one.newer != newer.get(one.id)]
             writer.many(
                 "UPDATE statement SET newer = ? WHERE space = ? AND id = ?",
@@ -160,10 +160,10 @@ def may_change(reader: Reader, group: Group) -> bool:
 def pairs(
     reader: Reader, as_of: int | None = None, condition: str = "", *params: Value
 ) -> list[Pair]:
-    """What is superseded by what, in the order of the newer statements.
+    """Superseded statements, each with the newer one, in the order of the newer ones.
 
     A condition is about the superseded ones. With ``as_of``, in microseconds since the epoch, the
-    statements made by then decide again: what was confirmed later may have been superseded then.
+    statements made by then decide again: a later one may confirm a statement superseded then.
     """
     if as_of is None:
         older = dated_statements(reader, f" AND newer IS NOT NULL{condition}", *params)
@@ -180,7 +180,7 @@ def pairs(
             if one.at <= as_of and one.group in by_group:
                 by_group[one.group].append(one)
         ids = {one.id for one in chosen}
-        decided = (pair for group in by_group.values() for pair in superseded(group))
+        decided = (pair for group in by_group.values() for pair in find_superseded(group))
         found = [pair for pair in decided if pair[0].id in ids]
     return sorted(found, key=lambda pair: (pair[1].order, pair[0].order))
 
@@ -198,7 +198,7 @@ def newer_entries(reader: Reader) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What holds instead of a statement, or of a whole entry if a person said so (``id`` is None).
+    """The successor of a statement, or of a whole entry if a person said so (``id`` is None).
 
     ``said`` is the time of ``newer``, and ``made_by`` a reader or ``PERSON``.
     """
@@ -214,7 +214,7 @@ class Replacement:
 def replacements(
     reader: SpaceReader, as_of: int | None = None, seqs: Collection[int] | None = None
 ) -> list[Replacement]:
-    """What holds instead of all statements or those of some entries, in order; a person's last."""
+    """The successors of all statements or of those of some entries, in order; a person's last."""
     condition = ("",) if seqs is None else (f" AND entry {LISTED}", json.dumps(sorted(seqs)))
     found = pairs(reader, as_of, *condition)
     said = supersession.pairs(reader, reader.id, as_of, None if seqs is None else sorted(seqs))
@@ -281,6 +281,6 @@ def unread(reader: Reader, after: int, limit: int) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
-def queued(reader: Reader, after: int, limit: int) -> list[int]:
+def queued_entries(reader: Reader, after: int, limit: int) -> list[int]:
     """Up to ``limit`` entries after ``after`` that a language model is to read."""
     return work.targets(reader, reader.space, VIEW, limit, after)

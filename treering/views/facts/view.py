@@ -64,7 +64,7 @@ class FactView:
 
         ``as_of`` gives the statements that had been made by then, and what superseded them then.
         """
-        return self._listed(subject, None, as_of)
+        return self._facts_about(subject, None, as_of)
 
     def current(self, subject: str | None = None, as_of: When = None) -> list[Fact]:
         """Return the facts that hold: as they were last stated, not ended and not planned."""
@@ -73,9 +73,9 @@ class FactView:
 
     def history(self, subject: str, attribute: str, as_of: When = None) -> list[Fact]:
         """Return all statements about one attribute of a subject, in the order they were said."""
-        return self._listed(subject, attribute_key(attribute), as_of)
+        return self._facts_about(subject, attribute_key(attribute), as_of)
 
-    def _listed(self, subject: str | None, attribute: str | None, as_of: When) -> list[Fact]:
+    def _facts_about(self, subject: str | None, attribute: str | None, as_of: When) -> list[Fact]:
         at = _micros(as_of)
         params: list[Value] = [] if at is None else [at]
         condition = " AND said <= ?" if params else ""
@@ -86,8 +86,8 @@ class FactView:
             named = store.dated_statements(reader, condition + user, *params, *names)
             name = named[-1].statement.value.casefold() if named else USER
             if subject:
-                asked = _renamed(subject.casefold(), USER, name)
-                of_subjects, names = store.of_subjects({asked, _renamed(asked, name, USER)})
+                asked = _rename(subject.casefold(), USER, name)
+                of_subjects, names = store.of_subjects({asked, _rename(asked, name, USER)})
                 condition, params = condition + of_subjects, [*params, *names]
             if attribute:
                 condition, params = f"{condition} AND attribute = ?", [*params, attribute]
@@ -123,7 +123,7 @@ def _facts(
             continue  # both readers found it
         seen.add(key)
         yield Fact(
-            subject=_renamed(statement.subject, USER, name),
+            subject=_rename(statement.subject, USER, name),
             attribute=statement.attribute,
             value=statement.value,
             sense=statement.sense,
@@ -136,7 +136,7 @@ def _facts(
         )
 
 
-def _renamed(subject: str, old: str, new: str) -> str:
+def _rename(subject: str, old: str, new: str) -> str:
     """A subject that is called by its new name, or after it: "user's sister"."""
     is_theirs = f"{subject}'s ".startswith(f"{old}'s ")
     return new + subject.removeprefix(old) if is_theirs else subject

@@ -394,7 +394,7 @@ def _store_queued(
 
 def _fragment_size(state: SpaceState) -> FragmentSize:
     """How long the fragments of a space may be."""
-    return FragmentSize.of(ledger.choice(state, "fragment", str(FragmentSize())))
+    return FragmentSize.parse(ledger.choice(state, "fragment", str(FragmentSize())))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

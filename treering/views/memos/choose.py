@@ -96,7 +96,7 @@ def choose_prompt(query: str, options: Sequence[str]) -> str:
 
 
 def read_numbers(reply: str, count: int) -> tuple[int, ...] | None:
-    """The option numbers in a reply, ascending. None if there are none or one is out of range."""
+    """The option numbers in a reply, ascending. None without numbers, or if one is out of range."""
     match = _NUMBERS.search(reply)
     numbers = {int(number) for number in re.findall(r"\d+", match[0])} if match else set()
     if not numbers or not all(1 <= number <= count for number in numbers):

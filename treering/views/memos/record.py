@@ -88,7 +88,7 @@ class Memo:
 
     @property
     def source(self) -> str:
-        """The conversation of the first line; empty if the memo has no lines here."""
+        """The conversation of the first line; empty without lines."""
         return self.spans[0].source if self.spans else ""
 
     @property
@@ -123,7 +123,7 @@ class MemoHit:
 
 @dataclass(frozen=True, slots=True)
 class MemoEvidence:
-    """What a chosen memo adds to a prompt (MemoChat, table 8): its topic, summary and lines.
+    """The part of a prompt for a chosen memo (MemoChat, table 8): its topic, summary and lines.
 
     ``dialogues`` are the lines as "speaker: text", in the order of ``memo.entry_ids``.
     """

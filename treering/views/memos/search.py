@@ -1,7 +1,7 @@
 """Searching memos: they are ranked in one space with the lines they stand for.
 
 A memo's own score comes from its topic and summary. The topic relation adds the scores of its
-lines, so that a memo is found by what was said as well as by its summary.
+lines, so that queries find a memo by its lines, too.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class MemoSearch:
         source: str | None = None,
         mode: Mode = "hybrid",
     ) -> list[MemoHit]:
-        """The k memos that answer a query best, best first; of one source, if one is given.
+        """The k memos that answer a query best, best first; of one source or all.
 
         ``vectors`` holds the query's vector by the snapshot's model. Without it, words alone count.
         """

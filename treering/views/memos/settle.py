@@ -1,7 +1,7 @@
 """Writes due lines into memos: in parallel over conversations, and safe to interrupt.
 
-The model is asked outside any transaction. One transaction stores its reply, and only if the lines
-are still as the model saw them. After a crash before that, the model is asked again.
+Calls of the model happen outside transactions. One transaction stores a reply, if the lines are
+still as the model saw them. After a crash before that, the next ``settle`` calls again.
 """
 
 from __future__ import annotations

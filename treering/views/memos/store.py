@@ -198,11 +198,11 @@ def _load(reader: Reader, condition: str, *params: Value) -> list[StoredMemo]:
     for row in rows:
         # A damaged row raises an error that names its memo.
         with damage.decoding(f"memo {row[1]!r}"):
-            memos.append(_stored(row, lines.get(int(row[0]), [])))
+            memos.append(_to_memo(row, lines.get(int(row[0]), [])))
     return memos
 
 
-def _stored(row: Row, lines: Sequence[Row]) -> StoredMemo:
+def _to_memo(row: Row, lines: Sequence[Row]) -> StoredMemo:
     memo = Memo(
         id=str(row[1]),
         topic=str(row[2]),
@@ -258,7 +258,7 @@ def _spans(lines: Sequence[Row]) -> Iterator[Span]:
 
 
 def lines(reader: Reader, memo: Memo) -> dict[int, Entry]:
-    """The lines that a memo stands for, in their order; those erased meanwhile are left out."""
+    """The lines that a memo stands for, in their order, without erased ones."""
     ordered = seqs(reader, memo.entry_ids)
     entry_of = entries.there(reader, ordered)
     return {seq: entry_of[seq] for seq in ordered}
@@ -298,7 +298,7 @@ def covered_ids(reader: Reader, source: str) -> frozenset[str]:
 
 
 def topics_beside(reader: Reader, entry: int) -> list[tuple[str, str]]:
-    """Name and topic of the memos of an entry's conversation, in the order they were made."""
+    """Name and topic of the memos of an entry's conversation, oldest first."""
     rows = reader.rows(
         f"SELECT DISTINCT m.id, m.name, v.topic {_CURRENT}{_LINES}"
         " JOIN entry e ON e.space = l.space AND e.seq = l.entry"
@@ -362,7 +362,7 @@ def vectors(reader: Reader, model: EmbeddingModel) -> dict[int, bytes]:
 def save_vectors(
     writer: Writer, model: EmbeddingModel, versions: Sequence[int], matrix: Floats
 ) -> None:
-    """Store row i of ``matrix`` for version i. Versions erased in the meantime are left out."""
+    """Store row i of ``matrix`` for version i. Erased versions are skipped."""
     data, space = matrix.astype("<f4", copy=False), writer.space
     writer.many(
         "UPDATE memo_version SET model = ?, vector = ? WHERE space = ? AND id = ?",
@@ -385,7 +385,7 @@ def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
     changes of erased versions: the caller has to erase them, too.
     """
     gone, dropped, space = [], set(), writer.space
-    for memo, versions in _touched(writer, erased).items():
+    for memo, versions in _versions_from(writer, erased).items():
         row = writer.row("SELECT current FROM memo WHERE space = ? AND id = ?", (space, memo))
         dropped |= versions
         if row is not None and row[0] in versions:
@@ -393,7 +393,7 @@ def erase(writer: Writer, erased: Sequence[int]) -> tuple[int, list[int]]:
             dropped.update(_versions(writer, memo))
     changes = _drop_versions(writer, dropped)
     writer.many("DELETE FROM memo WHERE space = ? AND id = ?", ((space, memo) for memo in gone))
-    # The remaining lines belong to deleted memos, which have no text.
+    # The remaining lines belong to deleted memos, whose versions hold no text.
     writer.many(
         "DELETE FROM memo_line WHERE space = ? AND entry = ?",
         ((space, entry) for entry in (*erased, *changes)),
@@ -411,7 +411,7 @@ TOUCHED: Final = (
 """A union, because each part has an index. An OR would read every version for every entry."""
 
 
-def _touched(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
+def _versions_from(reader: Reader, erased: Sequence[int]) -> dict[int, set[int]]:
     """The versions drawn from entries, by memo. A deletion holds no text, so no line touches it."""
     versions: dict[int, set[int]] = {}
     space = reader.space

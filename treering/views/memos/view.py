@@ -1,4 +1,4 @@
-"""``memory.memos``: what has been talked about, topic by topic, to read, correct and trust."""
+"""``memory.memos``: summaries of conversations, topic by topic, to read, search and correct."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class MemoView:
         return Choice(query, evidences, by, choice.usage)
 
     def _ask_model(self, query: str, ranked: Sequence[Memo]) -> ModelChoice:
-        """The model's choice; without memos if there is no model or it does not answer."""
+        """The model's choice; ``memos`` is None without an answer."""
         if not ranked:
             return ModelChoice()
         try:
@@ -451,7 +451,7 @@ def _first_said(memo: Memo) -> tuple[datetime, str, int]:
 
 
 def _reword(memo: Memo, topic: str | None, summary: str | None) -> Memo:
-    """A memo with a person's topic and summary, where they are given. Raises InputError."""
+    """A memo with a person's topic or summary. Raises InputError."""
     if topic is not None:
         memo = replace(memo, topic=changes.clean_topic(topic))
     if summary is not None:
