@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import signal
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,15 +50,14 @@ class _ServerClient(OpenAICompatible):
             extra_body={"cache_prompt": False, **body},
             trust_proxies=False,
         )
-        self._address = url
+        self._tokenizer = f"{url}/tokenize"
 
     def count_tokens(self, text: str) -> int:
         """Exactly what the model's tokenizer makes of ``text``."""
-        return len(self._post("/tokenize", {"content": defuse(text)})["tokens"])
-
-    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        body = {"content": defuse(text)}
         with self._translate_errors():
-            return self._client.post(f"{self._address}{path}", cast_to=object, body=dict(body))
+            answer: Any = self._client.post(self._tokenizer, cast_to=object, body=body)
+        return len(answer["tokens"])
 
 
 class LocalLLM(_ServerClient):
