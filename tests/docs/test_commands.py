@@ -18,8 +18,6 @@ from tests.docs.pages import DOCS, ROOT, blocks
 from tools.document_cli import commands as every_command
 from treering import Memory
 from treering.cli.main import app
-from treering.ingest.where import Where
-from treering.views.choices import settings_by_name
 from treering.views.code.memory import CodeMemory
 from treering.views.facts.view import FactView
 from treering.views.memos.view import MemoView
@@ -114,8 +112,10 @@ def accepted(method: Any) -> set[str]:
     """Return the keywords that a method takes."""
     parameters = inspect.signature(method).parameters
     names = set(parameters)
-    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-        names |= set(get_type_hints(Where)) | set(settings_by_name())
+    for one in parameters.values():
+        if one.kind is one.VAR_KEYWORD:  # Unpack[a TypedDict of the method's module]
+            options = vars(inspect.getmodule(method))[str(one.annotation)[len("Unpack[") : -1]]
+            names |= set(get_type_hints(options))
     return names
 
 
