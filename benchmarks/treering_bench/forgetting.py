@@ -3,7 +3,7 @@
 A dialogue is a JSON line ``{model, task_id, rounds}``; a round has ``instruction``, ``code``,
 ``requirement`` (its name), ``met`` (the requirements so far that the code meets, by tests) and
 ``forgets`` (requirements that an earlier round met and this one does not). A detector sees earlier
-instructions and codes and the round's own, nothing else. The weights of ``code.generate`` are
+instructions and codes and the round's own, nothing else. The detector of ``code.generate`` is
 measured beside the rule of the paper and two trivial ones.
 """
 
@@ -19,9 +19,8 @@ from typing import Any
 
 from treering.errors import InputError
 from treering.views.code.guard.printed import conflicts
-from treering.views.code.guard.report import likely_broken
+from treering.views.code.guard.report import mostly_lost
 from treering.views.code.parse.parts import read_definition
-from treering.views.code.parse.pieces import DefinitionChange
 from treering.views.code.rounds.history import changes_of, piece_of
 from treering.views.code.rounds.session import SessionBlock, chained
 from treering_bench.read import json_lines
@@ -102,10 +101,11 @@ def _judged(dialogue: dict[str, Any]) -> list[Round]:
 
 def _flagged(before: Sequence[SessionBlock], block: SessionBlock) -> frozenset[int]:
     """The rounds that are likely to be undone, by the texts alone."""
-    change = DefinitionChange(piece_of(before[-1]), piece_of(block))
+    draft = piece_of(block)
     # Where a model wrote nothing there is no change, so places differ.
-    place = [place for place, earlier in enumerate(before) if earlier.code]
-    return frozenset(place[origin] for origin in likely_broken(change, changes_of(before)))
+    places = (place for place, earlier in enumerate(before) if earlier.code)
+    pairs = zip(places, changes_of(before), strict=True)
+    return frozenset(place for place, earlier in pairs if mostly_lost(earlier, draft))
 
 
 def _is_dialogue(value: Any) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import LEFT_OUT, Reversal, likely_reversals, reversals
+from treering.views.code.guard.rules import Arrivals
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange, Origin
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.code.undos import FIXES, Fix
-from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import Reversal, reversals
-from treering.views.code.parse.pieces import CodePiece, DefinitionChange, all_pieces, changes
+from treering.views.code.guard.rules import Arrivals
+from treering.views.code.parse.pieces import DefinitionChange, all_pieces, changes
 from treering.views.code.rounds.history import EarlierChange
 
 
@@ -59,31 +54,6 @@ def test_the_lines_that_are_lost_are_shown() -> None:
     lock = next(fix for fix in FIXES if fix.kind == "a lock")
     (one,) = noticed(lock, lock.undos[0])
     assert [(line.number, line.text) for line in one.then] == [(3, "with self._lock:")]
-    order = next(fix for fix in FIXES if fix.kind == "the order of two calls")
-    (one,) = noticed(order, order.undos[0])
-    assert [line.text for line in one.then] == ["pool.flush()", "worker.stop()"]
-
-
-def setup(order: Sequence[str]) -> CodePiece:
-    text = "def setup():\n" + "".join(f"    {step}()\n" for step in order)
-    (piece,) = (one for one in all_pieces({"m.py": text}).values() if one.is_function)
-    return piece
-
-
-@given(*[st.permutations("abcd")] * 4)
-def test_steps_are_reordered_if_they_stand_as_before_an_earlier_change(
-    before: list[str], after: list[str], old: list[str], new: list[str]
-) -> None:
-    made = DefinitionChange(setup(old), setup(new))
-    round_ = EarlierChange("Fix", "abc1234", None, "commit", setup(before), setup(after))
-    expected = {
-        f"order {one} before {other}"
-        for one, other in combinations(old, 2)
-        if after.index(one) < after.index(other)
-        if before.index(other) < before.index(one) and new.index(other) < new.index(one)
-    }
-    found = reversals(made, [round_], Arrivals.collect([made]))
-    assert {lost for undone in found for lost in undone.lost} == expected
 
 
 @pytest.mark.parametrize(

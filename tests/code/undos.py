@@ -248,44 +248,6 @@ def load_rates(day):
 )
 
 
-ORDER = Fix(
-    "the order of two calls",
-    before="""\
-def close(pool):
-    pool.connections.clear()
-    for worker in pool.workers:
-        worker.stop()
-    pool.flush()
-""",
-    after="""\
-def close(pool):
-    pool.flush()
-    for worker in pool.workers:
-        worker.stop()
-    pool.connections.clear()
-""",
-    undos=(
-        """\
-def close(pool):
-    pool.connections.clear()
-    for worker in pool.workers:
-        worker.stop()
-    pool.flush()
-    log.info("closed")
-""",
-    ),
-    keeps=(
-        """\
-def close(pool):
-    pool.flush()
-    log.info("closing")
-    for worker in pool.workers:
-        worker.stop()
-    pool.connections.clear()
-""",
-    ),
-)
-
 VALIDATION = Fix(
     "arguments that are validated",
     before="""\
@@ -493,7 +455,7 @@ def read_config(path):
 )
 
 FIXES = (
-    *(RETRY, DEFAULT, EXCEPTION, CONSTANT, DECORATOR, ORDER),
+    *(RETRY, DEFAULT, EXCEPTION, CONSTANT, DECORATOR),
     *(VALIDATION, CLOSE, LOCK, REGISTRATION, ARGUMENT),
     Fix(
         "lines that are skipped",

@@ -209,8 +209,8 @@ class CodeMemory:
         the tokens of code shown.
 
         ``judge`` decides when more code is needed: by ``names``, which costs nothing, or the
-        ``llm``. ``detector`` finds what a draft undoes: by our ``rules``, by the paper's,
-        ``printed``, or ``none``. ``context`` is ``selected``, or without parts of the
+        ``llm``. ``detector`` finds the rounds that a draft undoes: by the share that is left of
+        each (``rules``), by the paper's (``printed``), or ``none``. ``context`` is ``selected``, or without parts of the
         context memory: ``added`` drops nothing, ``static`` is what the first round retrieved.
         What is left out is as ``Memory.configure`` set it, else the first of each.
 

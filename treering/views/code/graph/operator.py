@@ -13,10 +13,9 @@ With M the share of each fragment's text that each syntax node holds, eq. 8 is `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -152,7 +151,7 @@ class CodeRelation:
         if self._operator is None:
             state, gain = self._state, self._state.gain
             count = state.share.shape[0]
-            calls = _matrix(gain.row, gain.column, gain.value, (count, count))
+            calls = matrix(gain.row, gain.column, gain.value, (count, count))
             self._operator = CodeOperator.build(*_bind_tree(state.share, state.graph), calls)
         return self._operator
 
@@ -164,7 +163,7 @@ def _bind_tree(share: Matrix, graph: CodeGraph) -> tuple[Matrix, Floats]:
     the terms with each step.
     """
     child = np.arange(1, len(graph))
-    parents = _matrix(child, graph.parent[1:], graph.edge[1:], (len(graph), len(graph)))
+    parents = matrix(child, graph.parent[1:], graph.edge[1:], (len(graph), len(graph)))
     for _ in range(DOUBLINGS):
         share = share + share @ parents
         parents = parents @ parents
@@ -196,9 +195,7 @@ class _State:
         nodes = [part.node + graph.offset[path] for path, part in trunks.items()]
         shares = [part.share for part in trunks.values()]
         shape = (sum(part.fragments for part in trunks.values()), len(graph))
-        share = _matrix(
-            _joined(rows), _joined(nodes), np.concatenate([np.zeros(0), *shares]), shape
-        )
+        share = matrix(_joined(rows), _joined(nodes), np.concatenate([np.zeros(0), *shares]), shape)
         return cls(trunks, graph, share, gain or CallGain(_joined(()), _joined(()), np.zeros(0)))
 
 
@@ -232,8 +229,8 @@ def _call_gain(
     """The entries of M·C·Mᵀ for paths from ``sources``."""
     best = search.paths(sources, ends, most)
     gain = best.weight - tree_paths(graph, best.source, best.target)
-    matrix = _matrix(best.source, best.target, gain, (len(graph), len(graph)))
-    entries = (share @ matrix @ share.T).tocoo()
+    gains = matrix(best.source, best.target, gain, (len(graph), len(graph)))
+    entries = (share @ gains @ share.T).tocoo()
     row, column = entries.row.astype(np.int64), entries.col.astype(np.int64)
     return CallGain(row, column, entries.data.astype(np.float64))
 
@@ -285,17 +282,18 @@ def _joined(columns: Iterable[Nodes | Ints]) -> Nodes:
     return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
 
 
-def import_sparse() -> ModuleType:
-    """Return ``scipy.sparse``, which takes long to import. Raise MissingExtra."""
+def matrix(
+    row: Sequence[int] | Nodes,
+    column: Sequence[int] | Nodes,
+    value: Sequence[float] | Weights,
+    shape: tuple[int, int],
+) -> Matrix:
+    """A sparse matrix of its values that are not zero. Raises MissingExtra."""
     try:
-        with forks.importing():
+        with forks.importing():  # scipy takes long to import
             from scipy import sparse
     except ImportError as error:
         raise MissingExtra.of("scipy", "code") from error
-    return sparse
-
-
-def _matrix(row: Nodes, column: Nodes, value: Weights, shape: tuple[int, int]) -> Matrix:
-    scipy_sparse = import_sparse()
-    matrix: Matrix = scipy_sparse.csr_array((value.astype(np.float32), (row, column)), shape=shape)
-    return matrix
+    ends = (np.asarray(row, dtype=np.int64), np.asarray(column, dtype=np.int64))
+    made: Matrix = sparse.csr_array((np.asarray(value, dtype=np.float32), ends), shape=shape)
+    return made

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treering.errors import InputError
-from treering.views.code.guard.difference import Arrivals
 from treering.views.code.guard.report import Reversal, reversals
+from treering.views.code.guard.rules import Arrivals
 from treering.views.code.parse.pieces import changes
 from treering.views.code.rounds import recorded
 from treering.views.code.rounds.git import STAGED, WORKING_TREE, Git

@@ -1,30 +1,29 @@
-"""Which earlier rounds does a change undo? The reports of those that the rules name.
+"""Which earlier rounds does a change undo?
 
-A check stops a commit, so it asks ``rules.Comparison`` alone. A draft that is written again costs
-one more reply, so it also has to keep half of the behaviour that each round brought.
+A check stops a commit, so it asks the rules of ``rules.Comparison``. Another draft costs one more
+reply, so a draft is asked less: whether it keeps half of the behaviour that each round brought.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from treering.views.code.guard.difference import (
+from treering.views.code.guard.rules import (
     Arrivals,
-    RuleFinding,
-    merged,
-    standing_in,
+    Comparison,
+    parts_in_order,
+    parts_of,
 )
-from treering.views.code.guard.rules import Comparison, turned_steps
 from treering.views.code.parse.parts import CodePart, PartKind
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
 from treering.views.code.rounds.history import EarlierChange, Origin
 
 KEPT = 0.5
-"""A draft that has a smaller share of the behaviour that a round brought is taken to lose it: the
-nearest round number. With shares of .25 to 1, F1 on recorded dialogues is .80 to .77."""
+"""A draft that has a smaller share of the behaviour that a round brought loses it: the nearest
+round number. With shares of .25 to 1, F1 on recorded dialogues is .80 to .77."""
 
 LEFT_OUT = "most is left out"
 """What reports call this rule."""
@@ -34,9 +33,6 @@ SHOWN = 100
 
 _SAME_LINE: tuple[PartKind, ...] = ("call", "raise", "statement")
 """Of a line with other parts these say nothing more: a guard names its error, a step its call."""
-
-Broken = Mapping[int, Mapping[str, RuleFinding]]
-"""The rules that hold by their names, by the place of the earlier round in its history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,74 +73,70 @@ class Reversal:
 def reversals(
     change: DefinitionChange, history: Sequence[EarlierChange], arrivals: Arrivals
 ) -> tuple[Reversal, ...]:
-    """The rounds of ``history``, oldest first, that ``change`` takes back by a rule; newest first.
+    """The rounds of ``history``, oldest first, that ``change`` undoes by a rule; newest first.
 
-    A definition that is gone as a whole is not looked at: nobody loses one by accident.
+    A round that only loses lines of a newer report is left out, and so is a definition that is
+    deleted: nobody loses a whole one by accident.
     """
-    return _reported(change, history, _broken(change, history, arrivals))
+    if change.before is None or change.after is None:
+        return ()
+    old, new = change.before, change.after
+    reports: list[Reversal] = []
+    reported: set[int] = set()
+    for earlier in reversed(history):
+        rules = Comparison(earlier, old, new, arrivals).broken()
+        lost = _each_once(part for finding in rules.values() for part in finding.lost)
+        lines = {part.first_line for part in lost}
+        if rules and not lines <= reported:
+            reported |= lines
+            back = _each_once(part for finding in rules.values() for part in finding.back)
+            reports.append(_report(earlier, old, new, lost, back, tuple(rules)))
+    return tuple(reports)
 
 
 def likely_reversals(
     change: DefinitionChange, history: Sequence[EarlierChange]
 ) -> tuple[Reversal, ...]:
-    """The rounds that a draft is likely to undo, newest first."""
-    return _reported(change, history, likely_broken(change, history))
-
-
-def likely_broken(change: DefinitionChange, history: Sequence[EarlierChange]) -> Broken:
-    """The rules that a draft meets, with ``LEFT_OUT``."""
-    now = change.after.behaviour() if change.after is not None else Counter()
-    broken = dict(_broken(change, history, Arrivals.collect([change])))
-    for origin, earlier in enumerate(history):
-        before = earlier.before.behaviour() if earlier.before is not None else Counter()
-        brought = earlier.after.behaviour() - before
-        if (brought & now).total() < KEPT * brought.total():
-            lost = tuple(standing_in(earlier.after, brought - now))
-            broken[origin] = {**broken.get(origin, {}), LEFT_OUT: RuleFinding(lost)}
-    return broken
-
-
-def _broken(
-    change: DefinitionChange, history: Sequence[EarlierChange], arrivals: Arrivals
-) -> Broken:
-    if change.before is None or change.after is None:
-        return {}
-    old, new = change.before, change.after
-    turned = turned_steps(old, new)
-    found = (Comparison(earlier, old, new, arrivals, turned).broken() for earlier in history)
-    return {origin: rules for origin, rules in enumerate(found) if rules}
-
-
-def _reported(
-    change: DefinitionChange, history: Sequence[EarlierChange], broken: Broken
-) -> tuple[Reversal, ...]:
-    """A report for each round, but for those that a newer one says already."""
+    """The rounds of which a draft has lost most, newest first; ``change.after`` is the draft."""
     if change.before is None or change.after is None:
         return ()
-    reports: list[Reversal] = []
-    shown: set[int] = set()
-    for origin, rules in sorted(broken.items(), reverse=True):
-        # What the rules name stands in the code before the change.
-        old = history[origin].after if [*rules] == [LEFT_OUT] else change.before
-        named = [finding for rule, finding in rules.items() if rule != LEFT_OUT]
-        finding = merged(named or rules.values())
-        lines = {part.first_line for part in finding.lost}
-        if lines <= shown and old is change.before:
-            continue
-        shown |= lines
-        reports.append(_report(history[origin], old, change.after, finding, tuple(rules)))
-    return tuple(reports)
+    new = change.after
+    return tuple(
+        _report(earlier, earlier.after, new, _each_once(lost), (), (LEFT_OUT,))
+        for earlier in reversed(history)
+        if (lost := mostly_lost(earlier, new))
+    )
+
+
+def mostly_lost(earlier: EarlierChange, draft: CodePiece) -> list[CodePart]:
+    """The parts that a round brought to a function and a draft lacks, if it keeps too few.
+
+    Behaviour is compared, or all parts if the round brought no behaviour, such as a lock.
+    """
+    before, after = earlier.before, earlier.after
+    brought = after.behaviour() - (before.behaviour() if before is not None else Counter())
+    now = draft.behaviour()
+    if not brought and after.is_function:
+        brought, now = parts_of(after) - parts_of(before), parts_of(draft)
+    if (brought & now).total() >= KEPT * brought.total():
+        return []
+    return list(parts_in_order(after, brought - now))
+
+
+def _each_once(parts: Iterable[CodePart]) -> tuple[CodePart, ...]:
+    """Each part once, by line."""
+    return tuple(dict.fromkeys(sorted(parts, key=lambda part: part.first_line)))
 
 
 def _report(
     earlier: EarlierChange,
     old: CodePiece,
     new: CodePiece,
-    finding: RuleFinding,
+    lost: tuple[CodePart, ...],
+    back: tuple[CodePart, ...],
     rules: tuple[str, ...],
 ) -> Reversal:
-    """The report that ``earlier`` is taken back: parts of ``old`` are lost, of ``new`` are back."""
-    lost = finding.lost
+    """The report that a change undoes ``earlier``: parts of ``old`` are lost, of ``new`` back."""
     return Reversal(
         path=new.path,
         definition=new.qualified,
@@ -155,7 +147,7 @@ def _report(
         origin=earlier.origin,
         lost=tuple(dict.fromkeys(map(_in_words, _telling(lost)))),
         then=_lines(old, lost),
-        now=_lines(new, finding.back),
+        now=_lines(new, back),
         missing=tuple(dict.fromkeys(f"{part.kind} {part.text}" for part in lost)),
         rules=rules,
     )

@@ -1,29 +1,22 @@
-"""Rules that an undone change meets: each looks at one earlier change of a definition and one now.
+"""Rules that an undone change meets: each compares one earlier change of a definition with now.
 
-The paper's rule (eq. 9) flags a change that deletes what a round added or adds what it deleted.
-People rewrite freely, so more is asked for here. What is lost must bear behaviour, it must be this
-change that loses it, and it must not turn up elsewhere in the change. Then either something goes
-back (the definition is what it was, much of what was replaced returns, a name has its former
-value, two steps their former order), or something is left out: an error, or an addition whose
-surroundings stay and in whose place nothing stands that could be it in another form.
+The paper's rule (eq. 9) flags a change that deletes statements that a round added, or adds those
+that it deleted. A rewrite does that freely, so these rules ask for more. The lost part must bear
+behaviour, this change must lose it, and it must not turn up elsewhere in the change. Then either
+something goes back (the definition is as it was, all that was replaced returns, a name has its
+former value), or something is left out: an error, or an addition whose surroundings stay and that
+nothing replaces in another form.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from typing import Self
 
-from treering.views.code.guard.difference import (
-    Arrivals,
-    Difference,
-    RuleFinding,
-    only_behaviour,
-    parts_of,
-    standing_in,
-)  # fmt: skip
 from treering.views.code.guard.forms import (
     callee,
     is_constant,
@@ -37,42 +30,100 @@ from treering.views.code.guard.forms import (
     shape,
     words,
 )  # fmt: skip
-from treering.views.code.parse.parts import CodePart, PartKind, Parts
-from treering.views.code.parse.pieces import CodePiece
+from treering.views.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
+from treering.views.code.parse.pieces import CodePiece, DefinitionChange
 from treering.views.code.rounds.history import EarlierChange
-
-TELLING: frozenset[PartKind] = frozenset({"guard", "raise", "branch", "default", "decorator"})
-"""One such part that goes back is enough; of returns, calls and effects it takes ``SEVERAL``, for
-single ones come and go with every rewrite."""
-SEVERAL = 3
-
-GOES_BACK = 0.5
-"""The least share of what a round replaced that returns, and of what it brought that goes: from
-here on a definition is nearer to what it was before the round than to what it was after it."""
 
 ADDITIONS: tuple[PartKind, ...] = (
     "branch", "decorator", "scope", "finally", "step", "option", "filter",
 )  # fmt: skip
-"""Kinds that are missed where they are just gone. Calls and returns are not: a rewriting has
+"""Kinds that are missed where they are just gone. Calls and returns are not: a rewrite has
 others."""
 
 ALONE: tuple[PartKind, ...] = ("scope", "decorator", "option", "filter")
-"""Kinds of which each part is missed by itself: one that is gone says nothing of the others."""
+"""Kinds of which each part is missed separately: a lost one says nothing of the others."""
 
 STRUCTURE: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally")
-"""Of these each can stand for the whole: a retry that is a decorator now needs no ``sleep``."""
+"""Of these each can replace the whole: a retry that is a decorator now needs no ``sleep``."""
 
 SURVIVES = 0.5
-"""At least this share of the rest must still be there: whoever writes a definition anew has
-thought of another way to do it."""
+"""At least this share of the rest must be left: a definition written from the ground up does its
+work in another way."""
 
+_TELLING: frozenset[PartKind] = frozenset({"guard", "raise", "branch", "default", "decorator"})
 _ENDS: tuple[PartKind, ...] = ("raise", "return")
 _CATCHES = ("except", "catch", "rescue")
-_TELLS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
-"""Calls that only tell somebody: they may come and go."""
+_LOGS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
+"""Calls that only report: they may come and go."""
 
-_Pair = tuple[CodePart, CodePart]
+_NOTHING: Parts = Counter()
 _Rule = Callable[[], tuple[Parts, Parts]]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinding:
+    """The parts of the old code that are ``lost``, and of the new code that are ``back``."""
+
+    lost: tuple[CodePart, ...] = ()
+    back: tuple[CodePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The parts that a change brings anywhere, and the names of new definitions by file.
+
+    A part that one definition loses may be in another one.
+    """
+
+    parts: Parts
+    names: Mapping[str, Set[str]]
+
+    @classmethod
+    def collect(cls, changes: Sequence[DefinitionChange]) -> Self:
+        """The arrivals of all definitions that change."""
+        parts: Parts = Counter()
+        names: dict[str, set[str]] = {}
+        for change in changes:
+            parts += parts_of(change.after) - parts_of(change.before)
+            if change.after is not None and change.before is None:
+                inside = names.setdefault(change.after.path, set())
+                inside.add(change.after.qualified.rpartition(".")[2])
+        return cls(parts, names)
+
+
+def parts_in_order(piece: CodePiece, parts: Parts) -> Iterator[CodePart]:
+    """The parts of a bag as they follow each other in a piece."""
+    left = Counter(parts)
+    for part in piece.parts():
+        if left[part] > 0:
+            left[part] -= 1
+            yield part
+
+
+def parts_of(piece: CodePiece | None) -> Parts:
+    """All compared parts of a piece, without order."""
+    return Counter(piece.parts()) if piece is not None else Counter()
+
+
+def _only_behaviour(parts: Parts) -> Parts:
+    return Counter({part: n for part, n in parts.items() if part.kind in BEHAVIOUR})
+
+
+class _Difference:
+    """Four states of a definition: before and after the earlier change, then and now.
+
+    The earlier change brought ``came``, as far as it was left then; of that ``lost`` is nowhere
+    now. It replaced ``replaced``; of that ``back`` has returned.
+    """
+
+    def __init__(self, states: Sequence[Parts], arrived: Parts) -> None:
+        before, after, then, now = states
+        self.before, self.then, self.now = before, then, now
+        self.came = (after - before) & then
+        self.lost = self.came - now - arrived
+        self.replaced = before - after
+        self.back = (self.replaced - then) & now
+        self.fresh = now - then
 
 
 class Comparison:
@@ -84,21 +135,19 @@ class Comparison:
         old: CodePiece,
         new: CodePiece,
         arrivals: Arrivals,
-        turned: Sequence[_Pair],
     ) -> None:
         self._earlier, self._old, self._new = earlier, old, new
-        self._turned = turned
         self._arrived = arrivals.parts
         states = (earlier.before, earlier.after, old, new)
         bags = [parts_of(state) for state in states]
-        self._all = Difference(bags, arrivals.parts)
+        self._all = _Difference(bags, arrivals.parts)
         # An import that goes is no loss by itself: what used it went.
         for part in [part for part in self._all.lost if part.kind == "import"]:
             del self._all.lost[part]
         # The same by behaviour alone: details come and go with every rewrite, and would hide that
         # what a definition does is what it did. A class or file has no behaviour, only details.
-        behaviour = [only_behaviour(bag) for bag in bags] if new.is_function else [Counter()] * 4
-        self._behaviour = Difference(behaviour, only_behaviour(arrivals.parts))
+        behaviour = [_only_behaviour(bag) for bag in bags] if new.is_function else [Counter()] * 4
+        self._behaviour = _Difference(behaviour, _only_behaviour(arrivals.parts))
         # What other definitions gain, and which are new: a lost part may be in one of them.
         self._elsewhere = arrivals.parts - self._all.fresh
         self._helpers = arrivals.names.get(new.path, frozenset())
@@ -107,7 +156,6 @@ class Comparison:
         """The rules that hold by name, with what each found."""
         rules: dict[str, _Rule] = {
             "as before": self._as_before,
-            "much returns": self._much_returns,
             "an error is dropped": self._error_dropped,
         }
         if self._earlier.before is not None:
@@ -115,16 +163,15 @@ class Comparison:
                 "all returns": self._all_returns,
                 "a value is set back": self._set_back,
                 "an addition is gone": self._addition_gone,
-                "steps are turned back": self._reordered,
             }
-        found = {name: self._standing(*rule()) for name, rule in rules.items()}
-        return {name: finding for name, finding in found.items() if finding.lost}
-
-    def _standing(self, lost: Parts, back: Parts) -> RuleFinding:
-        """Bags of parts as they stand in the code, an order of steps first: it is of no node."""
-        order = [part for part in lost if part.kind == "order"]
-        there = standing_in(self._old, lost)
-        return RuleFinding((*order, *there), tuple(standing_in(self._new, back)))
+        findings: dict[str, RuleFinding] = {}
+        for name, rule in rules.items():
+            lost, back = rule()
+            if lost:
+                findings[name] = RuleFinding(
+                    tuple(parts_in_order(self._old, lost)), tuple(parts_in_order(self._new, back))
+                )
+        return findings
 
     def _as_before(self) -> tuple[Parts, Parts]:
         """The definition is what it was before the earlier change."""
@@ -133,35 +180,22 @@ class Comparison:
             return behaviour.lost, behaviour.back
         if every.lost and every.before == every.now and self._earlier.before is not None:
             return every.lost, every.replaced & every.now
-        return Counter(), Counter()
+        return _NOTHING, _NOTHING
 
-    def _is_held(self, behaviour: Difference) -> bool:
+    def _is_held(self, behaviour: _Difference) -> bool:
         """Whether calls alone are lost and something new is held: ``with`` for ``close()``."""
-        return not _is_telling(behaviour.lost) and any(
+        is_telling = any(part.kind in _TELLING for part in behaviour.lost)
+        return not is_telling and any(
             part.kind in ("scope", "decorator") for part in self._all.fresh
         )
-
-    def _much_returns(self) -> tuple[Parts, Parts]:
-        """What was replaced has returned in the place of what was brought."""
-        states = self._behaviour
-        telling = all(
-            any(part.kind in TELLING for part in bag) for bag in (states.back, states.lost)
-        )
-        holds = (
-            states.lost
-            and (telling or states.back.total() >= SEVERAL)
-            and states.back.total() >= GOES_BACK * states.replaced.total()
-            and states.lost.total() >= GOES_BACK * states.came.total()
-        )
-        return (states.lost, states.back) if holds else (Counter(), Counter())
 
     def _error_dropped(self) -> tuple[Parts, Parts]:
         """An error, raised or caught, that is no longer, on no condition, nor another instead."""
         # What a commit that created a definition had in it may have been there for no reason.
         if self._earlier.before is None and self._earlier.origin == "commit":
-            return Counter(), Counter()
+            return _NOTHING, _NOTHING
         states, dropped = self._behaviour, Counter[CodePart]()
-        arrived = only_behaviour(self._arrived)
+        arrived = _only_behaviour(self._arrived)
         for is_error in (_is_raise, _is_catch):
             left = {part for part in (*states.now, *arrived) if is_error(part)}
             fewer = _count(states.now, is_error) < _count(states.then, is_error)
@@ -170,14 +204,15 @@ class Comparison:
             }
             if fewer and (is_error is _is_raise or not left):
                 dropped += Counter(gone)
-        return dropped, Counter()
+        return dropped, _NOTHING
 
     def _all_returns(self) -> tuple[Parts, Parts]:
         """All that it replaced is back, and all that it brought is gone."""
-        states = self._all
-        whole = states.replaced == states.back and states.lost == states.came
-        telling = any(map(words, states.back)) and any(map(words, states.lost))
-        return (states.lost, states.back) if whole and telling else (Counter(), Counter())
+        for states in (self._behaviour, self._all):
+            whole = states.replaced == states.back and states.lost == states.came
+            if whole and any(map(_is_telling, states.back)) and any(map(_is_telling, states.lost)):
+                return states.lost, states.back
+        return _NOTHING, _NOTHING
 
     def _set_back(self) -> tuple[Parts, Parts]:
         """A name has its former value, wherever it is set now, or what has returned tells it."""
@@ -198,7 +233,7 @@ class Comparison:
     def _addition_gone(self) -> tuple[Parts, Parts]:
         """Additions that are gone, with nothing in their place."""
         if not self._keeps_the_rest():
-            return Counter(), Counter()
+            return _NOTHING, _NOTHING
         came = self._all.came
         added = [part for part in came if self._is_addition(part)]
         gone = {part for part in added if self._is_gone(part)}
@@ -213,7 +248,7 @@ class Comparison:
                 brought &= gone
             if brought <= gone:
                 lost += Counter({part: came[part] for part in brought})
-        return lost, Counter()
+        return lost, _NOTHING
 
     def _keeps_the_rest(self) -> bool:
         rest = Counter(
@@ -226,7 +261,7 @@ class Comparison:
 
     def _is_addition(self, part: CodePart) -> bool:
         """Whether a part was brought, and not only put in another form."""
-        if part.kind not in ADDITIONS or _TELLS.search(part.text):
+        if part.kind not in ADDITIONS or _LOGS.search(part.text):
             return False
         if part.kind == "option":
             options = [old for old in self._all.replaced if old.kind == "option"]
@@ -298,50 +333,6 @@ class Comparison:
             part for part in self._all.fresh if part.kind != "step" or last_name(part) not in there
         ]
 
-    def _reordered(self) -> tuple[Parts, Parts]:
-        """Two steps are in their former order again."""
-        orders: Parts = Counter()
-        if not self._turned:
-            return orders, Counter()
-        before, after = _places(self._earlier.before), _places(self._earlier.after)
-        there = before.keys() & after.keys()
-        for first, second in self._turned:
-            earlier_step, other = first.text, second.text
-            if (
-                {earlier_step, other} <= there
-                and after[earlier_step] < after[other]
-                and before[other] < before[earlier_step]
-            ):
-                line = first.first_line
-                orders[CodePart("order", f"{earlier_step} before {other}", line, line)] = 1
-        return orders, Counter()
-
-
-def turned_steps(old: CodePiece, new: CodePiece) -> list[_Pair]:
-    """The steps, first and second, that a change puts in the other order."""
-    now = _places(new)
-    steps = [part for part in _steps(old) if part.text in now]
-    places = [now[part.text] for part in steps]
-    if places == sorted(places):  # as nearly always: no need to compare each with each
-        return []
-    return [
-        (first, second)
-        for first, second in combinations(steps, 2)
-        if now[second.text] < now[first.text]
-    ]
-
-
-def _places(piece: CodePiece | None) -> dict[str, int]:
-    """On which place each step stands that is there once."""
-    return {part.text: place for place, part in enumerate(_steps(piece))}
-
-
-def _steps(piece: CodePiece | None) -> list[CodePart]:
-    """The steps that are there once, in their order."""
-    steps = [part for part in piece.parts() if part.kind == "step"] if piece is not None else []
-    count = Counter(part.text for part in steps)
-    return [part for part in steps if count[part.text] == 1]
-
 
 def _is_raise(part: CodePart) -> bool:
     return part.kind == "raise" and bool(part.text)
@@ -351,8 +342,9 @@ def _is_catch(part: CodePart) -> bool:
     return part.kind == "branch" and part.text.startswith(_CATCHES)
 
 
-def _is_telling(parts: Parts) -> bool:
-    return any(part.kind in TELLING for part in parts)
+def _is_telling(part: CodePart) -> bool:
+    """Whether a part is enough to say what a definition does: numbers alone come and go."""
+    return part.kind in _TELLING or bool(words(part))
 
 
 def _count(parts: Parts, counts: Callable[[CodePart], bool]) -> int:

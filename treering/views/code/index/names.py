@@ -21,6 +21,7 @@ from treering.journal.space import Space
 from treering.records import Hit
 from treering.search.relations.contract import Items
 from treering.views.code.graph.code_graph import CALL_EDGE
+from treering.views.code.graph.operator import Matrix, matrix
 from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import CodeIndex
@@ -130,73 +131,36 @@ class CodeNames:
                     columns += meant
                     shares += [1 / len(meant)] * len(meant)
         shape = (len(items), len(self.definitions.keys))
-        mentions = Links.of(rows, columns, shares, shape)
-        return CodeNamesOperator(mentions, _related(self.definitions))
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """A sparse matrix, by its values that are not zero. numpy alone multiplies small ones."""
-
-    row: Codes
-    column: Codes
-    value: Floats
-    shape: tuple[int, int]
-
-    @classmethod
-    def of(
-        cls,
-        rows: Sequence[int],
-        columns: Sequence[int],
-        values: Sequence[float],
-        shape: tuple[int, int],
-    ) -> Links:
-        """A matrix of lists."""
-        at = (np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
-        return cls(*at, np.array(values, dtype=np.float32), shape)
-
-    @property
-    def transposed(self) -> Links:
-        """The matrix with rows for columns."""
-        return Links(self.column, self.row, self.value, self.shape[::-1])
-
-    def times(self, scores: Floats) -> Floats:
-        """The product with columns of scores, shape (shape[1], Q)."""
-        size = self.shape[0]
-        columns = [
-            np.bincount(self.row, self.value * of_query[self.column], minlength=size)
-            for of_query in scores.T
-        ]
-        product = np.array(columns, dtype=np.float32).reshape(len(columns), size)
-        return product.T
+        return CodeNamesOperator(
+            matrix(rows, columns, shares, shape), _call_matrix(self.definitions)
+        )
 
 
 class CodeNamesOperator:
     """``W = B·R·Bᵀ`` over N fragments."""
 
-    def __init__(self, mentions: Links, related: Links) -> None:
+    def __init__(self, mentions: Matrix, calls: Matrix) -> None:
         self._mentions = mentions
-        self._related = related
+        self._calls = calls
 
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or (N, Q)."""
-        columns = scores.reshape(len(scores), -1)
-        of_definitions = self._related.times(self._mentions.transposed.times(columns))
-        return self._mentions.times(of_definitions).reshape(scores.shape)
+        product: Floats = self._mentions @ (self._calls @ (self._mentions.T @ scores))
+        return product
 
     def mass(self) -> Floats:
         """``W·1``; zero for a fragment that speaks of no definition."""
         return self.propagate(np.ones(self._mentions.shape[0], dtype=np.float32))
 
 
-def _related(definitions: DefinitionGraph) -> Links:
+def _call_matrix(definitions: DefinitionGraph) -> Matrix:
     """R: 1 on the diagonal, the weight of a call edge between caller and called, both ways."""
     size = len(definitions.keys)
     pairs = {frozenset(pair) for pair in definitions.calls if pair[0] != pair[1]}
-    calls = [tuple(sorted(pair)) for pair in sorted(pairs, key=sorted)]
+    calls = [tuple(pair) for pair in pairs]
     ends = [*calls, *((end, start) for start, end in calls), *((at, at) for at in range(size))]
     weights = [CALL_EDGE] * (2 * len(calls)) + [1.0] * size
-    return Links.of([end[0] for end in ends], [end[1] for end in ends], weights, (size, size))
+    return matrix([end[0] for end in ends], [end[1] for end in ends], weights, (size, size))
 
 
 class FragmentNames:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PartKind = Literal[
     "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
-    "scope", "finally", "step", "option", "setting", "filter", "iteration", "import", "order",
+    "scope", "finally", "step", "option", "setting", "filter", "iteration", "import",
     "statement",
 ]  # fmt: skip
 
@@ -31,7 +31,7 @@ BEHAVIOUR: tuple[PartKind, ...] = (
 """The kinds that shares are counted of. The others say the same in more detail: what surrounds
 (``scope``), what is done whatever happens (``finally``), statements that are nothing but a call
 (``step``), options of calls, what names are set to, the filters of comprehensions and what they go
-through (``iteration``); ``order`` is of two steps, ``statement`` is whatever stands in a block."""
+through (``iteration``); a ``statement`` is any node directly in a block."""
 
 MAX_DEPTH = 200
 """Nodes of a body that nest deeper are not compared. Each part has the text of all that is in it: a
