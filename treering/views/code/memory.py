@@ -210,9 +210,10 @@ class CodeMemory:
 
         ``judge`` decides when more code is needed: by ``names``, which costs nothing, or the
         ``llm``. ``detector`` finds the rounds that a draft undoes: by the share that is left of
-        each (``rules``), by the paper's (``printed``), or ``none``. ``context`` is ``selected``, or without parts of the
-        context memory: ``added`` drops nothing, ``static`` is what the first round retrieved.
-        What is left out is as ``Memory.configure`` set it, else the first of each.
+        each (``rules``), by the paper's (``printed``), or ``none``. ``context`` is ``selected``, or
+        without parts of the context memory: ``added`` drops nothing, ``static`` is what the first
+        round retrieved. An argument that is None is as ``Memory.configure`` set it, else the first
+        of these.
 
         Raises InputError, UnknownName, LLMError.
         """
