@@ -186,7 +186,7 @@ def _missing(lines: Iterator[tuple[str, bytes]], there: _Lines, last: list[str])
         # Equal entries are numbered across batches: in the target, too, each is one of its own.
         key = numbering.number(parsed[1], parsed[0]).key
         if digest not in there.digests:
-            yield exchange.repeated(text, int(key)) if key else text
+            yield exchange.with_repeat(text, int(key)) if key else text
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[str]]:

@@ -268,7 +268,7 @@ class Memory:
         """
         if self._warns_of_paths:
             warn_of_path(content)
-        envelope = Envelope.of(kind, at, speaker, session, metadata, mask, expires, pin)
+        envelope = Envelope.check(kind, at, speaker, session, metadata, mask, expires, pin)
         receipt = self._intake.add(content, source, envelope, sync, force)
         return self._indexed(envelope.count(receipt), progress)
 
@@ -824,7 +824,7 @@ class Memory:
             )
 
         if isinstance(lines, Path):
-            options = ImportOptions.of(origin, since, project, mask)
+            options = ImportOptions.check(origin, since, project, mask)
             take_in = partial(self.import_, settings=settings, again_forgotten=again_forgotten)
             return import_path(lines, take_in, options, progress)
         refuse_options(origin, since, project)
@@ -884,7 +884,7 @@ def add_recorded(
     **described: Any,
 ) -> Receipt:
     """As ``Memory.add``; ``record`` is called in the transaction that stores the entries."""
-    envelope = Envelope.of(**described)
+    envelope = Envelope.check(**described)
 
     def counting(writer: SpaceWriter, receipt: Receipt) -> None:
         if record is not None:

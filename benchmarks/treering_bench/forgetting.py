@@ -22,7 +22,7 @@ from treering.views.code.guard.printed import conflicts
 from treering.views.code.guard.report import mostly_lost
 from treering.views.code.parse.parts import read_definition
 from treering.views.code.rounds.history import changes_of, piece_of
-from treering.views.code.rounds.session import SessionBlock, chained
+from treering.views.code.rounds.session import SessionBlock, with_changes
 from treering_bench.read import json_lines
 
 FIELDS = ("model", "task_id", "rounds")
@@ -82,7 +82,7 @@ def replay(path: Path, limit: int | None = None) -> dict[str, Any]:
 def _judged(dialogue: dict[str, Any]) -> list[Round]:
     """Every round but the first."""
     name, rounds = _name(dialogue), dialogue["rounds"]
-    every = chained(_block(name, rounds, t) for t in range(len(rounds)))
+    every = with_changes(_block(name, rounds, t) for t in range(len(rounds)))
     judged = []
     for t in range(1, len(rounds)):
         before, block = every[:t], every[t]

@@ -233,7 +233,7 @@ def test_a_definition_that_cannot_be_placed_is_refused(file: Path) -> None:
         with pytest.raises(UnknownName, match="nothing is recorded of 'half'"):
             memory.code.generate(ASKED[0], definition="half")
         for path in ("../m.py", "notes.txt"):
-            with pytest.raises(InputError, match="no path of a source file"):
+            with pytest.raises(InputError, match="not the path of a source file"):
                 memory.code.generate(ASKED[0], definition=f"{path}::half")
 
 

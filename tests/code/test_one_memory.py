@@ -16,7 +16,7 @@ from treering.journal.open import open_database
 from treering.journal.space import Space, SpaceReader
 from treering.search.relations.contract import MISSING, Items
 from treering.views.code.index.names import CodeNames, DefinitionGraph, FragmentNames
-from treering.views.code.rounds.mentions import mentioned
+from treering.views.code.rounds.mentions import names_in
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.erase import Eraser
 
@@ -64,7 +64,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     ],
 )
 def test_a_name_of_code_is_told_from_a_word(text: str, names: set[str]) -> None:
-    assert mentioned(text) == names
+    assert names_in(text) == names
 
 
 def test_a_question_finds_what_was_said_done_and_what_stands_there(
@@ -175,7 +175,7 @@ def test_imported_rounds_mark_as_recorded_ones_do(
 @pytest.mark.timeout(10)
 @pytest.mark.parametrize("text", ["a" * 32_000, "a.b" * 10_000, "`a(" * 10_000, "::a" * 10_000])
 def test_a_long_text_without_words_is_read_in_no_time(text: str) -> None:
-    assert len(mentioned(text)) <= 1
+    assert len(names_in(text)) <= 1
 
 
 class Interrupted:

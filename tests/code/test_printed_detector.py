@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treering.views.code.guard.printed import candidates, conflicts
-from treering.views.code.rounds.session import SessionBlock, chained
+from treering.views.code.rounds.session import SessionBlock, with_changes
 
 PLAIN = "def half(n):\n    return n / 2\n"
 GUARDED = """\
@@ -22,7 +22,7 @@ def exact(one: str, other: str) -> float:
 
 
 def remembered(*codes: str) -> Sequence[SessionBlock]:
-    return chained(
+    return with_changes(
         SessionBlock("half", asked, code) for asked, code in zip(ASKED, codes, strict=False)
     )
 

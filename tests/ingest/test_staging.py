@@ -25,7 +25,7 @@ from treering.ingest.slices import (
     Item,
     Plan,
     from_json,
-    sliced,
+    in_slices,
     to_json,
 )
 from treering.journal import staged
@@ -487,10 +487,10 @@ def test_slices_are_read_back_as_they_were_written() -> None:
 
 def test_a_slice_ends_with_its_entries_or_its_characters() -> None:
     short = [("a", Draft("x", "text"))] * (SLICE_ENTRIES + 1)
-    assert [len(items) for items in sliced(short)] == [SLICE_ENTRIES, 1]
+    assert [len(items) for items in in_slices(short)] == [SLICE_ENTRIES, 1]
     long = [("a", Draft("x" * (SLICE_CHARS // 2), "text"))] * 3
-    assert [len(items) for items in sliced(long)] == [2, 1]
-    assert list(sliced([])) == []
+    assert [len(items) for items in in_slices(long)] == [2, 1]
+    assert list(in_slices([])) == []
 
 
 def test_an_old_version_of_a_file_that_was_cut_short_does_not_come_back_after_the_new_one(
@@ -500,7 +500,7 @@ def test_an_old_version_of_a_file_that_was_cut_short_does_not_come_back_after_th
     said = [f'{{"role": "user", "content": "{text_of(number)}"}}' for number in range(COUNT)]
     file.write_text("\n".join(said))
     memory = open_memory(path)
-    envelope = Envelope.of(None, None, None, None, None, mask=False)
+    envelope = Envelope.check(None, None, None, None, None, mask=False)
     with closing(intake_of(memory).each_file(file, None, envelope)) as receipts:
         next(receipts)  # who asked is interrupted here
     file.write_text('{"role": "user", "content": "All that is left."}\n')

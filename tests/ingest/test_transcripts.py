@@ -145,7 +145,7 @@ def test_a_session_of_claude_code_keeps_what_was_said_and_counts_the_rest(
         "thoughts of the model": 1,
         "results of tools": 1,
         "notes of the client": 2,
-        "summaries of what was said before, made at compaction": 1,
+        "summaries of earlier messages, made at compaction": 1,
         "lines of unknown type 'moon-phase'": 1,
     }
     first, _, _, aside, last = memory.entries()

@@ -92,7 +92,7 @@ def bulk_ingest(
             f"workers is {workers}; give at least 1, or none for one a processor", param="workers"
         )
     views, intake = views_of(memory), intake_of(memory)
-    envelope = Envelope.of(kind, at, speaker, session, metadata, mask)
+    envelope = Envelope.check(kind, at, speaker, session, metadata, mask)
     intake.recover()  # entries of an interrupted call come before new ones
     counts = _Counts()
     embedded = 0  # before the second step, in which progress begins at 0

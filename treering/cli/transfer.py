@@ -78,7 +78,7 @@ def import_(
         return
     if settings:
         raise InputError("--settings is for an export; conversations have none")
-    options = ImportOptions.of(origin, since, project, mask is not False)
+    options = ImportOptions.check(origin, since, project, mask is not False)
     if not run.is_there:
         ensure_conversations(Path(file), options)  # or a memory would be made for nothing
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:

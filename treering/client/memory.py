@@ -174,7 +174,7 @@ class RemoteMemory(Memory):
         progress: Progress | None = None,
     ) -> Receipt:
         if isinstance(lines, Path):  # read here, where the file is
-            options = ImportOptions.of(origin, since, project, mask)
+            options = ImportOptions.check(origin, since, project, mask)
             take_in = partial(self.import_, settings=settings, again_forgotten=again_forgotten)
             return import_path(lines, take_in, options, progress)
         refuse_options(origin, since, project)

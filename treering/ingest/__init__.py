@@ -1,1 +1,1 @@
-"""What users hand in - text, messages, files - as drafts of entries."""
+"""Text, messages and files of users as drafts of entries."""

@@ -29,7 +29,7 @@ MOST_NAMES = 1_000
 """Checked names that are remembered."""
 
 _CONTENT = Draft._fields.index("key")
-"""The fields of a draft before its key are what it says."""
+"""The fields of a draft before its key are its content."""
 
 _EIGHT_BYTES = (1 << 64) - 1
 _ENVELOPE = frozenset({"role", "name", "content", "at", "session", "metadata"})
@@ -50,7 +50,7 @@ class Envelope:
     pinned: bool = False
 
     @classmethod
-    def of(
+    def check(
         cls,
         kind: Kind | None,
         at: object,
@@ -79,11 +79,11 @@ class Envelope:
         return self.cleaner.clean(text) if self.cleaner else text
 
     def count(self, receipt: Receipt) -> Receipt:
-        """Return a receipt with what ``clean`` took out of texts."""
+        """Return a receipt with the counts of ``clean``."""
         return self.cleaner.count(receipt) if self.cleaner else receipt
 
-    def uncounted(self) -> Envelope:
-        """The same, for a reading that stores nothing: what it masks is not counted."""
+    def without_counts(self) -> Envelope:
+        """The same, for a reading that stores nothing: its masked secrets are not counted."""
         return replace(self, cleaner=Cleaner()) if self.cleaner else self
 
     def canonical(self) -> str:
@@ -147,7 +147,6 @@ def message_drafts(
 
 
 def _metadata_json(metadata: Mapping[str, JSON]) -> str:
-    """As ``metadata_json``, of what is given now. Imports keep what earlier versions took."""
     text = metadata_json(metadata)
     if "" in metadata:
         raise InputError("metadata key '' is empty; no search could name it")
@@ -241,7 +240,7 @@ def _part(part: object, what: str) -> str:
 
 
 class Numbering:
-    """Gives equal drafts of one source different keys, so that the second "ok" of a chat is kept.
+    """Gives equal drafts of one source different keys, so that the second "ok" of a chat stays.
 
     The n-th of equal drafts gets the key n, whatever comes between: adding a longer version of
     the same chat finds those that are there.
@@ -292,14 +291,13 @@ class _Occurrences:
             self.count(number)
 
 
-def numbered(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:
+def with_keys(drafts: Iterable[Draft], source: str) -> Iterator[Draft]:
     """The drafts of one source with their keys."""
     numbering = Numbering()
     return (numbering.number(draft, source) for draft in drafts)
 
 
 def _future(expires: object) -> datetime:
-    """The end of what is to be kept for a while. Raises InputError for one that has passed."""
     end = parse_time(expires, "expires")
     if end <= datetime.now(UTC):
         raise InputError(f"expires: {end.isoformat()} has passed; give a time to come")

@@ -21,7 +21,7 @@ FORMAT = "treering"
 VERSION = 1
 KEEP = "keep"
 MAX_NAMED = 20  # damaged entries in one message; `treering doctor` names all
-MAX_POSITION = 2**31 - 1  # what the table in memory counts to
+MAX_POSITION = 2**31 - 1  # the most that the table in memory counts
 
 
 def header(settings: dict[str, Any]) -> str:
@@ -30,13 +30,13 @@ def header(settings: dict[str, Any]) -> str:
 
 
 def transcript_header() -> str:
-    """The first line before messages of other programs: what is here already stays as it is."""
+    """The first line before messages of other programs: existing entries stay as they are."""
     return json.dumps({"format": FORMAT, "version": VERSION, "existing": KEEP})
 
 
 def transcript_line(entry: Entry) -> str:
     """A message of another program as a line: it goes to the end of its source, added now."""
-    fields = _filled(entry)
+    fields = _fields(entry)
     del fields["position"], fields["added"]
     return json.dumps(fields, ensure_ascii=False)
 
@@ -65,16 +65,16 @@ def tombstone_line(tombstone: Tombstone) -> str:
 
 
 def line(entry: Entry) -> str:
-    """An entry as a line of JSON; empty fields are left out."""
-    return json.dumps(_filled(entry), ensure_ascii=False)
+    """An entry as a line of JSON; without empty fields."""
+    return json.dumps(_fields(entry), ensure_ascii=False)
 
 
-def repeated(text: str, repeat: int) -> str:
+def with_repeat(text: str, repeat: int) -> str:
     """The line of an entry that is sent without those before it, ``repeat`` of which are equal."""
     return json.dumps(json.loads(text) | {"repeat": repeat}, ensure_ascii=False)
 
 
-def _filled(entry: Entry) -> dict[str, Any]:
+def _fields(entry: Entry) -> dict[str, Any]:
     """The fields of an entry that are not empty."""
     fields: dict[str, Any] = {
         "id": entry.id,
@@ -134,7 +134,7 @@ def read_header(lines: Iterator[str]) -> ExportHeader:
 
 @dataclass(frozen=True, slots=True)
 class SupersededLine:
-    """What a line says of two entries, by their ids."""
+    """A line about two entries, by their ids."""
 
     older: str
     newer: str
@@ -144,8 +144,8 @@ ParsedLine = tuple[str, Draft | FileSource] | SupersededLine | Tombstone
 
 
 def read_entries(lines: Iterable[str]) -> Iterator[ParsedLine]:
-    """Source and draft, or file, of each line after the header, or what it says of two entries, or
-    of one that was forgotten.
+    """Parse each line after the header: a source with a draft or file, a pair of entries, or a
+    forgotten one.
 
     Raises InputError naming the line.
     """
@@ -174,23 +174,23 @@ def _parse(text: str, number: int) -> dict[str, Any]:
 
 def _read(fields: dict[str, Any]) -> ParsedLine:
     if "superseded" in fields:
-        return SupersededLine(_named(fields, "superseded"), _named(fields, "by"))
+        return SupersededLine(_name(fields, "superseded"), _name(fields, "by"))
     if "forgotten" in fields:
         tombstone = Tombstone(_bytes(fields, "key"), _bytes(fields, "forgotten"))
         if {*map(len, tombstone)} != {tombstones.BYTES}:
             raise InputError(f"key and forgotten must be {tombstones.BYTES} bytes each")
         return tombstone
-    source = _named(fields, "source")
+    source = _name(fields, "source")
     if "path" in fields:
-        return source, FileSource(source, None, path=_named(fields, "path"))
+        return source, FileSource(source, None, path=_name(fields, "path"))
     if "digest" not in fields:
         return source, _draft(fields)
-    document = None if fields.get("document") is None else _named(fields, "document")
+    document = None if fields.get("document") is None else _name(fields, "document")
     return source, FileSource(source, _bytes(fields, "digest"), document=document)
 
 
 def _bytes(fields: dict[str, Any], key: str) -> bytes:
-    digits: str = _checked(str, fields[key], key)
+    digits: str = _check_type(str, fields[key], key)
     try:
         return bytes.fromhex(digits)
     except ValueError as error:
@@ -198,7 +198,7 @@ def _bytes(fields: dict[str, Any], key: str) -> bytes:
 
 
 def _draft(fields: dict[str, Any]) -> Draft:
-    kind, position = fields["kind"], _checked(int, fields.get("position", 0), "position")
+    kind, position = fields["kind"], _check_type(int, fields.get("position", 0), "position")
     if kind not in KINDS:
         raise InputError(f"kind is {kind!r}; it can be {', '.join(KINDS)}", param="kind")
     if not 0 <= position <= MAX_POSITION:
@@ -212,22 +212,21 @@ def _draft(fields: dict[str, Any]) -> Draft:
         speaker=checked_name(fields.get("speaker"), "speaker"),
         role=checked_name(fields.get("role"), "role"),
         session=checked_name(fields.get("session"), "session"),
-        metadata=metadata_json(_checked(dict, fields.get("metadata", {}), "metadata")),
+        metadata=metadata_json(_check_type(dict, fields.get("metadata", {}), "metadata")),
         key=_key(fields),
-        id=_named(fields, "id"),
-        # What another program said has no place here yet: it goes to the end, added now.
+        id=_name(fields, "id"),
+        # A message of another program goes to the end, added now.
         position=position if "position" in fields else None,
         added=parse_time(fields["added"], "added") if "added" in fields else None,
         expires=parse_time(fields["expires"], "expires") if fields.get("expires") else None,
-        pinned=_checked(bool, fields.get("pinned", False), "pinned"),
+        pinned=_check_type(bool, fields.get("pinned", False), "pinned"),
     )
 
 
 def _key(fields: dict[str, Any]) -> str:
-    """What tells an entry apart from equal ones before it, if its line says how many those are."""
     if "repeat" not in fields:
         return ""
-    repeat: int = _checked(int, fields["repeat"], "repeat")
+    repeat: int = _check_type(int, fields["repeat"], "repeat")
     if repeat < 1:
         raise InputError(
             f"repeat is {repeat}; it must be at least 1, or be left out", param="repeat"
@@ -236,17 +235,17 @@ def _key(fields: dict[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    text: str = _checked(str, value, "text")
+    text: str = _check_type(str, value, "text")
     if not 0 < len(text) <= MAX_ENTRY_CHARS:
         raise InputError(f"text has {len(text)} characters; it must have 1 to {MAX_ENTRY_CHARS}")
     return check_text(text, "text")
 
 
-def _named(fields: dict[str, Any], key: str) -> str:
-    return checked_name(_checked(str, fields[key], key), key) or ""
+def _name(fields: dict[str, Any], key: str) -> str:
+    return checked_name(_check_type(str, fields[key], key), key) or ""
 
 
-def _checked(kind: Callable[..., Any], value: Any, what: str) -> Any:
+def _check_type(kind: Callable[..., Any], value: Any, what: str) -> Any:
     if not isinstance(value, kind):  # type: ignore[arg-type]
         raise InputError(f"{what} is {value!r}, a {type(value).__name__}", param=what)
     return value

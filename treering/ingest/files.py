@@ -1,26 +1,27 @@
-"""Files and folders: what to read, as what, and whether it has changed."""
+"""Files and folders: which to read, in which format, and whether they have changed."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from treering import files
 from treering.errors import EmptyText, InputError, TextEncodingError
 from treering.files import AnyFile
-from treering.ingest.dates import written_at
 from treering.ingest.documents import table
 from treering.ingest.documents.formats import HTML, READABLE, DocumentPart
 from treering.ingest.documents.reader import DocumentReader, DocumentText, format_of
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
+from treering.journal.fields import parse_time
 from treering.journal.writing import Draft
 from treering.records import Kind, Skipped
 from treering.split.stream import read_text
@@ -40,6 +41,15 @@ _BINARY = "not text"
 _SAYS = frozenset({"content", "tool_calls"})  # a message has one of these
 _MAX_JSON_BYTES = 256 << 20  # a chat export is read as a whole; JSON lines are streamed
 
+HEAD_BYTES: Final = 4096
+"""Front matter is at the head of a file, and short."""
+
+_FRONT_MATTER = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\n(?P<fields>.*?)\n(?P=fence)", re.DOTALL)
+_DATE_FIELDS: Final = ("date", "created", "created_at", "updated", "modified")
+_FIELD = re.compile(r"^(?P<name>\w+)\s*[:=]\s*(?P<value>.+?)\s*$", re.MULTILINE)
+_IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
+_ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
+
 
 def kind_of(path: AnyFile) -> Kind:
     """Code by its suffix, else text."""
@@ -47,7 +57,7 @@ def kind_of(path: AnyFile) -> Kind:
 
 
 def digest(path: AnyFile, envelope: Envelope) -> bytes:
-    """The SHA-256 of a file and of what is said of it: either changes what is remembered."""
+    """The SHA-256 of a file and its envelope: a change of either changes the entries."""
     hasher = hashlib.sha256()
     with files.open_file(path) as stream:
         while block := stream.read(_BLOCK_BYTES):
@@ -65,7 +75,7 @@ def is_left_out(name: str) -> bool:
 
 
 def walk(folder: Path) -> Iterator[Path | Skipped]:
-    """The files below a folder in a stable order; hidden ones and dependencies are left out.
+    """The files below a folder in a stable order; without hidden ones and dependencies.
 
     Symbolic links are not followed: they may lead out of the folder or in a circle.
     """
@@ -117,7 +127,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a file holds, and what of it could not be read."""
+    """The parts of a file, and the unreadable ones."""
 
     parts: tuple[FilePart, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -135,7 +145,7 @@ def read_file(
             raise InputError(f"{path} is {_BINARY}; treering reads {READABLE}")
         return FileContent((FilePart(source, None, partial(_file_drafts, path)),))
     document = documents.read(path)
-    at = _dated(path, envelope).at
+    at = _with_date(path, envelope).at
     skipped = (Skipped(f"{path}#{gap.place}", gap.reason) for gap in document.gaps)
     return FileContent(tuple(_document_parts(document, source, at)), tuple(skipped))
 
@@ -163,18 +173,17 @@ def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
     Raises TextEncodingError, EmptyText, InputError.
     """
     if _is_table(path, envelope):
-        return _table_drafts(path, _dated(path, envelope))
+        return _table_drafts(path, _with_date(path, envelope))
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson") and envelope.kind in (None, "chat"):
         messages = _messages(path, is_chat=envelope.kind == "chat")
         if messages is not None:
             return message_drafts(messages, envelope, str(path))
     if envelope.kind is None:
         envelope = replace(envelope, kind=kind_of(path))
-    return text_drafts(read_text(path), _dated(path, envelope), str(path))
+    return text_drafts(read_text(path), _with_date(path, envelope), str(path))
 
 
-def _dated(path: AnyFile, envelope: Envelope) -> Envelope:
-    """The envelope with the time of a file's content, if none was given; code has none."""
+def _with_date(path: AnyFile, envelope: Envelope) -> Envelope:
     if envelope.at is not None or envelope.kind not in (None, "text"):
         return envelope
     return replace(envelope, at=written_at(path))
@@ -241,8 +250,8 @@ def _listed_messages(path: AnyFile, is_chat: bool) -> Iterator[Mapping[str, Any]
         return None
     if isinstance(content, dict):
         content = content.get("messages")
-    # A message without content among others is told by its number; a list of which none has any
-    # may hold people and their roles.
+    # A message without content among others is an error with its number; a list of which none has
+    # any may hold people and their roles.
     is_talk = isinstance(content, list) and all(
         isinstance(message, dict) and "role" in message for message in content
     )
@@ -264,3 +273,39 @@ def _json_lines(path: AnyFile) -> Iterator[Any]:
 
 def _is_message(value: object) -> bool:
     return isinstance(value, dict) and "role" in value and bool(value.keys() & _SAYS)
+
+
+def written_at(path: files.AnyFile) -> datetime | None:
+    """The time of a file's content, aware and in UTC. Raises OSError, InputError."""
+    with files.open_file(path) as stream:
+        head = stream.read(HEAD_BYTES).decode("utf-8", errors="replace")
+    return _in_front_matter(head) or _in_name(path.stem) or _modification_time(path)
+
+
+def _in_front_matter(head: str) -> datetime | None:
+    match = _FRONT_MATTER.match(head.lstrip("\ufeff").replace("\r\n", "\n"))
+    if match is None:
+        return None
+    fields = {field["name"].lower(): field["value"] for field in _FIELD.finditer(match["fields"])}
+    dates = (_time(fields[name]) for name in _DATE_FIELDS if name in fields)
+    return next((date for date in dates if date is not None), None)
+
+
+def _in_name(stem: str) -> datetime | None:
+    match = _IN_NAME.search(stem)
+    return None if match is None else _time(f"{match[1]}-{match[3]}-{match[4]}")
+
+
+def _modification_time(path: files.AnyFile) -> datetime | None:
+    try:  # whole seconds: some file systems keep only these, and a copy would seem changed
+        return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _time(text: str) -> datetime | None:
+    """The time that a text gives in ISO 8601, with or without quotes; None for any other."""
+    try:
+        return parse_time(_ZONE.sub("", text.strip("\"' ")), "date")
+    except InputError:
+        return None

@@ -1,8 +1,8 @@
 """A folder against what was read from it before: known files, moved ones, and those that are gone.
 
 A source is called after the folder and the file's place in it, ``notes/travel/croatia.md``: short
-enough to be shown and typed, and the same on every machine. Which file it was read from is kept
-beside the name, so that a file is known again by its path, and by its digest when it was moved.
+enough to be shown and typed, and the same on every machine. The path of its file is stored beside
+the name, so that a file is found again by its path, and by its digest once it has moved.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treering.text import composed
 
 @dataclass(slots=True)
 class KnownFolder:
-    """What a space holds of the files below a folder, and of files that are gone."""
+    """The known files of a space below a folder, and missing ones."""
 
     root: Path
     source: str | None
@@ -29,7 +29,7 @@ class KnownFolder:
 
     @classmethod
     def read(cls, reader: Reader, space: int, folder: Path, source: str | None) -> KnownFolder:
-        """What is known before the folder is read; ``source`` is what a user calls it."""
+        """Read the state before the folder is taken in; ``source`` is the user's name for it."""
         root = folder.resolve()
         files = [file for file in sources.file_sources(reader, space) if file.path is not None]
         known = cls(root, source, files)
@@ -47,11 +47,11 @@ class KnownFolder:
     """Files that are gone, by content and name. Several may have had the same content."""
 
     def name(self, path: Path) -> str:
-        """What the source of a file is called: as before, else after its place in the folder."""
+        """The name of a file's source: as before, else after its place in the folder."""
         own = f"{self._base}/{path.relative_to(self.root).as_posix()}"
         return own if self.source is not None else self._name_of.get(str(path), own)
 
-    def moved(self, path: Path, digest: bytes) -> FileSource | None:
+    def find_moved(self, path: Path, digest: bytes) -> FileSource | None:
         """The source of a file that has come here with the same content, if there is one."""
         if str(path) in self._name_of:
             return None
@@ -60,8 +60,8 @@ class KnownFolder:
         if source is not None:
             before = PurePath(str(source.path))
             root = PurePath(*before.parts[: -len(place)])
-            # Only a folder that is there no more was moved as a whole. From another one a single
-            # file came, and what else is gone from that is not this folder's.
+            # Only a missing folder was moved as a whole. From another one a single
+            # file came, and its other missing files are not this folder's.
             if before.parts[-len(place) :] == place and not _exists(root):
                 self.roots.add(root)
         return source
@@ -77,7 +77,7 @@ class KnownFolder:
         return candidates.pop((same or names)[-1])
 
     def gone(self, reader: Reader, space: int) -> list[str]:
-        """The sources that were read from the folder and whose files are there no more."""
+        """The sources of the folder whose files are missing."""
         files = self._below(sources.file_sources(reader, space))
         return list(dict.fromkeys(file.whole for file in files if not _is_there(file)))
 
@@ -98,7 +98,6 @@ def _is_there(file: FileSource) -> bool:
 
 
 def _exists(path: PurePath) -> bool:
-    """Whether a path exists. One that cannot be looked at does: it must not pass for gone."""
     try:
         return Path(path).exists()
     except OSError:
@@ -106,7 +105,6 @@ def _exists(path: PurePath) -> bool:
 
 
 def _base(root: Path, sources: Iterable[FileSource]) -> str:
-    """The end of the folder's path by which it is told from other folders that are known."""
     others = [file for file in sources if not PurePath(str(file.path)).is_relative_to(root)]
     parts = root.parts[1:] or ("root",)
     for length in range(1, len(parts) + 1):

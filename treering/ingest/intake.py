@@ -17,10 +17,10 @@ from treering.files import AnyFile, VirtualFile
 from treering.hints import Hint
 from treering.ingest import exchange, files, slices
 from treering.ingest.documents.reader import DocumentReader
-from treering.ingest.drafts import Envelope, Numbering, message_drafts, numbered, text_drafts
+from treering.ingest.drafts import Envelope, Numbering, message_drafts, text_drafts, with_keys
 from treering.ingest.files import FileContent, FilePart
 from treering.ingest.folder import KnownFolder
-from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, sliced, supersede
+from treering.ingest.slices import SLICES_AT_ONCE, Item, Plan, in_slices, supersede
 from treering.ingest.staging import Staging, WasCutShort
 from treering.journal import entries, ledger, sources, staged, writing
 from treering.journal.contract import Reader
@@ -42,19 +42,20 @@ log = logging.getLogger("treering")
 Message = Mapping[str, Any]
 
 Record = Callable[[SpaceWriter, Receipt], None]
-"""Keeps what an ``add`` has done, in a transaction that may be done again."""
+"""Stores the receipt of an ``add``, in a transaction that may be retried."""
 
 MAX_GONE = 0.5
 """Of the known files of a folder, the share that ``sync`` takes for deleted without being forced:
 of a drive that is not mounted, or of a checkout under way, most are gone."""
 
 SETTINGS_LEFT = "settings of the export, as the space has entries"
-"""What an import leaves out, as a receipt says it: a text of somebody else must not decide how a
-space is searched."""
+"""The name in a receipt for skipped settings: an imported file must not decide how a space is
+searched."""
 
 
 class Intake:
-    """Adds to one space of a journal. What it returns is durable; what it refuses left no trace."""
+    """Adds to one space of a journal. A returned receipt means durable; a refused call leaves no
+    trace."""
 
     def __init__(self, space: Space, eraser: Eraser, handover: Handover) -> None:
         self._space = space
@@ -71,7 +72,7 @@ class Intake:
         try:
             self.recover()
         except (JournalBusy, JournalFull) as error:
-            log.warning("what was cut short is not taken in yet; settle() retries: %s", error)
+            log.warning("an interrupted import is not finished yet; settle() retries: %s", error)
 
     def refuse_cut_short(self, reader: SpaceReader) -> None:
         """Raise WasCutShort if ``recover`` may have something to do."""
@@ -79,8 +80,7 @@ class Intake:
             raise WasCutShort
 
     def under_way(self) -> AbstractContextManager[None]:
-        """The time in which much is taken in, file by file: who adds meanwhile leaves it to this
-        process to index that."""
+        """A context for taking in many files: other processes leave their indexing to this one."""
         return self._staging.under_way()
 
     def add(
@@ -147,7 +147,7 @@ class Intake:
                 yield from ((path, receipt) for receipt in each)
 
     def file(self, file: VirtualFile, source: str, envelope: Envelope) -> Iterator[Receipt]:
-        """As ``each_file`` of a file that has no path on this disk."""
+        """As ``each_file`` of a file without a path on this disk."""
         source = checked_name(source, "source") or source
         changes.refuse(source)
         digest = files.digest(file, envelope)
@@ -161,7 +161,7 @@ class Intake:
         """
         source = checked_name(source, "source") or source
         changes.refuse(source)
-        drafts = numbered(message_drafts([message], Envelope()), source)
+        drafts = with_keys(message_drafts([message], Envelope()), source)
         items = [(source, draft) for draft in drafts]
         return slices.store(writer, items, Plan(appends=True))
 
@@ -218,7 +218,7 @@ class Intake:
             settings={} if leaves else header.settings,
             again_forgotten=again_forgotten,
         )
-        receipt = self._take_in(_restored(stream, header.keeps), plan)
+        receipt = self._take_in(_export_items(stream, header.keeps), plan)
         omitted = {**receipt.omitted, SETTINGS_LEFT: 1} if leaves else receipt.omitted
         return replace(receipt, omitted=omitted)
 
@@ -234,7 +234,6 @@ class Intake:
         yield from self._file(path, name, digest, envelope, documents)
 
     def _name_of(self, path: Path) -> str:
-        """What the source of a file is called: as when its folder was read, else its path."""
         with self._space.read() as reader:
             files = sources.file_sources(reader, reader.id)
             names = [file.whole for file in files if file.path == str(path)]
@@ -270,7 +269,7 @@ class Intake:
         """Take in a file of a folder. One that has only moved keeps its entries."""
         name = checked_name(known.name(path), "source") or ""
         digest = files.digest(path, envelope)
-        moved = known.moved(path, digest)
+        moved = known.find_moved(path, digest)
         if moved is not None and self._rename(moved.whole, name, path):
             yield Receipt(moved=1)
         yield from self._file(path, name, digest, envelope, documents)
@@ -286,7 +285,7 @@ class Intake:
         return True
 
     def _gone(self, known: KnownFolder, sync: bool, force: bool) -> Receipt:
-        """What was read from files that are gone: named, and with ``sync`` erased.
+        """The sources of missing files: listed, and with ``sync`` erased.
 
         Raises InputError, unless forced, if most are gone: so does a drive that is not mounted.
         """
@@ -314,8 +313,8 @@ class Intake:
         envelope: Envelope,
         documents: DocumentReader,
     ) -> Iterator[Receipt]:
-        """Take in a file; what an earlier version of it left and it no longer holds, or holds in
-        another place, goes, in one transaction with what is new.
+        """Take in a file. Entries of an earlier version that it no longer holds, or holds in
+        another place, go in one transaction with the new ones.
         """
         source = checked_name(source, "source") or source
         resolved = str(path.resolve() if isinstance(path, Path) else path)
@@ -328,17 +327,19 @@ class Intake:
             yield Receipt(unchanged=unchanged)
             return
         content = files.read_file(path, source, envelope, documents)
-        lists = sliced(_of_file(content, digest, resolved, envelope))
+        lists = in_slices(_of_file(content, digest, resolved, envelope))
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         if len(first) > SLICES_AT_ONCE:
             with self._space.read() as reader:
-                gone = _outdated(reader, reader.id, source, path, content, envelope.uncounted())
+                gone = _old_entries(
+                    reader, reader.id, source, path, content, envelope.without_counts()
+                )
             if not gone:
                 yield from self._staging.take_in(chain(first, lists), Plan())
                 yield Receipt(skipped=content.skipped)
                 return
         with self._space.write() as writer:
-            gone = _outdated(writer, writer.id, source, path, content, envelope.uncounted())
+            gone = _old_entries(writer, writer.id, source, path, content, envelope.without_counts())
             self._eraser.remove(writer, gone)
             receipts = [slices.store(writer, items, Plan()) for items in chain(first, lists)]
             if gone:
@@ -347,7 +348,7 @@ class Intake:
         yield replace(Receipt.total(receipts), removed=len(gone), skipped=content.skipped)
 
     def _append(self, source: str, drafts: Iterable[Draft], record: Record | None) -> Receipt:
-        items = ((source, draft) for draft in numbered(drafts, source))
+        items = ((source, draft) for draft in with_keys(drafts, source))
         return self._take_in(items, Plan(appends=True), record)
 
     def _take_in(self, items: Iterable[Item], plan: Plan, record: Record | None = None) -> Receipt:
@@ -355,7 +356,7 @@ class Intake:
 
         The items are read outside of transactions: they may come from a generator of the caller.
         """
-        lists = sliced(items)
+        lists = in_slices(items)
         first = list(islice(lists, SLICES_AT_ONCE + 1))
         receipts: list[Receipt] = []
 
@@ -396,8 +397,8 @@ def _header(stream: Iterator[str]) -> exchange.ExportHeader:
     return header
 
 
-def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
-    """The entries of an export, the files of its sources, and what holds instead of what."""
+def _export_items(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
+    """The entries of an export, the files of its sources, and supersessions."""
     numbering = Numbering()
     for line in exchange.read_entries(stream):
         if isinstance(line, exchange.SupersededLine | Tombstone):
@@ -407,7 +408,7 @@ def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
         if not isinstance(item, Draft):
             yield source, item
         elif keeps:
-            # A message with an id of its own is told apart from its like by that.
+            # Its own id distinguishes a message from equal ones.
             yield source, item._replace(key=item.id or "")
         elif item.key:
             yield source, item
@@ -418,7 +419,7 @@ def _restored(stream: Iterator[str], keeps: bool) -> Iterator[Item]:
 def _of_file(content: FileContent, digest: bytes, path: str, envelope: Envelope) -> Iterator[Item]:
     """The entries of the parts of a file, and after those of each that it was read."""
     for part in content.parts:
-        yield from ((part.source, draft) for draft in _placed(part, envelope))
+        yield from ((part.source, draft) for draft in _with_places(part, envelope))
         yield part.source, FileSource(part.source, digest, path, part.document)
 
 
@@ -449,7 +450,7 @@ def _refuse_another_file(parts: Iterable[FileSource], source: str, path: str) ->
             )
 
 
-def _outdated(
+def _old_entries(
     reader: Reader, space: int, source: str, path: AnyFile, content: FileContent, envelope: Envelope
 ) -> list[int]:
     """The entries of a file's sources that the file holds no longer, or in another place."""
@@ -468,13 +469,13 @@ def _outdated(
                 f"source {name!r} holds entries that {brought}, which {path} would "
                 "replace; give the file another source"
             )
-        drafts = _placed(part, envelope) if part and seq_by_place else ()
+        drafts = _with_places(part, envelope) if part and seq_by_place else ()
         places = {(draft.position, draft.digest()) for draft in drafts}
         gone += [seq for place, seq in seq_by_place.items() if place not in places]
     return gone
 
 
-def _placed(part: FilePart, envelope: Envelope) -> Iterator[Draft]:
+def _with_places(part: FilePart, envelope: Envelope) -> Iterator[Draft]:
     """The drafts of a part of a file, each in its place."""
-    drafts = numbered(part.drafts(envelope), part.source)
+    drafts = with_keys(part.drafts(envelope), part.source)
     return (draft._replace(position=place) for place, draft in enumerate(drafts))

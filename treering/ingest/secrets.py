@@ -1,9 +1,9 @@
-"""What must not be stored: passages marked private, and keys, tokens and passwords.
+"""Texts that must not be stored: passages marked private, and keys, tokens and passwords.
 
 The patterns are those of detect-secrets, used as patterns alone: nothing is ever sent anywhere to
 try whether a key works. A few kinds of token that it does not know are added here. Only what has
-the form of a secret is found; random-looking text is not, since commits, digests and pictures are
-made of it.
+the form of a secret is found; random-looking text is not, since commits, digests and pictures look
+random.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from treering.records import Receipt
 
 PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
-"""A passage that its author wants nobody to keep; one that is not closed goes on to the end."""
+"""A passage that its author wants deleted; one that is not closed goes on to the end."""
 
 MARK = "[masked: {}]"
 
@@ -111,7 +111,8 @@ _ASSIGNED = re.compile(
     rf"""|(?:{_NAMES})\s{{1,5}}["'`]?(?P<before>{_VALUE})(?=["'`]?\s{{0,5}}(?:{_IS_BEHIND}))""",
     re.IGNORECASE,
 )
-"""A name that says it holds a secret, and what it is given. Whether that is one is asked next."""
+"""A name that says it holds a secret, and its value. ``_looks_secret`` decides whether that is
+one."""
 
 _LONG_WORD = re.compile(r"\S{8,}")
 _DIGIT = re.compile(r"\d")
@@ -145,7 +146,7 @@ class Cleaner:
     private: int = 0
 
     def count(self, receipt: Receipt) -> Receipt:
-        """Return a receipt with what was taken out."""
+        """Return a receipt with the counts."""
         return replace(receipt, masked=self.masked, private=self.private)
 
     def clean(self, text: str) -> str:
@@ -173,7 +174,7 @@ def secrets_in(text: str) -> list[Secret]:
 def _candidates(text: str) -> Iterator[Secret]:
     for kind, pattern in _OWN_PATTERNS:
         yield from _matches(kind, pattern, text, 0)
-    # Some of these look ahead without bound: on a long text each is asked of a part at a time.
+    # Some of these look ahead without bound: they run over windows of a long text.
     for offset in range(0, max(len(text), 1), WINDOW_CHARS - OVERLAP_CHARS):
         window = text[offset : offset + WINDOW_CHARS]
         for kind, pattern in _library_patterns():

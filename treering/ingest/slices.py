@@ -29,7 +29,7 @@ SLICE_CHARS: Final = 1 << 17
 """A slice is stored in some hundredths of a second: others wait no longer for it."""
 
 SLICES_AT_ONCE: Final = 4
-"""So many slices are one transaction; what is larger is staged."""
+"""So many slices are one transaction; larger imports are staged."""
 
 SameText = MutableMapping[str, str]
 """Ids of an import whose text its source has under another id, and that id."""
@@ -46,7 +46,7 @@ _TIMES: Final = ("at", "added", "expires")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How entries are taken in, and what belongs to them.
+    """How entries are taken in.
 
     ``keeps``: an entry whose id is here already stays as it is, whatever is under that id now, and
     what cannot be said of two entries any more is left out; else both are errors. ``appends``: the
@@ -82,7 +82,7 @@ class Plan:
             tree_store.fell(writer)
 
 
-def sliced(items: Iterable[Item]) -> Iterator[list[Item]]:
+def in_slices(items: Iterable[Item]) -> Iterator[list[Item]]:
     """The items in lists that are stored in one transaction each."""
     slice_: list[Item] = []
     chars = 0
@@ -154,7 +154,7 @@ def supersede(writer: SpaceWriter, old: str, new: str | None) -> None:
     older = entries.seq_of(writer, writer.id, old)
     if new is None:
         if not supersession.take_back(writer, older):
-            raise InputError(f"nobody said that {old!r} is superseded; there is nothing to undo")
+            raise InputError(f"{old!r} is not marked as superseded; there is nothing to undo")
         return
     newer = entries.seq_of(writer, writer.id, new)
     supersession.put(writer, writer.id, older, newer)
@@ -168,7 +168,7 @@ def _append(
     plan: Plan,
     same: SameText,
 ) -> tuple[AppendResult, Receipt]:
-    wanted = _wanted(writer, drafts, plan)
+    wanted = _without_forgotten(writer, drafts, plan)
     new = _new_ids(writer, wanted) if plan.keeps else wanted
     queue = changes.VIEW if source == changes.SOURCE else None
     done = writing.append(writer, writer.id, place, new, queue)
@@ -184,7 +184,7 @@ def _append(
     )
 
 
-def _wanted(writer: SpaceWriter, drafts: Sequence[Draft], plan: Plan) -> Sequence[Draft]:
+def _without_forgotten(writer: SpaceWriter, drafts: Sequence[Draft], plan: Plan) -> Sequence[Draft]:
     """The drafts but for those that were forgotten; or all of them, on purpose, and for good."""
     ids = [draft.id for draft in drafts if draft.id]
     if plan.again_forgotten:

@@ -1,13 +1,15 @@
-"""Taking in what is too large for one transaction, all or nothing, while others write.
+"""Imports too large for one transaction: all or nothing, while others write.
 
-SQLite has one writer at a time, so what is large comes in slices, each in a transaction of its own.
-They wait in tables of their own first, where nobody sees them; whatever cannot be taken in is found
-by then, and leaves nothing behind. Once all are there, one transaction says so. From then on they
-will be taken in, slice by slice: if the process is killed, the next one that opens the memory, in
-whatever space, goes on. A process that is killed before leaves slices that the next one removes.
+SQLite has one writer at a time, so a large import comes in slices, each in a transaction of its
+own. They wait in tables of their own first, invisible to searches; an invalid entry is found by
+then, and nothing is left of the import. Once all slices are there, one transaction marks them as
+whole. From then on it will be finished, slice by slice: if the process is killed, the next one that
+opens the memory, in any space, continues. A process that is killed before leaves slices that the
+next one removes.
 
-An import belongs to an attempt, whose process is noted with it. Every transaction of it asks first
-whether it still does, so that an import that was taken over cannot add to what is being removed.
+An import belongs to an attempt, whose process is noted with it. Every transaction checks this
+first, so that an import that another process has taken over cannot add to slices that are being
+removed.
 
 A slice is blanked in the transaction that takes it in, so that no text is in the file twice.
 """
@@ -41,8 +43,8 @@ from treering.views.memos import changes
 log = logging.getLogger("treering")
 
 MAX_PAUSE_S: Final = 0.05
-"""Between two slices as long a pause as the last one took, but no longer: who waits for the file
-looks again only now and then."""
+"""Between two slices as long a pause as the last one took, but no longer: a waiting process polls
+the file."""
 
 _NO_SLICE: Final = -1
 
@@ -52,12 +54,11 @@ Finish = Callable[[Plan, SpaceWriter], None]
 
 
 class WasCutShort(Exception):
-    """Something waits to be taken in, or to be removed; it ends a transaction, and no caller sees
-    it."""
+    """An interrupted import waits; this ends a transaction, and no caller sees it."""
 
 
 class Staging:
-    """What waits to be taken in into one space."""
+    """The staged imports of one space."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -82,7 +83,7 @@ class Staging:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """The time in which much is taken in otherwise, and indexed in the end by who does it."""
+        """A context for another large import, whose process indexes it at the end."""
         with leases.attempt() as attempt:
             mine = self._begin(attempt, Plan())
             try:
@@ -107,7 +108,7 @@ class Staging:
             log.warning("space %r: an import that was cut short is finished now", left.space)
             with suppress(UnknownName):  # the space was removed meanwhile
                 for _ in self._move(mine, Plan.from_json(left.plan)):
-                    continue  # nobody waits for its receipts
+                    continue  # without a caller for its receipts
 
     # ------------------------------------------------------------------ inside
 
@@ -177,7 +178,7 @@ class Staging:
                     finish(plan, writer)
                     break
                 last, content = waiting
-                with damage.decoding("what waits to be taken in"):
+                with damage.decoding("a staged slice"):
                     items = slices.from_json(content)
                 receipt = slices.store(writer, items, replace(plan, keeps=True), same)
                 staged.blank(writer, mine.space, [last])
@@ -201,10 +202,10 @@ class Staging:
                 staged.end(writer, mine)
                 if waiting:
                     erasure.queue_scrub(writer)
-        except UnknownName:  # somebody else has removed it, or does so now
+        except UnknownName:  # another process removes it
             pass
-        except JournalError as error:  # what stopped the taking in is what the caller must hear of
-            log.warning("what was not taken in is removed later: %s", error)
+        except JournalError as error:  # the caller must see the first error
+            log.warning("the rest of an import is removed later: %s", error)
         self._sweep()
 
     def _sweep(self) -> None:
@@ -215,8 +216,8 @@ class Staging:
                 with self._space.write() as writer:
                     staged.drop_blank(writer, self._space.name)
                 _give_way(began)
-        except JournalError as error:  # all was taken in, or was not wanted
-            log.warning("the place of what was staged is given back later: %s", error)
+        except JournalError as error:  # the import itself is complete, or discarded
+            log.warning("the space of staged slices is freed later: %s", error)
 
     def _has_blank(self) -> bool:
         with self._space.read() as reader:
@@ -240,7 +241,7 @@ def recover_all(database: Database) -> None:
         for name in staged.abandoned_spaces(database):
             Staging(Space(database, name)).recover()
     except TreeringError as error:
-        log.warning("what was cut short is still there; settle() retries: %s", error)
+        log.warning("an interrupted import is still there; settle() retries: %s", error)
 
 
 class _Identities:

@@ -35,7 +35,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What reading one document may take: bytes of ``memory`` and files, characters of ``text``.
+    """The limits of reading one document: bytes of ``memory`` and files, characters of ``text``.
 
     ``unpacked`` bounds the content of a document that is a zip archive inside.
     """
@@ -47,7 +47,7 @@ class Limits:
     text: int = 64_000_000
 
     @property
-    def exhausted(self) -> str:
+    def exhaustion(self) -> str:
         """The reason for a document that needs too much memory, or makes its reader crash."""
         return (
             f"needs more than {self.memory >> 20:,} MiB of memory, or makes its reader crash: "
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A part of a document: a page, a chapter, some rows. ``place`` tells it from the others."""
+    """A part of a document: a page, a chapter, some rows. ``place`` identifies it."""
 
     text: str
     place: str | None = None

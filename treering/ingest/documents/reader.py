@@ -128,7 +128,7 @@ class DocumentReader:
         self._end()
         if self._timed_out:
             raise Unreadable(f"takes longer than {self._limits.seconds:g} s to read: split it")
-        raise Unreadable(self._limits.exhausted)
+        raise Unreadable(self._limits.exhaustion)
 
     def _running_process(self) -> subprocess.Popen[bytes]:
         if self._process is None:

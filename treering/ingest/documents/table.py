@@ -13,7 +13,7 @@ MAX_PIECE_CHARS = 1_000
 """No longer than a fragment of a text, so that each hit holds the names of its columns."""
 
 _MAX_HEADER_CHARS = 300
-_ROWS_ABOVE = 10  # a title and remarks may stand above the names of the columns
+_ROWS_ABOVE = 10  # a title and remarks may precede the names of the columns
 _SNIFFED_CHARS = 8_192
 _SPACE = re.compile(r"\s+")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -78,7 +78,7 @@ def pieces(rows: Iterable[Row], limit: int = MAX_PIECE_CHARS) -> Iterator[TableP
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """The names of the columns, and the text above each piece: what stands over them, and they."""
+    """The names of the columns, and the text above each piece: a title and these names."""
 
     names: Sequence[str]
     text: str
@@ -89,13 +89,13 @@ class _Header:
 
 
 def _split(rows: Iterator[Row]) -> tuple[_Header, Iterator[Row]]:
-    """The header of a table and the rows below it; a table of numbers alone has no header."""
+    """The header of a table and the rows below it; a table of numbers alone lacks a header."""
     filled = ((number, cells) for number, cells in rows if any(cells))
     top = list(islice(filled, _ROWS_ABOVE))
     place = next((index for index, (_, cells) in enumerate(top) if _names_columns(cells)), None)
     if place is None and len(top) > 1 and all(len(cells) == 1 for _, cells in top):
         place = 0 if _LETTER.search(top[0][1][0]) else None  # a list with a heading
-    if place is None or place + 1 == len(top):  # nothing below it: rows that are no header
+    if place is None or place + 1 == len(top):  # nothing below it: rows that are not a header
         return _Header((), ""), chain(top, filled)
     names = top[place][1]
     above = [" ".join(filter(None, cells)) for _, cells in top[:place]]

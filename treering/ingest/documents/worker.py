@@ -68,7 +68,7 @@ def _answers(name: str, content: bytes, limits: Limits) -> Iterator[dict[str, An
     except Unreadable as error:
         yield {"end": str(error)}
     except MemoryError:
-        yield {"end": limits.exhausted}
+        yield {"end": limits.exhaustion}
     except Exception as error:  # a library may raise anything at odd bytes
         yield {"end": f"is broken: its reader failed with {type(error).__name__}"}
 

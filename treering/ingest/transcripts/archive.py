@@ -21,7 +21,8 @@ from treering.errors import InputError
 
 MAX_UNPACKED_BYTES: Final = 8 << 30
 MAX_TIMES_PACKED: Final = 100
-"""What a transcript may unpack to: they shrink to a tenth, and zip bombs to a thousandth."""
+"""The largest unpacked size of a transcript: they shrink to a tenth, and zip bombs to a
+thousandth."""
 
 HARMLESS_BYTES: Final = 256 << 20
 """Archives that unpack to less are not asked how much they shrank."""
@@ -39,7 +40,7 @@ _UNREADABLE: Final = (
     *(zipfile.BadZipFile, RuntimeError, NotImplementedError),
     *(OSError, EOFError, zlib.error, lzma.LZMAError),
 )
-"""What the library raises for members that are damaged, encrypted or packed in another way."""
+"""Errors of the library for damaged, encrypted or differently packed members."""
 
 
 class PackedPath(files.VirtualFile):
@@ -70,11 +71,11 @@ class PackedPath(files.VirtualFile):
         return self._place in self._archive.children
 
     def iterdir(self) -> Iterator[PackedPath]:
-        """What is in the folder."""
+        """The children of the folder."""
         return (PackedPath(self._archive, place) for place in self._archive.children[self._place])
 
     def stat(self) -> os.stat_result:
-        """Its size is what the archive says; no more of it is ever unpacked."""
+        """Its size according to the archive, and the most that is unpacked."""
         size = self._archive.members[self._place].file_size
         return os.stat_result((0, 0, 0, 1, 0, 0, size, 0, 0, 0))
 
@@ -82,7 +83,7 @@ class PackedPath(files.VirtualFile):
     def open(self) -> Iterator[BinaryIO]:
         """Its bytes. Raises InputError for a member that cannot be read."""
         member = self._archive.members[self._place]
-        with _unpacking(str(self)), self._archive.file.open(member) as stream:
+        with _translate_errors(str(self)), self._archive.file.open(member) as stream:
             yield io.BufferedReader(cast(io.RawIOBase, stream))
 
 
@@ -119,10 +120,10 @@ def _parts(name: str) -> list[str]:
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[PackedPath]:
+def open_archive(path: Path) -> Iterator[PackedPath]:
     """The content of an archive as a folder, for the time of the block. Raises InputError."""
     with files.open_file(path) as stream:
-        with _unpacking(str(path)):
+        with _translate_errors(str(path)):
             file = zipfile.ZipFile(stream)
         with file:
             members = [i for i in file.infolist() if PurePosixPath(i.filename).suffix in _SUFFIXES]
@@ -136,7 +137,6 @@ def unpacked(path: Path) -> Iterator[PackedPath]:
 
 
 def _excess(members: list[zipfile.ZipInfo], packed: int) -> str | None:
-    """What an archive unpacks to, if that is more than one may."""
     size = sum(info.file_size for info in members)
     if size > MAX_UNPACKED_BYTES:
         return f"{size:,} bytes; at most {MAX_UNPACKED_BYTES:,} are unpacked"
@@ -149,7 +149,7 @@ def _excess(members: list[zipfile.ZipInfo], packed: int) -> str | None:
 
 
 @contextmanager
-def _unpacking(name: str) -> Iterator[None]:
+def _translate_errors(name: str) -> Iterator[None]:
     try:
         yield
     except _UNREADABLE as error:

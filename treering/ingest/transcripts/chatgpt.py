@@ -11,8 +11,8 @@ from typing import Any
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import begins_list, read_json
-from treering.ingest.transcripts.values import below, joined, name_of, objects, text_of, time_of
+from treering.ingest.transcripts.json_files import begins_list, read_json
+from treering.ingest.transcripts.values import below, join_lines, name_of, objects, text_of, time_of
 
 SPOKEN = frozenset({"text", "multimodal_text", "code"})
 """The types of content that a person or the model says; others are thoughts, results, quotes."""
@@ -67,7 +67,7 @@ def _item(message: object, conversation: str, title: str | None) -> TranscriptIt
     return TranscriptMessage(
         id=identity,
         source=f"chatgpt/{conversation}",
-        text=joined(*texts, text_of(below(message, "content", "text"))),
+        text=join_lines(*texts, text_of(below(message, "content", "text"))),
         role=role,
         at=time_of(below(message, "create_time")),
         session=conversation,

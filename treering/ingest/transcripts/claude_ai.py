@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import begins_list, read_json
+from treering.ingest.transcripts.json_files import begins_list, read_json
 from treering.ingest.transcripts.values import (
     Fields,
     block_part,
     file_lines,
-    joined,
+    join_lines,
     name_of,
     objects,
     text_and_omissions,
@@ -55,7 +55,7 @@ def _items(conversation: Fields, message: Fields) -> Iterator[TranscriptItem]:
     yield TranscriptMessage(
         id=identity,
         source=f"claude-ai/{session}",
-        text=joined(text or text_of(message.get("text")), *files),
+        text=join_lines(text or text_of(message.get("text")), *files),
         role=role,
         at=time_of(message.get("created_at")),
         session=session,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from treering.ingest.transcripts import values
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.jsonl import EventReader, LineFormat
+from treering.ingest.transcripts.json_files import EventReader, LineFormat
 from treering.ingest.transcripts.values import Fields, name_of, text_of
 
 SPOKEN = frozenset({"user", "assistant"})
@@ -48,7 +48,7 @@ def _items(file: str, offset: int, event: Fields) -> Iterator[TranscriptItem]:
     elif event.get("isMeta"):
         yield Omission("notes of the client")
     elif event.get("isCompactSummary"):
-        yield Omission("summaries of what was said before, made at compaction")
+        yield Omission("summaries of earlier messages, made at compaction")
     else:
         content = message.get("content")
         texts = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -65,7 +65,7 @@ def _part(block: Fields) -> str | Omission:
 
 def _message(event: Fields, text: str, file: str, offset: int) -> TranscriptMessage:
     session = name_of(event.get("sessionId")) or file
-    # Work of an agent gets its own source: its messages are no neighbours of the user's.
+    # Work of an agent gets its own source: its messages are not neighbours of the user's.
     aside = (name_of(event.get("agentId")) or "sidechain") if event.get("isSidechain") else None
     return TranscriptMessage(
         id=name_of(event.get("uuid")) or f"{session}:{offset}",

@@ -8,7 +8,7 @@ import re
 from treering.ingest.transcripts import values
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.jsonl import EventReader, LineFormat, lines_from, parsed
+from treering.ingest.transcripts.json_files import EventReader, LineFormat, lines_from, parse_object
 from treering.ingest.transcripts.values import Fields, below, name_of, text_of
 
 FRAMES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -33,7 +33,7 @@ class CodexFormat(LineFormat):
 
     def event_reader(self, path: TranscriptPath) -> EventReader:
         """Reads events of a session, which the first line of its file describes."""
-        first = parsed(next(lines_from(path), (0, b""))[1]) or {}
+        first = parse_object(next(lines_from(path), (0, b""))[1]) or {}
         about = values.objects([first.get("payload"), first])[0]
         return lambda offset, event: iter([_item(path.stem, about, offset, event)])
 
@@ -57,7 +57,7 @@ def _item(session: str, about: Fields, offset: int, event: Fields) -> Transcript
 
 
 def _said(event: Fields) -> tuple[str, str] | Omission:
-    """The role and text of an event, or why it is left out."""
+    """The role and text of an event, or the reason to omit it."""
     frame = text_of(event.get("type"))
     if frame != "response_item" and (frame in FRAMES or not frame):
         return Omission(f"lines of the client's own type {frame or 'session'!r}")
@@ -65,7 +65,7 @@ def _said(event: Fields) -> tuple[str, str] | Omission:
     kind, role, content = text_of(below(item, "type")), below(item, "role"), below(item, "content")
     if kind == "message":
         parts = (part.get("text") or f"[{part.get('type')}]" for part in values.objects(content))
-        text = text_of(content) or values.joined(*map(text_of, parts))
+        text = text_of(content) or values.join_lines(*map(text_of, parts))
         said = role in ("user", "assistant") and not _NOTE.match(text)
         return (str(role), text) if said else Omission("notes of the client")
     if kind.endswith("_call"):

@@ -1,4 +1,4 @@
-"""What a format of past conversations is: it recognises a file and reads its messages."""
+"""The protocol of a format of past conversations: it recognises a file and reads its messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ORIGINS = (
     *("claude-code", "codex", "chatgpt", "claude-ai"),
     *("slack", "telegram", "whatsapp", "mail"),
 )
-"""The names of the formats, in the order in which a file is asked whether it is one."""
+"""The names of the formats, in the order of recognition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class TranscriptMessage:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A part of a transcript that is not a message, and why it is left out. They are counted."""
+    """A part of a transcript that is not a message, and the reason to omit it. Omissions are
+    counted."""
 
     reason: str
 
@@ -63,5 +64,5 @@ class TranscriptFormat(Protocol):
         ...
 
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
-        """The messages in order, and what is left out. Raises InputError for a broken file."""
+        """The messages in order, and the omissions. Raises InputError for a broken file."""
         ...

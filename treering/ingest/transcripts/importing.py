@@ -1,6 +1,6 @@
 """From files of past conversations to the lines of an export, which a memory takes in.
 
-Every message gets an id made of its own one, so that what was taken in before is found again: a
+Every message gets an id derived from its own one, so that a second import finds it: a
 file may be read twice, grow, or be part of a larger export.
 """
 
@@ -22,7 +22,7 @@ from treering import files
 from treering.errors import InputError, TextEncodingError
 from treering.ingest import exchange
 from treering.ingest.secrets import Cleaner
-from treering.ingest.transcripts.archive import TranscriptPath, unpacked
+from treering.ingest.transcripts.archive import TranscriptPath, open_archive
 from treering.ingest.transcripts.contract import (
     ORIGINS,
     Omission,
@@ -30,7 +30,7 @@ from treering.ingest.transcripts.contract import (
     TranscriptItem,
     TranscriptMessage,
 )
-from treering.ingest.transcripts.jsonl import LineReader, lines_from
+from treering.ingest.transcripts.json_files import LineReader, lines_from
 from treering.ingest.transcripts.registry import (
     format_named,
     format_of,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from treering.records import Progress
 
 BATCH = 500
-"""Messages taken in at a time: what is interrupted goes on from there."""
+"""Messages taken in at a time: an interrupted import continues from there."""
 
 ID_BYTES = 12  # of a hash: 2^48 messages until two share an id by chance
 TakeIn = Callable[[Iterable[str]], Receipt]
@@ -64,7 +64,7 @@ class ImportOptions:
     mask: bool = True
 
     @classmethod
-    def of(
+    def check(
         cls,
         origin: str | None = None,
         since: object = None,
@@ -86,7 +86,7 @@ class ImportOptions:
         return {option.name: getattr(self, option.name) for option in fields(self)}
 
     def refuses(self, message: TranscriptMessage) -> str | None:
-        """Why a message is left out, if it is."""
+        """The reason to omit a message, if any."""
         if self.since is not None and message.at is not None and _aware(message.at) < self.since:
             return f"messages from before {self.since:%Y-%m-%d %H:%M}"
         if self.project is not None and not _inside(message.project, self.project):
@@ -104,7 +104,7 @@ def refuse_options(origin: str | None, since: object, project: object) -> None:
 
 @dataclass(slots=True)
 class TranscriptLines:
-    """The messages among some items as lines of an export, and what was left out, by reason."""
+    """The messages among some items as lines of an export, and the omissions by reason."""
 
     items: Iterable[TranscriptItem]
     options: ImportOptions = ImportOptions()
@@ -152,7 +152,7 @@ def import_path(
     if is_export(path):
         refuse_options(options.origin, options.since, options.project)
         return take_in(_export_lines(path))
-    with unpacked(path) if path.suffix == ".zip" else nullcontext(path) as place:
+    with open_archive(path) if path.suffix == ".zip" else nullcontext(path) as place:
         receipts = []
         units = list(_units(place, options))
         for number, unit in enumerate(units, start=1):
@@ -187,7 +187,7 @@ def ensure_conversations(path: Path, options: ImportOptions) -> None:
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file begins as what `treering export` writes."""
+    """Whether a file begins like an export."""
     if not path.is_file() or files.is_memory(path):
         return False
     first = head_of(path).partition("\n")[0]
@@ -195,7 +195,6 @@ def is_export(path: Path) -> bool:
 
 
 def _refuse_closed_memory(path: Path) -> None:
-    """Raise InputError for the file of a memory, and tell what brings its entries elsewhere."""
     if not path.is_file():
         return
     with files.open_file(path) as stream:
@@ -293,7 +292,7 @@ def new_lines(path: Path, offset: int = 0, options: ImportOptions | None = None)
     """
     recognised = line_format_of(path)
     if recognised is None:
-        raise InputError(f"{path} is no transcript of Claude Code or Codex")
+        raise InputError(f"{path} is not a transcript of Claude Code or Codex")
     tail = _Tail(path, offset, recognised.line_reader(path))
     lines = TranscriptLines(tail, options or ImportOptions(), path)
     read = tuple(lines)
@@ -365,7 +364,6 @@ _NOW = datetime.fromtimestamp(0, UTC)  # the line does not carry it: the journal
 
 
 def _storable(text: str) -> str:
-    """The text without what no database can hold; a mark stands where something was."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 

@@ -14,7 +14,7 @@ from email.utils import parseaddr, parsedate_to_datetime
 from treering import files
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import refuse_larger
+from treering.ingest.transcripts.json_files import refuse_larger
 from treering.ingest.transcripts.values import page_text
 
 _REPLY = re.compile(r"^(?:\s*(?:re|fwd?|aw|wg|sv|vs|tr|rv|r)\s*:)+\s*", re.IGNORECASE)

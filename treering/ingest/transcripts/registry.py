@@ -12,7 +12,7 @@ from treering import files
 from treering.errors import UnknownName
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import TranscriptFormat
-from treering.ingest.transcripts.jsonl import LineFormat
+from treering.ingest.transcripts.json_files import LineFormat
 from treering.plugins import plugins
 
 GROUP: Final = "treering.transcripts"
@@ -61,20 +61,20 @@ def format_named(name: str) -> TranscriptFormat:
 def format_of(
     path: TranscriptPath, among: Iterable[TranscriptFormat] | None = None
 ) -> TranscriptFormat | None:
-    """The format of a file or folder, by its name and beginning; None if it has none of these."""
+    """The format of a file or folder, by its name and beginning; None if it matches none."""
     head = "" if path.is_dir() else head_of(path)
     among = formats() if among is None else among
     return next((entry for entry in among if entry.recognises(path, head)), None)
 
 
 def line_format_of(path: Path) -> LineFormat | None:
-    """The format of a file that grows line by line; None if it is no such file."""
+    """The format of a file that grows line by line; None for other files."""
     found = format_of(path, [entry for entry in formats() if isinstance(entry, LineFormat)])
     return found if isinstance(found, LineFormat) else None
 
 
 def head_of(path: TranscriptPath) -> str:
-    """The beginning of a file, whatever its coding; at least its first line if that is not huge."""
+    """The beginning of a file in any encoding; at least its first line if that is not huge."""
     with files.open_file(path) as stream:
         head = stream.read(HEAD_BYTES)
         if b"\n" not in head:

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from treering.ingest.transcripts import values
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import read_json
+from treering.ingest.transcripts.json_files import read_json
 from treering.ingest.transcripts.values import Fields, below, name_of, objects, text_of
 
 LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 SPOKEN = frozenset({"", "bot_message", "me_message", "thread_broadcast", "file_share"})
-"""The subtypes of messages that somebody wrote; others say who joined and what was renamed."""
+"""The subtypes of written messages; others report joins and renames."""
 
 _LINK = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
 
@@ -57,7 +57,7 @@ def _item(message: Fields, channel: str, names: Mapping[str, str]) -> Transcript
     return TranscriptMessage(
         id=json.dumps([channel, stamp, user]),
         source=f"slack/{channel}",
-        text=values.joined(text, *values.file_lines(message.get("files"))),
+        text=values.join_lines(text, *values.file_lines(message.get("files"))),
         speaker=names.get(user) or name_of(message.get("username")) or name_of(user),
         at=values.unix_time(stamp),
         session=f"{channel}:{thread}" if thread else None,
@@ -67,10 +67,10 @@ def _item(message: Fields, channel: str, names: Mapping[str, str]) -> Transcript
 def _plain(text: str, names: Mapping[str, str]) -> str:
     """Slack's markup as a person reads it: names for ids, links by their words and address."""
 
-    def shown(link: re.Match[str]) -> str:
+    def link_text(link: re.Match[str]) -> str:
         target, label = link[1], link[2]
         if target[0] in "@#!":
             return target[0].replace("!", "@") + (names.get(target[1:]) or label or target[1:])
         return f"{label} ({target})" if label and label != target else target
 
-    return html.unescape(_LINK.sub(shown, text))
+    return html.unescape(_LINK.sub(link_text, text))

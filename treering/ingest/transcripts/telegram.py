@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import read_json
+from treering.ingest.transcripts.json_files import read_json
 from treering.ingest.transcripts.values import (
     Fields,
     below,

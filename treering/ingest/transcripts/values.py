@@ -1,4 +1,4 @@
-"""Fields of parsed transcripts, whatever type they have, and how parts of a message are shown."""
+"""Fields of parsed transcripts of any type, and the text of a message's parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Fields = Mapping[str, Any]
 """A parsed object of JSON."""
 
 SHORT_CHARS = 200
-"""Of a tool's call or failure: what was done and how it ended, not what it printed."""
+"""Of a tool's call or failure: the action and its end, without its output."""
 
 _UNSEEN = frozenset({"script", "style", "head", "title"})
 _BREAKS = frozenset({"br", "p", "div", "tr", "li", "h1", "h2", "h3", "blockquote"})
@@ -49,18 +49,18 @@ def unix_time(value: object) -> datetime | None:
 
 
 def objects(value: object) -> list[Fields]:
-    """The objects of a list; nothing if it is no list."""
+    """The objects of a list; empty if it is not a list."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def below(value: object, *keys: str) -> Any:
-    """What is at a path of keys; None if a step is missing."""
+    """The value at a path of keys; None if a step is missing."""
     for key in keys:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
-def joined(*parts: str | None) -> str:
+def join_lines(*parts: str | None) -> str:
     """The parts that have a text, a line each."""
     return "\n".join(filter(None, parts))
 
@@ -73,7 +73,7 @@ def file_lines(*lists: object, key: str = "name") -> list[str]:
 
 def error_line(output: str) -> str:
     """A tool's failure on one short line."""
-    return f"[error] {_shortened(output)}"
+    return f"[error] {_shorten(output)}"
 
 
 def call_line(name: object, arguments: object) -> str:
@@ -85,11 +85,11 @@ def call_line(name: object, arguments: object) -> str:
         shown = " ".join(f"{key}={value}" for key, value in arguments.items())
     else:
         shown = "" if arguments is None else str(arguments)
-    return _shortened(f"[{name_of(name) or 'tool'} {shown}".rstrip()) + "]"
+    return _shorten(f"[{name_of(name) or 'tool'} {shown}".rstrip()) + "]"
 
 
 def block_part(block: Fields) -> str | Omission:
-    """The text of a block as Claude writes it, or why it is left out."""
+    """The text of a block as Claude writes it, or the omission."""
     match block.get("type"):
         case "text":
             return text_of(block.get("text"))
@@ -110,13 +110,13 @@ def block_part(block: Fields) -> str | Omission:
 
 
 def text_and_omissions(parts: Iterable[str | Omission]) -> tuple[str, list[Omission]]:
-    """The text of a message's parts, and what is left out of it."""
+    """The text of a message's parts, and the omissions."""
     taken = [*parts]
-    text = joined(*(part for part in taken if isinstance(part, str)))
+    text = join_lines(*(part for part in taken if isinstance(part, str)))
     return text, [part for part in taken if isinstance(part, Omission)]
 
 
-def _shortened(text: str, limit: int = SHORT_CHARS) -> str:
+def _shorten(text: str, limit: int = SHORT_CHARS) -> str:
     """The beginning of a text on one line."""
     line = " ".join(text[: 4 * limit].split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -1,7 +1,7 @@
 """WhatsApp's "Export chat": a text file, ``DATE, TIME - NAME: TEXT`` in the phone's own customs.
 
 The file does not say whether the day or the month comes first. The first number over twelve
-decides; without one, the day comes first, as nearly everywhere. Times have no zone.
+decides; without one, the day comes first, as nearly everywhere. Times lack a zone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from treering.ingest.transcripts.archive import TranscriptPath
 from treering.ingest.transcripts.contract import Omission, TranscriptItem, TranscriptMessage
-from treering.ingest.transcripts.documents import refuse_larger
+from treering.ingest.transcripts.json_files import refuse_larger
 from treering.split.stream import read_text
 
 _BEGINNING = re.compile(

@@ -1,4 +1,4 @@
-"""The code view: what recorded rounds changed, so that talk of that code can be marked."""
+"""The code view: the changes of recorded rounds, which mark older talk of that code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class CodeChanges(View):
-    """When definitions changed or went. What is indexed of repositories is not of the journal."""
+    """When definitions changed or went. The index of a repository is not derived from the
+    journal."""
 
     name: ClassVar[str] = "code"
     relation_name: ClassVar[str | None] = "code"
@@ -53,7 +54,7 @@ class CodeChanges(View):
         return Erased()
 
     def marks(self, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-        """See ``View``: what has changed of the code that a quote speaks of."""
+        """See ``View``: later changes of the code that a quote mentions."""
         entries = {place: quote.entry for place, quote in enumerate(quotes)}
         texts = {place: quote.text for place, quote in enumerate(quotes)}
         against = marks.against(reader, reader.id, entries, texts)

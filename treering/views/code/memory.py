@@ -105,7 +105,7 @@ class CodeMemory:
 
         Raises EmptyText, InputError, UnknownName, EmbeddingError.
         """
-        repository, index = self._repositories.indexed(root)
+        repository, index = self._repositories.open_index(root)
         mode = mode or ("hybrid" if repository.model else "lexical")
         vector = None
         if mode != "lexical":
@@ -113,7 +113,7 @@ class CodeMemory:
             vector = checked(self._repositories.embedder, [query], query=True)[0]
         place = None if near is None else CodePlace.parse(near)
         if mode == "lexical" and place is None and not index.says_any(query):
-            return []  # else whatever comes first would be given for what nothing speaks of
+            return []  # without this, unrelated fragments would be returned
         return index.search(
             query,
             k=k,
@@ -133,20 +133,20 @@ class CodeMemory:
         count_tokens: Callable[[str], int] = estimate_tokens,
     ) -> str:
         """Return the most called definitions of a repository within ``budget`` tokens."""
-        return repository_map(self._repositories.indexed(root)[1], budget, count_tokens)
+        return repository_map(self._repositories.open_index(root)[1], budget, count_tokens)
 
     def neighbours(
         self, path: str, definition: str, *, root: str | Path | None = None
     ) -> Neighbourhood:
-        """A definition, by file and qualified name: who calls it, whom it calls, its members.
+        """A definition, by file and qualified name, with its callers, callees and members.
 
         Raises UnknownName.
         """
-        return neighbourhood(self._repositories.indexed(root)[1], path, definition)
+        return neighbourhood(self._repositories.open_index(root)[1], path, definition)
 
     def blocks(self, query: str, k: int = 5, *, root: str | Path | None = None) -> list[CodeBlock]:
         """The definitions that hold the best fragments for a query, best first (CodeMEM eq. 1)."""
-        index = self._repositories.indexed(root)[1]
+        index = self._repositories.open_index(root)[1]
         settings = settings_of(self._space)
         return best_blocks(index, query, k, settings.block_alpha, aside=settings.aside)
 
@@ -157,7 +157,7 @@ class CodeMemory:
 
         The default judge needs no model: it asks whether the keys cover the instruction's names.
         """
-        index = self._repositories.indexed(root)[1]
+        index = self._repositories.open_index(root)[1]
         return open_context(index, settings_of(self._space), judge or name_judge(index))
 
     def record(
@@ -170,7 +170,7 @@ class CodeMemory:
         note: str = "",
         outcome: str = "",
     ) -> tuple[SessionBlock, ...]:
-        """Remember a round of work: what was asked for, and every definition that it changed.
+        """Remember a round of work: its instruction, and every definition that it changed.
 
         Without ``after`` the round is the change of the git working tree at ``root`` that is
         neither committed nor recorded. ``after`` gives files as they are now instead, as texts by
@@ -226,7 +226,7 @@ class CodeMemory:
         )
         index, checkout = None, Checkout()
         if root is not None or self.repositories():
-            repository, index = self._repositories.indexed(root)
+            repository, index = self._repositories.open_index(root)
             checkout = Checkout.at(Path(repository.root))
         return self._coder.write(instruction, definition, settings, index, checkout, budget)
 
@@ -238,7 +238,7 @@ class CodeMemory:
         return self._rounds.note(definition, note, outcome)
 
     def log(self, definition: str, *, root: str | Path | None = None) -> tuple[SessionBlock, ...]:
-        """The story of a definition, oldest first: what was asked for, changed and noted.
+        """The story of a definition, oldest first: instructions, changes and notes.
 
         With the ``root`` of a git repository its commits are part of the story; a commit is a
         block whose instruction is its message. One that took in a recorded round is told with it,
@@ -247,7 +247,7 @@ class CodeMemory:
         return story_of(definition, self._rounds.every(), None if root is None else Path(root))
 
     def rounds(self) -> dict[str, list[RecordedBlock]]:
-        """The recorded rounds by definition, oldest first, with what ties each to the one before.
+        """The recorded rounds by definition, oldest first.
 
         Definitions go by what they are called now, as ``PATH::NAME``; where two repositories have
         one of that name, as ``PATH::NAME in REPOSITORY``.
@@ -263,7 +263,7 @@ class CodeMemory:
         message: str = "",
         depth: int = DEPTH,
     ) -> CheckReport:
-        """What a change would undo of the recorded rounds and of the last ``depth`` commits.
+        """Report which recorded rounds and last ``depth`` commits a change would undo.
 
         The change is the git working tree at ``root`` against its last commit, or what is
         ``staged``, or that of a range of ``commits`` such as ``main..HEAD`` as a whole. What
@@ -289,7 +289,7 @@ class CodeMemory:
         return self._names.relation((revisions, self._rounds.state()))
 
     def about(self, question: str, *, k: int = 5) -> About:
-        """What was said, done and what stands in the code, on a question such as "why does parse()
+        """Find talk, rounds and code for a question such as "why does parse()
         retry twice?": up to ``k`` of each.
 
         Raises EmptyText, InputError.
@@ -358,4 +358,5 @@ class CodeMemory:
 
 
 _TALK_LOOKED_AT = 3
-"""Hits looked at for each piece of talk wanted: some are recorded rounds, which are told apart."""
+"""Hits looked at for each piece of talk wanted: some are recorded rounds, which are listed
+separately."""

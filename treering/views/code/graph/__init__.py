@@ -1,1 +1,2 @@
-"""The code graph (FragRel, appendix A): what each call can mean, and best paths as an operator."""
+"""The code graph (FragRel, appendix A): the candidates of each call, and best paths as an
+operator."""

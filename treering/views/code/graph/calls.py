@@ -39,15 +39,18 @@ def _dependents(
     moved: set[str],
 ) -> Iterator[str]:
     """The files that call into ``moved`` files, or use a name that is new or gone there."""
-    names = {name for path in moved for name in _offered(old.get(path)) ^ _offered(new.get(path))}
+    names = {
+        name
+        for path in moved
+        for name in _offered_names(old.get(path)) ^ _offered_names(new.get(path))
+    }
     for path, parsed in new.items():
         into = any(target.path in moved for targets in calls.get(path, ()) for target in targets)
-        if into or not names.isdisjoint(_used(parsed)):
+        if into or not names.isdisjoint(_used_names(parsed)):
             yield path
 
 
 def _interface(parsed: ParsedFile | None) -> object:
-    """What other files can see of a file, in order."""
     if parsed is None:
         return None
     return [(d.qualified, d.kind, d.bases) for d in parsed.definitions], _passed_on(parsed)
@@ -63,7 +66,7 @@ def _passed_on(parsed: ParsedFile) -> list[tuple[str, str, str]]:
     return [(item.module, item.name, item.alias) for item in parsed.imports]
 
 
-def _offered(parsed: ParsedFile | None) -> set[str]:
+def _offered_names(parsed: ParsedFile | None) -> set[str]:
     """The names that a file offers to others."""
     if parsed is None:
         return set()
@@ -71,6 +74,6 @@ def _offered(parsed: ParsedFile | None) -> set[str]:
     return {definition.name for definition in parsed.definitions} | imported
 
 
-def _used(parsed: ParsedFile) -> set[str]:
+def _used_names(parsed: ParsedFile) -> set[str]:
     """The names that a file uses of others."""
     return {call.name for call in parsed.calls} | {item.name for item in parsed.imports}

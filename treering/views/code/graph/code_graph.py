@@ -30,8 +30,8 @@ CALL_EDGE = 0.8
 
 HUB_CALLS = 32
 """A definition called from more places leads from its callers to itself, but not from itself to
-them: what everything calls says nothing about any caller, and its pairs of callers would grow with
-the square of their number."""
+them: a function that everything calls relates none of its callers, and its pairs of callers would
+grow with the square of their number."""
 
 Nodes = NDArray[np.int64]
 Weights = NDArray[np.float64]
@@ -156,7 +156,7 @@ class CodeGraph:
 
     parent: Nodes
     edge: Weights
-    """The weight of the edge to the parent; 0 for node 0, which has none."""
+    """The weight of the edge to the parent; 0 for node 0, the root."""
     offset: Mapping[str, int]
     """The node of each file's syntax root; its trunk's nodes follow."""
     start: Nodes

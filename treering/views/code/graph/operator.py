@@ -46,9 +46,9 @@ reaches the body of the function it calls; at 0.05 there are three to four times
 
 
 DOUBLINGS = 6
-"""A node's share is carried up to 2⁶ − 1 levels. A share is at most 1 and halves with each: what is
-left after these, under 1e-19, is nothing beside the first. To go on would take the square of the
-length of a file that nests ten thousand deep."""
+"""A node's share is carried up to 2⁶ − 1 levels. A share is at most 1 and halves with each: the
+rest after these, under 1e-19, is negligible beside the first. To go on would take the square of
+the length of a file that nests ten thousand deep."""
 
 
 Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
@@ -56,7 +56,7 @@ Matrix: TypeAlias = "sparse.csr_array[np.float32, tuple[int, int]]"
 
 @dataclass(frozen=True, slots=True)
 class CallGain:
-    """The entries of M·C·Mᵀ: what paths through calls add between fragments, by their numbers."""
+    """The entries of M·C·Mᵀ, the gain of paths through calls between fragments, by number."""
 
     row: Nodes
     column: Nodes
@@ -78,7 +78,7 @@ class CodeOperator:
 
     @classmethod
     def build(cls, up: Matrix, gain: Floats, calls: Matrix) -> CodeOperator:
-        """The operator of these factors; its mass is asked for with every search, so it is kept."""
+        """The operator of these factors, with its mass: every search needs that."""
         ones = np.ones(up.shape[0], dtype=np.float32)
         bare = cls(up, gain, calls, ones)
         return replace(bare, total=bare.propagate(ones))
@@ -117,7 +117,7 @@ class CodeRelation:
 
     @property
     def gain(self) -> CallGain:
-        """What paths through calls add: the part of the relation that takes time to find."""
+        """The gain of paths through calls: the part of the relation that takes time to find."""
         return self._state.gain
 
     def restore(
@@ -143,7 +143,7 @@ class CodeRelation:
         gone = set(removed)
         unchanged = {path: trunk for path, trunk in self._state.trunks.items() if path not in gone}
         new = _State.build({**unchanged, **trunks}, calls)
-        self._state = _updated(self._state, new, unchanged, self._cutoff, most)
+        self._state = _with_gain(self._state, new, unchanged, self._cutoff, most)
         self._operator = None
 
     def operator(self) -> CodeOperator:
@@ -176,7 +176,7 @@ def _bind_tree(share: Matrix, graph: CodeGraph) -> tuple[Matrix, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A graph, the shares M of its nodes, shape (N, nodes), and what paths through calls add."""
+    """A graph, the shares M of its nodes, shape (N, nodes), and the gain of paths through calls."""
 
     trunks: Mapping[str, Trunk]
     graph: CodeGraph
@@ -195,23 +195,27 @@ class _State:
         nodes = [part.node + graph.offset[path] for path, part in trunks.items()]
         shares = [part.share for part in trunks.values()]
         shape = (sum(part.fragments for part in trunks.values()), len(graph))
-        share = matrix(_joined(rows), _joined(nodes), np.concatenate([np.zeros(0), *shares]), shape)
-        return cls(trunks, graph, share, gain or CallGain(_joined(()), _joined(()), np.zeros(0)))
+        share = matrix(
+            _concatenate(rows), _concatenate(nodes), np.concatenate([np.zeros(0), *shares]), shape
+        )
+        return cls(
+            trunks, graph, share, gain or CallGain(_concatenate(()), _concatenate(()), np.zeros(0))
+        )
 
 
-def _updated(
+def _with_gain(
     old: _State, new: _State, unchanged: Mapping[str, Trunk], cutoff: float, most: float
 ) -> _State:
     """``new`` with its gain; rows that no changed edge can have touched are carried over."""
     search = CallSearch(new.graph, cutoff)
-    stale = search.leading_to(_changed(old, new, unchanged)).astype(np.float32)
+    stale = search.leading_to(_changed_nodes(old, new, unchanged)).astype(np.float32)
     redone = new.share @ stale > 0
     sources = new.share.T @ redone.astype(np.float32) > 0
     ends = np.zeros(len(new.graph), dtype=np.bool_)
     ends[new.share.indices] = True
     found = _call_gain(search, new.graph, new.share, sources, ends, most)
     fresh = redone[found.row]
-    number = _renumbered(old.trunks, new.trunks, unchanged)
+    number = _new_numbers(old.trunks, new.trunks, unchanged)
     row, column = number[old.gain.row], number[old.gain.column]
     carried = (row != NONE) & (column != NONE)
     carried[carried] = ~redone[row[carried]]
@@ -235,7 +239,7 @@ def _call_gain(
     return CallGain(row, column, entries.data.astype(np.float64))
 
 
-def _changed(old: _State, new: _State, unchanged: Mapping[str, Trunk]) -> Nodes:
+def _changed_nodes(old: _State, new: _State, unchanged: Mapping[str, Trunk]) -> Nodes:
     """The nodes of the new graph that came, or whose outgoing call edges are not what they were."""
     place = np.full(len(old.graph), NONE)
     own = np.ones(len(new.graph), dtype=np.bool_)
@@ -258,12 +262,12 @@ def _edge_keys(start: Nodes, end: Nodes, weight: Weights, size: int) -> Nodes:
     return np.where((start == NONE) | (end == NONE), NONE, key)
 
 
-def _renumbered(
+def _new_numbers(
     old: Mapping[str, Trunk], new: Mapping[str, Trunk], unchanged: Mapping[str, Trunk]
 ) -> Nodes:
     """The new number of each old fragment, or ``NONE``."""
     starts = _starts(new)
-    return _joined(
+    return _concatenate(
         starts[path] + np.arange(trunk.fragments)
         if path in unchanged
         else np.full(trunk.fragments, NONE)
@@ -277,7 +281,7 @@ def _starts(trunks: Mapping[str, Trunk]) -> dict[str, int]:
     return dict(zip(trunks, accumulate(sizes, initial=0), strict=False))
 
 
-def _joined(columns: Iterable[Nodes | Ints]) -> Nodes:
+def _concatenate(columns: Iterable[Nodes | Ints]) -> Nodes:
     """Columns of parts as a column of the whole."""
     return np.concatenate([np.zeros(0, dtype=np.int64), *columns])
 

@@ -1,4 +1,4 @@
-"""Best paths that use a call, from many nodes at once: search in the max-product semiring.
+"""Best paths that use a call, from many nodes in one search in the max-product semiring.
 
 The search starts in the middle of the paths, at their calls. It makes them longer at the end, then
 at the beginning, and drops a path where the tree alone joins its two nodes as well: then the tree
@@ -29,8 +29,8 @@ from treering.views.code.graph.code_graph import (
 )
 
 LEAST_CUTOFF = FOLDER_EDGE**2 * SYNTAX_EDGE
-"""A path from file to file through their folder is worth no more, and less once it holds a call:
-with a cut-off from here on, best paths that use a call never pass through folders."""
+"""The most that a path from file to file through their folder weighs, and less once it holds a
+call: with a cut-off from here on, best paths that use a call never pass through folders."""
 
 MOST_PATHS = 1 << 19
 """Paths that may begin in one file, and paths searched at a time: some 100 MB with the copies that
@@ -239,7 +239,7 @@ class _Best:
         self.new_key, self.new_weight = self.key, self.weight
 
     def merge(self, paths: Iterable[_Keyed]) -> None:
-        """Take in paths; those that are better than what is known become the new ones."""
+        """Take in paths; those that beat the known ones become the new ones."""
         key, weight = self._strongest(paths)
         at = np.searchsorted(self.key, key)
         place = np.minimum(at, len(self.key) - 1)

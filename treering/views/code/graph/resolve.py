@@ -2,7 +2,7 @@
 
 Names are looked up as a reader would: the enclosing scopes, then what the file imports, then, where
 the language lets names be used without an import, the same folder and the repository. A receiver
-narrows the search to a class or a module where its type can be told.
+narrows the search to a class or a module where its type is known.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MAX_CANDIDATES = 5
 MAX_HOPS = 3
 """Modules that pass on the names of others do so through one or two more."""
 _PATHS = 1 << 16
-"""Paths whose parts are kept: those of a large repository."""
+"""Paths whose parts are cached: those of a large repository."""
 MAX_SAME_NAME = 256
-"""Definitions of one name in one place that are looked at. Each of ten thousand calls would go
-through ten thousand of them, only to mean none, as a call may mean few."""
+"""The most definitions of one name in one place that a call is compared with. Each of ten thousand
+calls would go through ten thousand of them, only to mean none, as a call may mean few."""
 MAX_BASES = 20
 """Longer chains of base classes are taken for cycles."""
 
@@ -42,7 +42,7 @@ _FOLDER_IS_MODULE = tuple(
     suffix for one in LANGUAGES.values() if one.imports_folders for suffix in one.suffixes
 )
 _SEPARATOR = re.compile(r"/|::|\\|\.(?![./])(?!(?:h|hh|hpp|hxx|js|mjs|ts)$)")
-"""What stands between the parts of a module's name; the dot of a file's suffix does not."""
+"""The separators of the parts of a module's name; the dot of a file's suffix is not one."""
 
 
 class CallTarget(NamedTuple):
@@ -88,20 +88,22 @@ class Resolver:
 
     def resolve(self, path: str) -> list[tuple[CallTarget, ...]]:
         """The possible definitions of each call in the file at ``path``; often none."""
-        return self._reading(path).targets()
+        return self._names_of(path).targets()
 
     def definition(self, target: CallTarget) -> CodeDefinition:
         """The definition that ``target`` names."""
         return self._files[target.path].definitions[target.place]
 
-    def named(self, family: str, name: str) -> Sequence[CallTarget]:
+    def definitions_named(self, family: str, name: str) -> Sequence[CallTarget]:
         """Every definition called ``name`` in files of one family of languages."""
         return self._named.get((family, name), ())
 
     def methods(self, family: str, name: str) -> Sequence[tuple[CallTarget, str]]:
         """The methods called ``name`` in files of one family, with their owners in lower case."""
         if (family, name) not in self._methods:
-            named = ((target, self.definition(target)) for target in self.named(family, name))
+            named = (
+                (target, self.definition(target)) for target in self.definitions_named(family, name)
+            )
             self._methods[family, name] = [
                 (target, definition.owner.lower())
                 for target, definition in named
@@ -121,8 +123,8 @@ class Resolver:
         """The definitions called ``name`` at the top level of a file."""
         return [*self.inside(path, name, NONE)]
 
-    def exported(self, path: str, name: str, hops: int = MAX_HOPS) -> list[CallTarget]:
-        """What a file offers as ``name``: its own, or what it imports and passes on."""
+    def exports(self, path: str, name: str, hops: int = MAX_HOPS) -> list[CallTarget]:
+        """The definitions that a file exports as ``name``: its own, or imported ones."""
         targets = self.in_file(path, name)
         if targets or not hops:
             return targets
@@ -130,7 +132,7 @@ class Resolver:
             if item.name == "*" or name == (item.alias or item.name):
                 original = name if item.name == "*" else item.name
                 for origin in self.files_of(item.module, path):
-                    targets.extend(self.exported(origin, original, hops - 1))
+                    targets.extend(self.exports(origin, original, hops - 1))
         return targets
 
     def members(self, owner: CallTarget, name: str) -> list[CallTarget]:
@@ -148,15 +150,15 @@ class Resolver:
     def _own_members(self, owner: CallTarget, name: str) -> Sequence[CallTarget]:
         kind, cls = family(self._files[owner.path]), self.definition(owner).name
         folder = PurePosixPath(owner.path).parent
-        # methods may stand outside the class (Go, Rust, C++), but then in the same folder
+        # methods may be written outside the class (Go, Rust, C++), but then in the same folder
         return self._members.get((kind, folder, cls, name), ())
 
     def _bases(self, owner: CallTarget) -> Iterable[CallTarget]:
-        file = self._reading(owner.path)
+        file = self._names_of(owner.path)
         for base in self.definition(owner).bases:
             yield from file.classes(base, NONE)
 
-    def _reading(self, path: str) -> _File:
+    def _names_of(self, path: str) -> _File:
         """The names of a file, read once."""
         if path not in self._readings:
             self._readings[path] = _File(self, path)
@@ -178,14 +180,14 @@ class Resolver:
         shared = _shares_names(self._files[importer])
         below = [path for path in paths if module_parts(path)[-len(parts) :] == parts]
         if len(parts) == 1 and not shared:
-            # a bare name is looked for from a folder above the importer only: a project's
+            # a bare name counts from a folder above the importer only: a project's
             # ``tools/json.py`` is not what ``import json`` means elsewhere
             above = PurePosixPath(importer).parents
             below = [path for path in below if _root(path) in above]
         # or the repository's root is the package itself
         return below or [path for path in paths if module_parts(path) == parts[1:]]
 
-    def parsed(self, path: str) -> ParsedFile:
+    def parsed_file(self, path: str) -> ParsedFile:
         """The parsed file at ``path``."""
         return self._files[path]
 
@@ -196,7 +198,7 @@ class _File:
     def __init__(self, resolver: Resolver, path: str) -> None:
         self.resolver = resolver
         self.path = path
-        self.parsed = resolver.parsed(path)
+        self.parsed = resolver.parsed_file(path)
         self.family = family(self.parsed)
         language = LANGUAGES.get(self.parsed.language or "")
         self.shared_names = _shares_names(self.parsed)
@@ -222,7 +224,7 @@ class _File:
         return resolved
 
     def call(self, call: CallSite) -> tuple[CallTarget, ...]:
-        targets = self.received(call) if call.receiver else self.plain(call.name, call.scope)
+        targets = self.on_receiver(call) if call.receiver else self.plain(call.name, call.scope)
         unique: dict[CallTarget, None] = {}
         for target in targets:
             unique[target] = None
@@ -231,12 +233,11 @@ class _File:
         return tuple(unique)
 
     def plain(self, name: str, scope: int) -> Sequence[CallTarget]:
-        """What ``name`` alone means inside definition ``scope``."""
         nearest = self.local(name, scope)
         if nearest:
             return nearest
         if name not in self.from_elsewhere:
-            self.from_elsewhere[name] = self.imported(name) or self.visible(name)
+            self.from_elsewhere[name] = self.by_imports(name) or self.visible(name)
         return self.from_elsewhere[name]
 
     def local(self, name: str, scope: int) -> Sequence[CallTarget]:
@@ -248,13 +249,12 @@ class _File:
             scope = self.parsed.definitions[scope].parent
         return ()
 
-    def imported(self, name: str) -> list[CallTarget]:
-        """What ``name`` means by this file's imports."""
+    def by_imports(self, name: str) -> list[CallTarget]:
         targets: list[CallTarget] = []
         for item in [*self.imports.get(name, ()), *self.imports.get("*", ())]:
             original = name if item.name in ("", "*") else item.name
             for path in self.modules(item):
-                targets.extend(self.resolver.exported(path, original))
+                targets.extend(self.resolver.exports(path, original))
         return targets
 
     def modules(self, item: ImportedName) -> list[str]:
@@ -262,16 +262,15 @@ class _File:
         return self.resolver.files_of(item.module, self.path)
 
     def visible(self, name: str) -> Sequence[CallTarget]:
-        """What ``name`` means where the language needs no import: the nearest definitions."""
         if not self.shared_names:
             return ()
-        targets = self.resolver.named(self.family, name)
+        targets = self.resolver.definitions_named(self.family, name)
         folder = PurePosixPath(self.path).parent
         near = [t for t in targets if PurePosixPath(t.path).parent == folder]
         return near or targets
 
-    def received(self, call: CallSite) -> Sequence[CallTarget]:
-        """What a name looked up on a receiver means."""
+    def on_receiver(self, call: CallSite) -> Sequence[CallTarget]:
+        """The definitions of a name that is looked up on a receiver."""
         if call.receiver in self.selves:
             owner = self.owner(call.scope)
             return [m for cls in owner for m in self.resolver.members(cls, call.name)]
@@ -284,11 +283,11 @@ class _File:
             return ()
         key = (call.receiver, call.name)
         if key not in self.guesses:
-            self.guesses[key] = self.guessed(call)
+            self.guesses[key] = self.guess(call)
         return self.guesses[key]
 
-    def guessed(self, call: CallSite) -> list[CallTarget]:
-        """The methods of a name where nothing tells the receiver's type.
+    def guess(self, call: CallSite) -> list[CallTarget]:
+        """The methods of a name where the receiver's type is unknown.
 
         A receiver called like a class is taken for one. Else only names of several words count: a
         ``get`` or ``write`` on something unknown is more often a built-in than one of these.
@@ -298,7 +297,7 @@ class _File:
         alike = [target for target, owner in methods if hint and hint in owner]
         if alike or not _SEVERAL_WORDS.search(call.name):
             return alike
-        # One more than a call may mean is enough to tell that it means none.
+        # One more than ``MAX_CANDIDATES`` is enough: then the call has no candidates.
         return [target for target, _ in methods[: MAX_CANDIDATES + 1]]
 
     def owner(self, scope: int) -> list[CallTarget]:
@@ -331,15 +330,14 @@ class _File:
         return [t for t in targets if self.resolver.definition(t).kind == "class"]
 
     def of_module(self, call: CallSite) -> list[CallTarget]:
-        """What a name means when its receiver is an imported module."""
         return self.member_of_module(call.receiver.replace("::", "."), call.name)
 
     def member_of_module(self, receiver: str, name: str) -> list[CallTarget]:
         """The definition ``name`` of the module known here as ``receiver``."""
         targets: list[CallTarget] = []
         for item in self.imports.get(receiver, ()):
-            for path in self.resolver.files_of(_joined(item), self.path):
-                targets.extend(self.resolver.exported(path, name))
+            for path in self.resolver.files_of(_module_of(item), self.path):
+                targets.extend(self.resolver.exports(path, name))
         return targets
 
 
@@ -388,7 +386,7 @@ def _absolute(module: str, importer: str) -> tuple[tuple[str, ...], bool]:
     return parts or ("",), relative
 
 
-def _joined(item: ImportedName) -> str:
+def _module_of(item: ImportedName) -> str:
     """The module that an import names if what it imports is a module."""
     if not item.name:
         return item.module

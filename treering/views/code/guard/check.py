@@ -22,7 +22,7 @@ _CITED = re.compile(r"\b[0-9a-f]{7,40}\b")
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a change would undo, and how much it was compared with.
+    """The earlier changes that a change would undo, and the number of comparisons.
 
     ``definitions`` counts the definitions that the change alters, ``deleted`` those that it
     deletes: a whole definition is not deleted by accident, so these are not compared. A ``shallow``
@@ -82,7 +82,7 @@ class ChangeCheck:
         A commit or id that ``message`` cites is undone on purpose.
         """
         git = self._history.git
-        pairs = git.changed(old, new)
+        pairs = git.changed_paths(old, new)
         before = self._history.all_pieces(git.texts(old, [path for path, _ in pairs if path]))
         after = self._history.all_pieces(git.texts(new, [path for _, path in pairs if path]))
         changed = changes(before, after)
@@ -113,12 +113,10 @@ class ChangeCheck:
         )
 
     def _rounds(self, key: str) -> list[EarlierChange]:
-        """What recorded rounds did to a definition."""
         sequence = self._checkout.rounds_here(key, self._sequences.get(key, ()))
         return changes_of(recorded.states(sequence))
 
     def _commits(self, old: str, altered: Iterable[str]) -> dict[str, list[EarlierChange]]:
-        """What commits up to ``old`` did to definitions, read file by file."""
         keys_of: defaultdict[str, list[str]] = defaultdict(list)
         for key in altered:
             keys_of[key.partition("::")[0]].append(key)

@@ -1,4 +1,4 @@
-"""Parts in another form: when one part can be what another one was, and what a part is about."""
+"""Parts in another form: when one part can replace another, and the names that a part is about."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORMS: dict[str, frozenset[str]] = {
     "option": frozenset({"option"}),
     "filter": frozenset({"filter", "branch", "guard"}),
 }
-"""Kinds of which any can be the other in another form, whatever it names."""
+"""Kinds that can replace a kind in another form, whatever they name."""
 
 
 def is_instead(lost: CodePart, new: CodePart, *, here: bool) -> bool:
@@ -51,7 +51,7 @@ def is_instead(lost: CodePart, new: CodePart, *, here: bool) -> bool:
 
 def same_value(part: CodePart, was: CodePart, is_: CodePart) -> bool:
     """Whether a part sets what ``was`` set, or has its value where that is hardly so by chance."""
-    if is_set(part) and setting(part) == setting(was):
+    if is_set(part) and name_and_value(part) == name_and_value(was):
         return True
     if is_set(part) and _value(part) == _value(was) and _is_particular(_value(was)):
         return True
@@ -72,7 +72,7 @@ def shape(part: CodePart) -> tuple[str, str]:
 
 
 def last_name(part: CodePart) -> str:
-    """What is called, without what it is looked up on."""
+    """The last name of a call, without its receiver."""
     return part.text.rpartition(" . ")[2]
 
 
@@ -95,15 +95,15 @@ def is_set(part: CodePart) -> bool:
 
 def name_of(part: CodePart) -> str:
     """The name that a part gives a value."""
-    return setting(part).partition(" = ")[0]
+    return name_and_value(part).partition(" = ")[0]
 
 
 def callee(part: CodePart) -> str:
-    """What an option is given to, or a filter is of."""
+    """The call of an option, or the iterable of a filter."""
     return part.text.partition(" ( ")[0]
 
 
-def setting(part: CodePart) -> str:
+def name_and_value(part: CodePart) -> str:
     """``name = value``, of a call's option too."""
     return part.text.partition(" ( ")[2].removesuffix(" )") if part.kind == "option" else part.text
 
@@ -118,7 +118,7 @@ def _parameters(part: CodePart) -> frozenset[str]:
 
 
 def _value(part: CodePart) -> str:
-    return setting(part).partition(" = ")[2]
+    return name_and_value(part).partition(" = ")[2]
 
 
 def _is_particular(value: str) -> bool:

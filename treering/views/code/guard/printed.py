@@ -73,10 +73,10 @@ def _report(conflict: Conflict, now: CodeDelta) -> Reversal:
         name=block.id,
         at=block.at,
         origin="round",
-        lost=tuple(_written(statement) for statement in lost),
-        then=tuple(SourceLine(s.first_line, _written(s)) for s in lost),
-        now=tuple(SourceLine(s.first_line, _written(s)) for s in back),
-        missing=tuple(_written(statement) for statement in lost),
+        lost=tuple(_source_line(statement) for statement in lost),
+        then=tuple(SourceLine(s.first_line, _source_line(s)) for s in lost),
+        now=tuple(SourceLine(s.first_line, _source_line(s)) for s in back),
+        missing=tuple(_source_line(statement) for statement in lost),
         rules=("as printed",),
     )
 
@@ -85,5 +85,5 @@ def _in_order(statements: Iterable[CodeStatement]) -> list[CodeStatement]:
     return sorted(statements, key=lambda statement: statement.first_line)
 
 
-def _written(statement: CodeStatement) -> str:
+def _source_line(statement: CodeStatement) -> str:
     return " ".join((statement.source or statement.text).split())

@@ -1,7 +1,7 @@
 """Which earlier rounds does a change undo?
 
 A check stops a commit, so it asks the rules of ``rules.Comparison``. Another draft costs one more
-reply, so a draft is asked less: whether it keeps half of the behaviour that each round brought.
+reply, so a draft only has to keep half of the behaviour that each round brought.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT = 0.5
 round number. With shares of .25 to 1, F1 on recorded dialogues is .80 to .77."""
 
 LEFT_OUT = "most is left out"
-"""What reports call this rule."""
+"""The name of this rule in reports."""
 
 SHOWN = 100
 """Characters of a lost part that are shown; its lines follow."""
@@ -145,7 +145,7 @@ def _report(
         name=earlier.name,
         at=earlier.at,
         origin=earlier.origin,
-        lost=tuple(dict.fromkeys(map(_in_words, _telling(lost)))),
+        lost=tuple(dict.fromkeys(map(_in_words, _main_parts(lost)))),
         then=_lines(old, lost),
         now=_lines(new, back),
         missing=tuple(dict.fromkeys(f"{part.kind} {part.text}" for part in lost)),
@@ -153,7 +153,7 @@ def _report(
     )
 
 
-def _telling(lost: Sequence[CodePart]) -> Iterable[CodePart]:
+def _main_parts(lost: Sequence[CodePart]) -> Iterable[CodePart]:
     """The parts but for those that another one of their line says already."""
     lines = {part.first_line for part in lost if part.kind not in _SAME_LINE}
     once = {part.source or part.text: part for part in reversed(lost)}
@@ -165,7 +165,6 @@ def _telling(lost: Sequence[CodePart]) -> Iterable[CodePart]:
 
 
 def _in_words(part: CodePart) -> str:
-    """What a part is, in one line as it was written."""
     line = " ".join((part.source or part.text).split())
     shown = f"{line[:SHOWN]}…" if len(line) > SHOWN else line
     is_said = part.kind == "statement" or shown.startswith(part.kind)

@@ -3,9 +3,9 @@
 The paper's rule (eq. 9) flags a change that deletes statements that a round added, or adds those
 that it deleted. A rewrite does that freely, so these rules ask for more. The lost part must bear
 behaviour, this change must lose it, and it must not turn up elsewhere in the change. Then either
-something goes back (the definition is as it was, all that was replaced returns, a name has its
-former value), or something is left out: an error, or an addition whose surroundings stay and that
-nothing replaces in another form.
+something goes back (the definition is as it was, all replaced parts return, a name has its former
+value), or something is missing: an error, or an addition whose surroundings stay and that nothing
+replaces in another form.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from treering.views.code.guard.forms import (
     is_instead,
     is_set,
     last_name,
+    name_and_value,
     name_of,
     operands,
     same_value,
-    setting,
     shape,
     words,
 )  # fmt: skip
@@ -141,19 +141,19 @@ class Comparison:
         states = (earlier.before, earlier.after, old, new)
         bags = [parts_of(state) for state in states]
         self._all = _Difference(bags, arrivals.parts)
-        # An import that goes is no loss by itself: what used it went.
+        # An import that goes is not a loss: its users went.
         for part in [part for part in self._all.lost if part.kind == "import"]:
             del self._all.lost[part]
         # The same by behaviour alone: details come and go with every rewrite, and would hide that
-        # what a definition does is what it did. A class or file has no behaviour, only details.
+        # a definition does the same as before. A class or file has only details.
         behaviour = [_only_behaviour(bag) for bag in bags] if new.is_function else [Counter()] * 4
         self._behaviour = _Difference(behaviour, _only_behaviour(arrivals.parts))
-        # What other definitions gain, and which are new: a lost part may be in one of them.
+        # The gains of other definitions, and the names of new ones: a lost part may be in one.
         self._elsewhere = arrivals.parts - self._all.fresh
         self._helpers = arrivals.names.get(new.path, frozenset())
 
     def broken(self) -> dict[str, RuleFinding]:
-        """The rules that hold by name, with what each found."""
+        """The rules that hold by name, with the finding of each."""
         rules: dict[str, _Rule] = {
             "as before": self._as_before,
             "an error is dropped": self._error_dropped,
@@ -174,7 +174,6 @@ class Comparison:
         return findings
 
     def _as_before(self) -> tuple[Parts, Parts]:
-        """The definition is what it was before the earlier change."""
         behaviour, every = self._behaviour, self._all
         if behaviour.lost and behaviour.before == behaviour.now and not self._is_held(behaviour):
             return behaviour.lost, behaviour.back
@@ -191,7 +190,7 @@ class Comparison:
 
     def _error_dropped(self) -> tuple[Parts, Parts]:
         """An error, raised or caught, that is no longer, on no condition, nor another instead."""
-        # What a commit that created a definition had in it may have been there for no reason.
+        # A commit that created a definition may have had an error in it for no reason.
         if self._earlier.before is None and self._earlier.origin == "commit":
             return _NOTHING, _NOTHING
         states, dropped = self._behaviour, Counter[CodePart]()
@@ -215,7 +214,7 @@ class Comparison:
         return _NOTHING, _NOTHING
 
     def _set_back(self) -> tuple[Parts, Parts]:
-        """A name has its former value, wherever it is set now, or what has returned tells it."""
+        """A name has its former value, wherever it is set now."""
         states = self._all
         returned = states.fresh + self._elsewhere
         former = {name_of(part): part for part in states.replaced if is_set(part)}
@@ -226,8 +225,10 @@ class Comparison:
             was = former.get(name_of(part))
             if was is not None and any(same_value(new, was, part) for new in returned):
                 lost[part] = states.lost[part]
-        values = {setting(part) for part in former.values()}
-        back = Counter(part for part in states.fresh if is_set(part) and setting(part) in values)
+        values = {name_and_value(part) for part in former.values()}
+        back = Counter(
+            part for part in states.fresh if is_set(part) and name_and_value(part) in values
+        )
         return lost, back
 
     def _addition_gone(self) -> tuple[Parts, Parts]:
@@ -325,7 +326,6 @@ class Comparison:
 
     @cached_property
     def _new_parts(self) -> list[CodePart]:
-        """What can be instead of a part: no step that is there anyway, or was moved."""
         then, came = self._all.then, self._all.came
         steps = {last_name(old) for old in then if old.kind == "step" and old not in came}
         there = steps | self._helpers

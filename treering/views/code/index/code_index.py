@@ -32,16 +32,16 @@ from treering.views.code.parse.parser import parse
 ALPHA = 0.5
 """The weight of the code relation (FragRel, 4.2)."""
 NEAR = np.float32(4)
-"""What being the most related to the place counts, in standard deviations of the own score."""
+"""The weight of the most related fragment to a place, in standard deviations of the own score."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """What the index keeps of one file."""
+    """One file of an index."""
 
     source: bytes
     decode: Callable[[], ParsedFile]
-    """Makes ``parsed`` once it is asked for: most of a repository is never looked at."""
+    """Makes ``parsed`` on first use: most files of a repository are never opened."""
     fragments: tuple[Lines, ...]
     terms: tuple[Terms, ...]
     trunk: Trunk
@@ -98,7 +98,7 @@ class CodePlace:
 
 @dataclass(frozen=True, slots=True)
 class CodeHit:
-    """A fragment of code that answers a query: where it stands and why it was picked."""
+    """A fragment of code that answers a query, with its place and the reason."""
 
     score: float
     path: str
@@ -140,7 +140,7 @@ class CodeIndex:
 
     @property
     def gain(self) -> CallGain:
-        """What paths through calls add to the code relation."""
+        """The gain of paths through calls in the code relation."""
         return self._relation.gain
 
     @property
@@ -149,7 +149,7 @@ class CodeIndex:
         return self._relation.graph
 
     def copy(self) -> CodeIndex:
-        """An index of the same that is updated by itself; what both hold is never changed."""
+        """An independent copy for updates; shared values never change."""
         twin = copy(self)
         twin._relation = copy(self._relation)
         return twin
@@ -233,7 +233,7 @@ class CodeIndex:
             terms["near"] = NEAR * self.nearness(near)
         total = np.sum(list(terms.values()), axis=0)
         if aside and (unwanted := self._aside(query, near)).any():
-            # Scores are distances from a mean: what a fragment has is counted from the least.
+            # Scores are distances from a mean: count a fragment's score from the least.
             terms["aside"] = np.where(unwanted, (ASIDE - 1) * (total - total.min()), np.float32(0))
             total = total + terms["aside"]
         if paths is not None:
@@ -352,10 +352,10 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 def code_terms(text: str) -> Terms:
     """The terms of code or of a question about it; see ``terms`` for their form."""
-    return terms(_COMPOUND.sub(_expanded, text))
+    return terms(_COMPOUND.sub(_expand, text))
 
 
-def _expanded(match: re.Match[str]) -> str:
+def _expand(match: re.Match[str]) -> str:
     return _words(match[0])
 
 

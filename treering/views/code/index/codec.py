@@ -74,7 +74,7 @@ def load_file(data: bytes) -> IndexedFile:
     fragments = arrays["fragments"].tolist()
     return IndexedFile(
         source=source,
-        decode=cache(lambda: _parsed(json.loads(outline), source)),
+        decode=cache(lambda: _parse_outline(json.loads(outline), source)),
         fragments=tuple(Lines(*row) for row in fragments),
         terms=tuple(counted),
         trunk=Trunk(**columns, fragments=len(fragments), **entries),
@@ -83,7 +83,7 @@ def load_file(data: bytes) -> IndexedFile:
 
 
 def dump_gain(gain: CallGain) -> bytes:
-    """The bytes of what paths through calls add to a relation."""
+    """The bytes of the gain of paths through calls."""
     arrays: dict[str, NDArray[Any]] = {
         "row": gain.row.astype(np.int32),
         "column": gain.column.astype(np.int32),
@@ -93,7 +93,7 @@ def dump_gain(gain: CallGain) -> bytes:
 
 
 def load_gain(data: bytes) -> CallGain:
-    """What ``dump_gain`` made ``data`` of."""
+    """The inverse of ``dump_gain``."""
     arrays = _load_arrays(zlib.decompress(data))
     return CallGain(
         arrays["row"].astype(np.int64), arrays["column"].astype(np.int64), arrays["value"]
@@ -132,7 +132,7 @@ def load_calls(data: bytes) -> Candidates:
     return [tuple(CallTarget(path, place) for path, place in targets) for targets in rows]
 
 
-def _parsed(outline: dict[str, Any], source: bytes) -> ParsedFile:
+def _parse_outline(outline: dict[str, Any], source: bytes) -> ParsedFile:
     return ParsedFile(
         language=outline["language"],
         source=source,

@@ -1,4 +1,4 @@
-"""What indexing a working tree has to do: which files, how, and what that changes."""
+"""The plan of indexing a working tree: its files, settings and changes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MEMORY_SUFFIXES = ("", "-wal", "-shm")
 
 @dataclass(frozen=True, slots=True)
 class CodeReceipt:
-    """What indexing a repository did, in files."""
+    """The files that indexing a repository added, changed and removed."""
 
     root: str
     added: tuple[str, ...]
@@ -61,7 +61,7 @@ class IndexSettings:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """How a working tree differs from what is indexed of it."""
+    """The difference between a working tree and its index."""
 
     root: str
     files: Mapping[str, SourceFile]
@@ -81,7 +81,7 @@ class FileChange:
         own = {file.with_name(file.name + suffix) for suffix in _MEMORY_SUFFIXES}
         seen = [file for file in scan(root) if root / file.path not in own]
         sources = {file.path: file for file in seen if isinstance(file, SourceFile)}
-        # What cannot be looked at is not gone: its index stays as it is.
+        # A path that cannot be read is not gone: its index stays as it is.
         unreadable = [file.path for file in seen if isinstance(file, UnreadablePath)]
         unread = {p for p in old if any(PurePosixPath(p).is_relative_to(u) for u in unreadable)}
         files = {path: file for path, file in sources.items() if old.get(path) != file.digest}
@@ -105,7 +105,7 @@ class FileChange:
         )
 
     def receipt(self) -> CodeReceipt:
-        """What taking in the change does."""
+        """The receipt for this change."""
         return CodeReceipt(
             root=self.root,
             added=tuple(path for path in self.files if path not in self.old),

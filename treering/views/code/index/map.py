@@ -70,7 +70,7 @@ def _render(index: CodeIndex, chosen: Sequence[CallTarget]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A definition, and how many calls tie it to the one that was asked for.
+    """A definition, and the number of calls between it and the requested one.
 
     A call whose name could mean several definitions counts for each of them.
     """
@@ -85,7 +85,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A definition with its text, its callers and what it calls, most calls first."""
+    """A definition with its text, its callers and callees, most calls first."""
 
     center: Neighbour
     text: str
@@ -123,7 +123,7 @@ def _find(index: CodeIndex, path: str, definition: str) -> CallTarget:
         if candidate.qualified == definition:
             return CallTarget(path, place)
     names = ", ".join(candidate.qualified for candidate in file.parsed.definitions[:10]) or "none"
-    raise UnknownName(f"{path} has no definition {definition!r}; it has {names}")
+    raise UnknownName(f"{path} lacks the definition {definition!r}; it has {names}")
 
 
 def _by_count(index: CodeIndex, targets: Iterable[CallTarget]) -> tuple[Neighbour, ...]:

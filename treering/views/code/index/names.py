@@ -2,7 +2,7 @@
 
 Two fragments are related by the definitions they speak of: fully by the same one, by the weight of
 a call where one calls the other. ``W = B·R·Bᵀ`` with B from fragments to definitions and R between
-definitions, both sparse, so a score vector passes in time linear in what is said of code.
+definitions, both sparse, so a score vector passes in time linear in the mentions of code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from treering.views.code.graph.resolve import CallTarget
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.index.code_index import CodeIndex
 from treering.views.code.rounds import recorded
-from treering.views.code.rounds.mentions import last_part, means, mentioned
+from treering.views.code.rounds.mentions import last_part, means, names_in
 from treering.views.code.rounds.rounds import Rounds
 from treering.views.code.rounds.session import SessionBlock
 from treering.views.fragments import store
@@ -46,7 +46,7 @@ NamesOf = Callable[[Codes], Sequence[Iterable[str]]]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a memory holds on a question about code: what was said, done, and what stands there.
+    """The answer to a question about code: talk, rounds of work, and definitions.
 
     ``definitions`` are those that the question names, as ``PATH::NAME``; ``rounds`` are newest
     first, ``talk`` and ``code`` best first.
@@ -84,17 +84,17 @@ class DefinitionGraph:
 
     def meant(self, text: str) -> list[str]:
         """The keys of the definitions that a question names. A bare word counts as a name, too."""
-        by_name = self.named()
+        by_name = self.numbers_by_name()
         words = {word for word in _WORD.findall(text) if word in by_name}
         keys_meant: dict[str, None] = {}
-        for name in sorted(mentioned(text) | words):
+        for name in sorted(names_in(text) | words):
             keys = [self.keys[at] for at in by_name.get(last_part(name), ())]
             keys = [key for key in keys if means(name, key.partition("::")[2])]
             if len(keys) <= MAX_MEANINGS:
                 keys_meant.update(dict.fromkeys(keys))
         return list(keys_meant)
 
-    def named(self) -> Mapping[str, list[int]]:
+    def numbers_by_name(self) -> Mapping[str, list[int]]:
         """The numbers of definitions by the last part of their names."""
         places: defaultdict[str, list[int]] = defaultdict(list)
         for at, key in enumerate(self.keys):
@@ -118,7 +118,7 @@ class CodeNames:
         """The operator over the fragments of a space."""
         if items.fragment is None:
             raise InputError("the code relation relates only the fragments of a space")
-        by_name = self.definitions.named()
+        by_name = self.definitions.numbers_by_name()
         rows: list[int] = []
         columns: list[int] = []
         shares: list[float] = []
@@ -178,7 +178,7 @@ class FragmentNames:
         self._known: dict[int, frozenset[str]] = {}
 
     def relation(self, state: object) -> CodeNames:
-        """The relation as of ``state``, which is what tells that indexes or rounds have changed."""
+        """The relation as of ``state``, which differs once indexes or rounds have changed."""
         with self._lock:
             if self._relation is None or self._state != state:
                 sequences = recorded.sequences(self._rounds.every()).values()
@@ -192,7 +192,7 @@ class FragmentNames:
         names_known = self._known  # another thread may put another one there meanwhile
         new = [fragment for fragment in numbers if fragment not in names_known]
         with self._space.read() as reader:
-            read = {fragment: mentioned(text) for fragment, text, _ in store.texts(reader, new)}
+            read = {fragment: names_in(text) for fragment, text, _ in store.texts(reader, new)}
         names = self._known = {
             fragment: names_known.get(fragment) or read.get(fragment, _NONE) for fragment in numbers
         }

@@ -1,7 +1,7 @@
-"""What a file of a repository is for, and which files a search is asked to look at.
+"""The purpose of a repository's files, and the files that a search may find.
 
 A question about code is answered by code. Tests say the same in more words, and a list of words
-says every word: both would stand before the code itself, so they count less. A question that names
+says every word: both would rank before the code itself, so they count less. A question that names
 them asks for them.
 """
 
@@ -17,10 +17,10 @@ from treering.search.terms import words
 from treering.views.code.parse.language import language_of
 
 Purpose = Literal["code", "test", "text"]
-"""``text`` is what no language of code is: prose, data, settings."""
+"""``text`` is prose, data or settings."""
 
 ASIDE: Final = 0.5
-"""The share that a fragment keeps of its score above the least, if nobody asked for its file."""
+"""The share of its score above the least that a fragment of an unwanted file keeps."""
 
 _TEST_FOLDERS: Final = frozenset(
     ("test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e")
@@ -38,7 +38,7 @@ _PROSE_WORDS: Final = frozenset(
 
 
 def purpose_of(path: str) -> Purpose:
-    """What the file at a path is for, told by its name and its folders."""
+    """The purpose of the file at a path, by its name and folders."""
     file = PurePosixPath(path)
     if _TEST_FOLDERS.intersection(part.lower() for part in file.parts[:-1]):
         return "test"
@@ -83,8 +83,8 @@ def files_at(paths: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
     of_all = frozenset(paths)
     without = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
     within = [pattern for pattern in patterns if not pattern.startswith("!")]
-    chosen = _matching(of_all, within) if within else of_all
-    chosen -= _matching(of_all, without)
+    chosen = _match(of_all, within) if within else of_all
+    chosen -= _match(of_all, without)
     if not chosen:
         raise UnknownName(
             f"no indexed file is at {', '.join(patterns)}; give paths from the root of the "
@@ -93,7 +93,7 @@ def files_at(paths: Iterable[str], patterns: Sequence[str]) -> frozenset[str]:
     return chosen
 
 
-def _matching(paths: frozenset[str], patterns: Sequence[str]) -> frozenset[str]:
+def _match(paths: frozenset[str], patterns: Sequence[str]) -> frozenset[str]:
     try:
         from pathspec import GitIgnoreSpec
     except ModuleNotFoundError as error:

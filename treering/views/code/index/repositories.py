@@ -87,7 +87,7 @@ class Repositories:
                 change = self._apply(change, want, index, repository, progress)
             return change.receipt()
 
-    def indexed(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
+    def open_index(self, root: str | Path | None) -> tuple[store.Repository, CodeIndex]:
         """The repository at ``root``, or the only one, with its index as its files are now."""
         top = self._repository(root).root
         self.refresh(top)
@@ -186,7 +186,7 @@ class Repositories:
         for path, source in fresh.items():
             try:
                 file = index_file(source.text, path, language_of(path), want.unit)
-            except RecursionError:  # left out, as nobody wrote it by hand
+            except RecursionError:  # skipped: such a file is generated
                 continue
             if want.model is not None:
                 file = replace(file, vectors=self._vectors(file))

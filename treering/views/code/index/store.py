@@ -35,11 +35,11 @@ class Repository:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What rows that belong to it name: its space and its number."""
+        """The key in its rows: its space and its number."""
         return self.space, self.id
 
 
-AGAIN = "`treering code forget` and `treering code index` make it anew"
+AGAIN = "`treering code forget` and `treering code index` index it again"
 
 _COLUMNS = "r.space, r.id, r.root, r.unit, r.model, r.revision"
 
@@ -93,7 +93,7 @@ def load(
 
 
 def gain(reader: Reader, repository: Repository, fragments: int) -> CallGain | None:
-    """What paths through calls add to the relation, if it is known of that many fragments."""
+    """The gain of paths through calls, if it is stored for that many fragments."""
     row = reader.row(
         "SELECT data FROM code_relation WHERE space = ? AND repository = ? AND fragments = ?",
         (*repository.key, fragments),

@@ -1,1 +1,1 @@
-"""From source text to what the rest works on: definitions, calls, parts, pieces, fragments."""
+"""From source text to definitions, calls, parts, pieces, fragments."""

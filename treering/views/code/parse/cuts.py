@@ -23,7 +23,7 @@ class Lines:
 
 
 def cut(parsed: ParsedFile, unit: Unit) -> tuple[Lines, ...]:
-    """The fragments of a file in order; blank ones are left out. Raise InputError."""
+    """The fragments of a file in order; without blank ones. Raise InputError."""
     lines, window = parsed.lines(), window_of(unit)
     fragments = _windows(len(lines), *window) if window else _blocks(parsed, len(lines))
     return tuple(
@@ -39,7 +39,6 @@ def _windows(lines: int, size: int, overlap: int) -> list[Lines]:
 
 
 def _blocks(parsed: ParsedFile, lines: int) -> list[Lines]:
-    """Stretches that do not overlap: each short definition whole, and what lies between them."""
     fragments: list[Lines] = []
     _cut_range(parsed.definitions, 1, lines, NONE, fragments)
     return fragments

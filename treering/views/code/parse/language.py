@@ -7,21 +7,21 @@ A query file (``queries/NAME.scm``) names the parts of a program by capture:
   ``@bodied`` with ``@body`` where the body is optional; ``@documented`` with ``@doc``;
   ``@derived`` with ``@base``; ``@attribute``
 - ``@impl`` (methods of a class written elsewhere) and ``@scope`` (a namespace), with ``@name``
-- ``@wrapper`` with ``@wrapped``: what belongs to a definition but surrounds it (decorators, export)
+- ``@wrapper`` with ``@wrapped``: nodes of a definition that surround it (decorators, export)
 - ``@call`` with ``@callee`` and, if any, ``@receiver``
 - ``@import`` with ``@module``, ``@imported``, ``@alias``, ``@wildcard``
-- ``@binding`` with ``@variable`` and ``@type``: a variable whose type can be told
+- ``@binding`` with ``@variable`` and ``@type``: a variable whose type is known
 - ``@comment``
 
 Below the line ``;;; guard`` it names the nodes that a change is compared by (``code.guard``):
 
-- ``@block`` (what it holds are statements), ``@comment``, ``@string``, ``@docstring``
+- ``@block`` (its children are statements), ``@comment``, ``@string``, ``@docstring``
 - ``@raise`` with ``@raised`` (the error), ``@return``, ``@branch``, ``@call``, ``@decorator``
 - ``@scope`` (held while its block runs: a lock, a file), ``@ending`` (``finally``), ``@step`` (a
   statement that is nothing but a call), ``@option`` (an argument with a name)
-- ``@iterable`` and ``@filter`` (what a comprehension goes through, and its condition)
-- ``@assignment``, ``@setting`` (of those, what can be compared as a name and its value),
-  ``@outlives`` (targets that are still there after the call)
+- ``@iterable`` and ``@filter`` (the iterable of a comprehension, and its condition)
+- ``@assignment``, ``@setting`` (an assignment that is compared as a name and its value),
+  ``@outlives`` (targets that outlive the call)
 - ``@name``, ``@member`` (a name looked up on something else), ``@binder`` (where a definition gives
   names of its own), ``@import``
 
@@ -107,12 +107,12 @@ SUFFIXES = frozenset(_BY_SUFFIX)
 
 
 def language_of(path: str) -> str | None:
-    """The language of the file at ``path``, told from its suffix; None if it is not known."""
+    """The language of the file at ``path``, by its suffix; None if it is not known."""
     return _BY_SUFFIX.get(PurePath(path).suffix.lower())
 
 
 def language(name: str) -> Language:
-    """The language called ``name``; raises UnknownName if there is none."""
+    """The language called ``name``; raises UnknownName."""
     try:
         return LANGUAGES[name]
     except KeyError:
@@ -138,7 +138,8 @@ def grammar(name: str) -> Grammar:
 
 @cache
 def query(name: str, section: Section = "outline") -> Query:
-    """The compiled query of language ``name``: what outlines a file, or what the guard compares."""
+    """The compiled query of language ``name``: the outline of a file, or the parts for the
+    guard."""
     loaded = grammar(name)  # first: it says which extra is missing
     from tree_sitter import Query
 

@@ -1,4 +1,4 @@
-"""What parsing finds in one source file: values only.
+"""The result of parsing one source file: values only.
 
 Offsets are bytes of the UTF-8 text, half open; lines count from 1 and are inclusive.
 """
@@ -34,7 +34,7 @@ class CodeDefinition:
 
     name: str
     qualified: str
-    """The name with those of what encloses it, joined by dots: ``Parser.feed``."""
+    """The name after the names of its enclosing definitions, joined by dots: ``Parser.feed``."""
     kind: DefinitionKind
     owner: str
     """The name of the class it is a member of, or an empty string."""
@@ -61,7 +61,7 @@ class CallSite:
 
     name: str
     receiver: str
-    """What the name is looked up on, as written (``self``, ``os.path``), or an empty string."""
+    """The receiver of the name, as written (``self``, ``os.path``), or an empty string."""
     span: SourceSpan
     node: int
     scope: int

@@ -39,7 +39,7 @@ def parse(text: str, language: str | None) -> ParsedFile:
     Raises UnknownName for a language that is not known (see ``language.LANGUAGES``),
     MissingExtra where its grammar is not installed, TextEncodingError for lone surrogates.
     """
-    source = _encoded(text)
+    source = _encode(text)
     if language is None:
         return ParsedFile(None, source, _tree_of_lines(source), (), (), (), (), (), False)
     return _Reading(source, language).result()
@@ -53,13 +53,13 @@ def syntax_root(source: bytes, language: str) -> Node:
     return Parser(loaded).parse(source).root_node
 
 
-def outlined(text: str, language: str) -> tuple[list[CodeDefinition], Node]:
+def outline_of(text: str, language: str) -> tuple[list[CodeDefinition], Node]:
     """The definitions of ``text`` and the root of its tree, parsed once. Raises as ``parse``."""
-    reading = _Reading(_encoded(text), language)
+    reading = _Reading(_encode(text), language)
     return reading.definitions(()), reading.root
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -99,7 +99,7 @@ def _flatten(root: Node) -> tuple[SyntaxTree, dict[int, int]]:
 
 
 class _Reading:
-    """One file while it is read: the query's matches, sorted by what they name."""
+    """One file while it is read: the query's matches by capture."""
 
     def __init__(self, source: bytes, language: str) -> None:
         self.source = source
@@ -131,7 +131,7 @@ class _Reading:
         )
 
     def definitions(self, comments: Iterable[SourceSpan]) -> list[CodeDefinition]:
-        """Definitions in order of appearance, each with the names of what encloses it."""
+        """Definitions in order of appearance, with qualified names."""
         wrappers = {m["wrapped"][0].id: m["wrapper"][0] for m in self.matches["wrapper"]}
         bodies = {m["bodied"][0].id: m["body"][0] for m in self.matches["bodied"]}
         docs = {m["documented"][0].id: _text(m["doc"][0]) for m in self.matches["documented"]}
@@ -154,14 +154,14 @@ class _Reading:
                 comment, first = above.line(span.first_line)
                 container.index = len(definitions)
                 definition = self.definition(container, enclosing, span, body)
-                doc = _docstring(docs[node.id]) if node.id in docs else comment
+                doc = _clean_docstring(docs[node.id]) if node.id in docs else comment
                 base = tuple(dict.fromkeys(bases[node.id]))
                 definitions.append(replace(definition, doc=doc, first_line=first, bases=base))
             enclosing.append(container)
         return definitions
 
     def containers(self) -> list[_Container]:
-        """Whatever a definition can stand in, outermost first where they nest."""
+        """The containers of definitions, outermost first where they nest."""
         captures = {
             "definition.function": "function",
             "definition.class": "class",
@@ -320,7 +320,7 @@ def _first(match: Match, capture: str) -> str:
 
 
 RECEIVER_CHARS = 120
-"""Longer receivers are chains of calls, whose type cannot be told by name."""
+"""Longer receivers are chains of calls, whose type is unknown."""
 
 
 def _receiver(node: Node) -> str:
@@ -329,7 +329,7 @@ def _receiver(node: Node) -> str:
     return _text(node)
 
 
-def _docstring(literal: str) -> str:
+def _clean_docstring(literal: str) -> str:
     """The text of a string literal, without prefix, quotes and common indentation."""
     text = literal.lstrip("rRuUbBfF")
     quote = next((q for q in ('"""', "'''", '"', "'") if text.startswith(q)), "")

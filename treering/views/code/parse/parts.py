@@ -2,7 +2,7 @@
 
 Parameters are numbered and other local names dropped, so that a renamed variable is the same part;
 parts form a bag, so that their order and nesting do not matter. Of a class or file they are read
-from what it says beside its definitions. Each text is parsed once, however often it is asked about.
+from the text outside its definitions. Each text is parsed once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from treering.views.code.parse.parser import outlined
+from treering.views.code.parse.parser import outline_of
 from treering.views.code.parse.syntax import Syntax, field_of, source_of
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ PartKind = Literal[
 BEHAVIOUR: tuple[PartKind, ...] = (
     "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
 )  # fmt: skip
-"""The kinds that shares are counted of. The others say the same in more detail: what surrounds
-(``scope``), what is done whatever happens (``finally``), statements that are nothing but a call
-(``step``), options of calls, what names are set to, the filters of comprehensions and what they go
-through (``iteration``); a ``statement`` is any node directly in a block."""
+"""The kinds that shares are counted of. The others say the same in more detail: a surrounding
+block (``scope``), calls in ``finally``, statements that are only a call (``step``), options of
+calls, values of names, the filters of comprehensions and their iterables (``iteration``); a
+``statement`` is any node directly in a block."""
 
 MAX_DEPTH = 200
 """Nodes of a body that nest deeper are not compared. Each part has the text of all that is in it: a
@@ -61,7 +61,7 @@ Parts = Counter[CodePart]
 
 @dataclass(frozen=True, slots=True)
 class CodeReading:
-    """What is compared of a definition: its parts in the order of its lines.
+    """The compared parts of a definition, in the order of its lines.
 
     ``statements`` are its statements as they are compared, of a class or file but for its imports.
     """
@@ -77,12 +77,12 @@ class CodeReading:
 
 @lru_cache(_MEMORY)
 def read_definition(code: str, name: str, language: str) -> CodeReading | None:
-    """The reading of the definition called ``name``, or None where ``code`` has none.
+    """The reading of the definition called ``name``, or None if ``code`` lacks it.
 
     The last definition of that name counts, as it does when the source is run; of a method without
     its class, the name alone. Without a name, what a class or file says beside its definitions.
     """
-    definitions, root = outlined(code, language)
+    definitions, root = outline_of(code, language)
     if not name:
         return _Surroundings(Syntax(root, language), root).result()
     named = [
@@ -120,7 +120,6 @@ class _Function:
         return set(self.bound_names())
 
     def result(self) -> CodeReading:
-        """What was read."""
         return CodeReading((*self.of_signature(), *self.of_body()), tuple(self.statements()))
 
     def of_signature(self) -> Iterator[CodePart]:
@@ -179,7 +178,7 @@ class _Function:
                 yield self.part("effect", node, self.text(target))
 
     def details(self, node: Node) -> Iterator[CodePart]:
-        """What the node says beside its behaviour."""
+        """The details of a node beside its behaviour."""
         has = self.syntax.has
         if has(node, "scope"):
             yield self.part("scope", node, self.text(_without_alias(node)))
@@ -195,10 +194,9 @@ class _Function:
             call = next((n for n in (node, *_descendants(node)) if has(n, "call")), node)
             yield self.part("step", node, self.callee(call))
         elif has(node, "setting"):
-            yield from self.setting(node)
+            yield from self.setting_part(node)
 
     def filters(self, iterable: Node) -> Iterator[CodePart]:
-        """What a comprehension goes through, and with which conditions."""
         through = self.text(iterable)
         yield self.part("iteration", iterable, through)
         whole = iterable.parent.parent if iterable.parent is not None else None
@@ -208,7 +206,7 @@ class _Function:
                     text = f"{through} ( {self.text(condition)} )"
                     yield self.part("filter", clause, text)
 
-    def setting(self, node: Node) -> Iterator[CodePart]:
+    def setting_part(self, node: Node) -> Iterator[CodePart]:
         """A name and its value, where it can be known outside."""
         target, value = field_of(node, *_TARGET), field_of(node, *_VALUE)
         if target is not None and value is not None and self.is_known(target):
@@ -234,13 +232,11 @@ class _Function:
         return self.syntax.text(node, self.rename)
 
     def rename(self, node: Node, text: str) -> str:
-        """What a token is compared by."""
         if not self.syntax.has(node, "name") or self.syntax.has(node, "member"):
             return text
         return self.number.get(text, "_" if text in self.locals else text)
 
     def callee(self, call: Node) -> str:
-        """What a call calls, as it is compared."""
         return self.text(field_of(call, "function", "name", "method") or call)
 
     def raised_name(self, node: Node) -> str:
@@ -259,7 +255,6 @@ class _Function:
         return above.child_by_field_name("condition") if above else None
 
     def call_around(self, node: Node) -> Node | None:
-        """The call that an option is given to."""
         listed = node.parent
         return listed.parent if listed is not None else None
 
@@ -275,7 +270,6 @@ class _Function:
         return source_of(names[0] if len(names) == 1 else written)
 
     def bound_names(self) -> Iterator[str]:
-        """Names in what is assigned to; of ``a.b`` none, for it is there afterwards."""
         for node in (self.core, *_descendants(self.core)):
             if not self.syntax.has(node, "binder"):
                 continue
@@ -289,7 +283,7 @@ class _Function:
 
 
 class _Surroundings(_Function):
-    """What a class or file says beside its definitions: every name in it is known outside."""
+    """The text of a class or file outside its definitions: every name in it is known outside."""
 
     def local_names(self) -> set[str]:
         return set()
@@ -315,7 +309,7 @@ class _Surroundings(_Function):
 
 
 def overlap(first: Parts, other: Parts) -> float:
-    """Share of what two bags hold together that both hold; 1 for two empty ones."""
+    """The share of the union of two bags that both hold; 1 for two empty bags."""
     together = (first | other).total()
     return (first & other).total() / together if together else 1.0
 
@@ -332,7 +326,6 @@ def _parameter_list(core: Node) -> Node | None:
 
 
 def _without_alias(node: Node) -> Node:
-    """What is held, where ``with`` gives it a name."""
     value = node.child_by_field_name("value")
     if value is not None and value.child_by_field_name("alias") is not None:
         return value.named_children[0]

@@ -33,7 +33,7 @@ def dense(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CodePiece:
-    """A definition as it stands in a file, as code that parses by itself.
+    """A definition of a file, as code that parses alone.
 
     A method stands in its class's header; of a class there is what is not in its methods, of a
     file (``qualified`` is empty) what is in no definition, with blank lines for the rest.
@@ -52,21 +52,21 @@ class CodePiece:
 
     @property
     def key(self) -> str:
-        """What its sequence is known by."""
+        """The key of its sequence."""
         return f"{self.path}::{self.qualified}"
 
-    def reading(self) -> CodeReading | None:
-        """What is compared of it; None if its code does not hold it."""
+    def read(self) -> CodeReading | None:
+        """Its compared parts; None if its code does not hold the definition."""
         return read_definition(self.code, self.qualified if self.is_function else "", self.language)
 
     def parts(self) -> tuple[CodePart, ...]:
         """All that is compared of it, in the order of its lines."""
-        reading = self.reading()
+        reading = self.read()
         return reading.parts if reading is not None else ()
 
     def behaviour(self) -> Parts:
         """The parts of a function that bear behaviour; nothing of a class or file."""
-        reading = self.reading() if self.is_function else None
+        reading = self.read() if self.is_function else None
         return reading.bag() if reading is not None else Counter()
 
     def dense(self) -> str:
@@ -96,7 +96,7 @@ class DefinitionChange:
 def changes(
     old: Mapping[str, CodePiece], new: Mapping[str, CodePiece]
 ) -> tuple[DefinitionChange, ...]:
-    """What changed between two states of some files, given as pieces by key.
+    """The changes between two states of some files, given as pieces by key.
 
     A definition that is gone and one that is new are one where they are of one name and do about
     the same (it moved), or of other names and do the same (it was renamed). What differs in blank
@@ -105,7 +105,7 @@ def changes(
     """
     gone = {key: piece for key, piece in old.items() if key not in new}
     come = {key: piece for key, piece in new.items() if key not in old}
-    matched = dict(_matched(gone.values(), come.values()))
+    matched = dict(_match_pieces(gone.values(), come.values()))
     changed = [
         DefinitionChange(old[key], piece)
         for key, piece in new.items()
@@ -120,7 +120,7 @@ def changes(
 
 
 def pieces(path: str, text: str) -> dict[str, CodePiece]:
-    """The pieces of a file by key; none where its language is not known, or nobody wrote it.
+    """The pieces of a file by key; empty if the language is unknown, or the file is generated.
 
     To parse and compare a bundle of some megabytes would take minutes.
 
@@ -149,14 +149,14 @@ def in_class(signature: str, code: str, language: str) -> str:
     """The code of a method in the header of its class, where a method needs one to parse."""
     match LANGUAGES[language].methods_in:
         case "indent":
-            return _wrapped(signature, textwrap.indent(textwrap.dedent(code), "    "), language)
+            return _wrap_method(signature, textwrap.indent(textwrap.dedent(code), "    "), language)
         case "braces":
-            return _wrapped(signature, code, language)
+            return _wrap_method(signature, code, language)
         case _:
             return code
 
 
-def _wrapped(signature: str, method: str, language: str) -> str:
+def _wrap_method(signature: str, method: str, language: str) -> str:
     if LANGUAGES[language].methods_in == "indent":
         return f"{signature}:\n{method}"
     return f"{signature} {{\n{method}\n}}"
@@ -207,7 +207,7 @@ def _alone(parsed: ParsedFile, definition: CodeDefinition, language: str) -> tup
     inside = parsed.definitions[definition.parent] if definition.parent != NONE else None
     if inside is None or not LANGUAGES[language].methods_in:
         return textwrap.dedent(text), 0
-    return _wrapped(inside.signature, text, language), 1
+    return _wrap_method(inside.signature, text, language), 1
 
 
 def _differ(old: CodePiece, new: CodePiece) -> bool:
@@ -218,11 +218,11 @@ def _differ(old: CodePiece, new: CodePiece) -> bool:
 
 def _statements(piece: CodePiece) -> list[str]:
     """The statements of a class or file but imports."""
-    reading = piece.reading()
+    reading = piece.read()
     return [statement.text for statement in reading.statements] if reading else []
 
 
-def _matched(
+def _match_pieces(
     gone: Iterable[CodePiece], come: Iterable[CodePiece]
 ) -> Iterator[tuple[str, CodePiece]]:
     """Pairs of the key of a new piece and the piece it was, the likest first."""

@@ -26,7 +26,7 @@ IgnoreSpecs: TypeAlias = "tuple[tuple[PurePosixPath, GitIgnoreSpec], ...]"
 MAX_BYTES = 1 << 20
 """Larger files are data or generated: no function anybody wrote by hand needs more."""
 MAX_NOTEBOOK_BYTES = 32 << 20
-"""Of a notebook nearly all is pictures, which are left out."""
+"""Most of a notebook is pictures, which are not indexed."""
 MAX_MEAN_LINE = 300
 """Files with longer lines on average are minified."""
 _HEAD_CHARS = 1024
@@ -51,7 +51,7 @@ _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv", "site-packa
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file as it stands on disk; ``path`` is relative to the repository, with slashes."""
+    """A file on disk; ``path`` is relative to the repository, with slashes."""
 
     path: str
     content: bytes
@@ -134,14 +134,18 @@ def _walk(root: Path) -> Iterator[PurePosixPath | UnreadablePath]:
 def _children(
     root: Path, folder: PurePosixPath, ignored: IgnoreSpecs
 ) -> list[tuple[PurePosixPath, IgnoreSpecs]]:
-    """What a folder holds that is not left out, each with the rules that hold there."""
+    """The wanted files and folders of a folder, each with the rules that apply there."""
     here = root / folder
     if (here / ".gitignore").is_file():
         ignored = (*ignored, (folder, _spec(here / ".gitignore")))
     children: list[tuple[PurePosixPath, IgnoreSpecs]] = []
     for child in sorted(here.iterdir()):
         path, is_folder = folder / child.name, child.is_dir()
-        if child.name.startswith(".") or child.is_symlink() or _ignored(path, is_folder, ignored):
+        if (
+            child.name.startswith(".")
+            or child.is_symlink()
+            or _is_ignored(path, is_folder, ignored)
+        ):
             continue
         if not (is_folder and child.name in _SKIPPED_FOLDERS):
             children.append((path, ignored))
@@ -156,8 +160,7 @@ def _spec(file: Path) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines(files.read_replaced(file).splitlines())
 
 
-def _ignored(path: PurePosixPath, is_folder: bool, specs: IgnoreSpecs) -> bool:
-    """What the innermost ``.gitignore`` that has something to say about a path says."""
+def _is_ignored(path: PurePosixPath, is_folder: bool, specs: IgnoreSpecs) -> bool:
     for folder, spec in reversed(specs):
         name = str(path.relative_to(folder)) + ("/" if is_folder else "")
         verdict = spec.check_file(name).include
@@ -195,11 +198,11 @@ def decode_source(path: str, content: bytes) -> str:
     Bytes that are not of it are replaced. A notebook is its cells: of text as comments, of code
     without what was printed.
     """
-    text = _decoded(content).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = _decode(content).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     return (_cells(text) or text) if path.endswith(_NOTEBOOK) else text
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     if content.startswith(_UTF_16):
         return content.decode("utf-16", errors="replace")
     matches = map(_DECLARED.match, content.split(b"\n", 2)[:2])
@@ -213,7 +216,8 @@ def _decoded(content: bytes) -> str:
 
 
 def _cells(notebook: str) -> str:
-    """The cells of a notebook as one script, each below a ``# %%``; empty if it is none."""
+    """The cells of a notebook as one script, each below a ``# %%``; empty if it is not a
+    notebook."""
     try:
         told = json.loads(notebook)
         sheets = told.get("worksheets", [told])  # version 3 has a level more
@@ -232,5 +236,5 @@ def _cells(notebook: str) -> str:
 
 
 def is_minified(text: str) -> bool:
-    """Whether the lines of a file are so long that nobody wrote them."""
+    """Whether the lines of a file are too long to be written by hand."""
     return len(text) > MAX_MEAN_LINE * (text.count("\n") + 1)

@@ -1,8 +1,8 @@
-"""Statements of source code, normalised, and what a change adds and deletes (CodeMEM 3.4.2).
+"""Statements of source code, normalised, and those that a change adds and deletes (CodeMEM 3.4.2).
 
-A statement is whatever stands directly in a block; one that holds blocks of its own is compared
-by its head, its inner statements by themselves, so that moving or indenting changes nothing.
-White space, comments, docstrings and the kind of quotes are not compared.
+A statement is any node directly in a block. A statement with blocks is compared by its head, and
+its inner statements separately, so that moving or indenting changes nothing. White space,
+comments, docstrings and the kind of quotes are not compared.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treering.views.code.parse.syntax import Syntax
 
 @dataclass(frozen=True, slots=True)
 class CodeStatement:
-    """A normalised AST node: equal texts of equal type are the same, wherever they stand.
+    """A normalised AST node: equal texts of equal type are the same in any place.
 
     ``source`` is how it is written, without the blocks in it.
     """
@@ -37,12 +37,13 @@ class CodeDelta:
     deleted: frozenset[CodeStatement] = frozenset()
 
     def reversed_by(self, later: CodeDelta) -> frozenset[CodeStatement]:
-        """Conf (eq. 9): what ``later`` deletes of the added, and adds of the deleted."""
+        """Conf (eq. 9): the added statements that ``later`` deletes, and the deleted that it
+        adds."""
         return (later.deleted & self.added) | (later.added & self.deleted)
 
 
 def statements(source: str, language: str) -> tuple[CodeStatement, ...]:
-    """Every statement of ``source`` in order, as often as it stands there."""
+    """Every statement of ``source`` in order, with repetitions."""
     # An `add` reads notes of rounds and parses no code: the parser comes with the first change.
     with forks.importing():
         from treering.views.code.parse.parser import syntax_root
@@ -61,7 +62,7 @@ def statements(source: str, language: str) -> tuple[CodeStatement, ...]:
 
 
 def change(before: str, after: str, language: str) -> CodeDelta:
-    """What turns ``before`` into ``after``; a repeated statement counts as often as it stands."""
+    """The change from ``before`` to ``after``; each repetition of a statement counts."""
     old, new = statements(before, language), statements(after, language)
     return CodeDelta(frozenset(_surplus(new, old)), frozenset(_surplus(old, new)))
 

@@ -1,5 +1,5 @@
 """A syntax tree read by the captures of its language's query: the nodes that a change is compared
-by, and their text, normalised. Which node types these are stands in ``queries/*.scm`` alone.
+by, and their text, normalised. Only ``queries/*.scm`` names node types.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Capture = Literal[
     "ending", "filter", "import", "iterable", "member", "name", "option", "outlives", "raise",
     "raised", "return", "scope", "setting", "step", "string",
 ]  # fmt: skip
-"""What a node is to the guard; ``language`` says what each of them means."""
+"""The role of a node for the guard; ``language`` says what each of them means."""
 
 MAX_DEPTH = 1_000
 """Nodes that nest deeper are nothing to the guard. With each of them the query goes through what it
@@ -30,7 +30,7 @@ Rename = Callable[["Node", str], str]
 
 
 class Syntax:
-    """A tree and what its nodes are."""
+    """A tree and the captures of its nodes."""
 
     def __init__(self, root: Node, language: str) -> None:
         compiled = query(language, "guard")
@@ -52,7 +52,7 @@ class Syntax:
         return node.id in self._nodes.get(capture, ())
 
     def statement_nodes(self) -> Iterator[Node]:
-        """Every node that stands directly in a block, in order; no documentation."""
+        """Every node directly in a block, in order, but comments and docstrings."""
         stack = [(self.root, False)]
         while stack:
             node, is_in_block = stack.pop()
@@ -74,7 +74,9 @@ class Syntax:
                 continue
             if self.has(here, "string") or not here.children:
                 text = source_of(here)
-                tokens.append(_quoted(text) if self.has(here, "string") else rename(here, text))
+                tokens.append(
+                    _double_quotes(text) if self.has(here, "string") else rename(here, text)
+                )
             else:
                 stack.extend(reversed(here.children))
         return " ".join(token for token in tokens if token.strip())
@@ -92,7 +94,6 @@ class Syntax:
         return textwrap.dedent(" " * node.start_point.column + text).rstrip()
 
     def _first_block(self, node: Node) -> int | None:
-        """The byte at which the first block in ``node`` begins; None if there is none."""
         at = bisect_left(self._blocks, (node.start_byte,))
         whole = (node.start_byte, node.end_byte)
         for start, end in islice(self._blocks, at, None):
@@ -115,7 +116,7 @@ def field_of(node: Node, *names: str) -> Node | None:
     return next((child for child in children if child is not None), None)
 
 
-def _quoted(text: str) -> str:
+def _double_quotes(text: str) -> str:
     """A string literal with double quotes where both kinds can be used."""
     body = text[1:-1]
     plain = len(text) > 1 and text[0] == text[-1] == "'" and not set(body) & {'"', "\\", "'"}

@@ -1,1 +1,1 @@
-"""Rounds of work: recorded in the journal, found in git, and what they made out of date."""
+"""Rounds of work: recorded in the journal, found in git, and marks on outdated talk."""

@@ -1,4 +1,5 @@
-"""What git knows of a working tree: the files that changed, their former texts, their history.
+"""The knowledge of git about a working tree: the files that changed, their former texts, their
+history.
 
 A thin shell over the ``git`` command, which is the one implementation that reads every repository.
 Nothing is ever written.
@@ -82,7 +83,10 @@ class Git:
         Raises UnknownName for a store whose name git writes in quotes.
         """
         yield self.top
-        stores = {self.top / self._named("--git-dir"), self.top / self._named("--git-common-dir")}
+        stores = {
+            self.top / self._store_path("--git-dir"),
+            self.top / self._store_path("--git-common-dir"),
+        }
         for line in self._must("count-objects", "-v").split(b"\n"):
             key, _, path = line.partition(b": ")
             if path.startswith(b'"'):
@@ -97,7 +101,7 @@ class Git:
                 inside = (Path(folder, name) for name in chain(*names))
                 yield from (path for path in inside if path.is_symlink())
 
-    def _named(self, option: str) -> str:
+    def _store_path(self, option: str) -> str:
         return os.fsdecode(self._must("rev-parse", option).removesuffix(b"\n"))
 
     def resolve(self, revision: str) -> str:
@@ -166,23 +170,23 @@ class Git:
         listed = self._ask("ls-files", "--others", "--exclude-standard", "--", str(path))
         return bool(listed)
 
-    def changed(self, old: str, new: str) -> list[tuple[str, str]]:
-        """Source files that differ: path before and after, empty where there is no file.
+    def changed_paths(self, old: str, new: str) -> list[tuple[str, str]]:
+        """Source files that differ: the paths before and after, empty for an absent file.
 
         ``new`` may be ``WORKING_TREE``, which has the untracked files, or ``STAGED``.
         """
         if not old:
-            return [("", path) for path in self._listed(new) if language_of(path)]
+            return [("", path) for path in self._all_paths(new) if language_of(path)]
         sides = [old, *([new] if new not in (WORKING_TREE, STAGED) else [])]
         cached = ["--cached"] if new == STAGED else []
         reply = self._must("diff", *_RENAMES, *cached, *sides, "--")
         pairs = list(_statuses(_zero_terminated(reply)))
         if new == WORKING_TREE:
-            pairs += [("", path) for path in self._untracked()]
+            pairs += [("", path) for path in self._untracked_paths()]
         return [pair for pair in pairs if any(language_of(path) for path in pair)]
 
     def texts(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
-        """The texts of files at a revision, by path; what is not there is left out."""
+        """The texts of the files that exist at a revision, by path."""
         if revision == WORKING_TREE:
             named = ((path, self.top / path) for path in paths)
             there = ((path, file) for path, file in named if _is_within(self.top, file))
@@ -192,7 +196,7 @@ class Git:
         return {path: blobs[name] for path, name in zip(paths, names, strict=True) if name in blobs}
 
     def blobs(self, names: Sequence[str]) -> dict[str, str]:
-        """Texts by ``REVISION:PATH``; what is not there is left out."""
+        """The texts of existing blobs by ``REVISION:PATH``."""
         asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
         reply = self._must("cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in asked))
         texts: dict[str, str] = {}
@@ -236,20 +240,19 @@ class Git:
         if dots and last.startswith("."):
             base = self._ask("merge-base", old, new)
             if base is None:
-                raise UnknownName(f"{commits!r}: these commits have no common ancestor")
+                raise UnknownName(f"{commits!r}: these commits lack a common ancestor")
             old = base.decode().strip()
         return old, new
 
     def source_paths(self) -> list[str]:
         """The source files of the working tree that git does not ignore."""
-        return [path for path in self._listed(WORKING_TREE) if language_of(path)]
+        return [path for path in self._all_paths(WORKING_TREE) if language_of(path)]
 
-    def _listed(self, new: str) -> list[str]:
-        others = self._untracked() if new == WORKING_TREE else []
+    def _all_paths(self, new: str) -> list[str]:
+        others = self._untracked_paths() if new == WORKING_TREE else []
         return sorted({*_zero_terminated(self._must("ls-files", "--cached", "-z")), *others})
 
-    def _untracked(self) -> list[str]:
-        """What git neither tracks nor ignores, but for what an index passes over, too."""
+    def _untracked_paths(self) -> list[str]:
         others = self._must("ls-files", "--others", "--exclude-standard", "-z")
         return [path for path in _zero_terminated(others) if not is_passed_over(path)]
 
@@ -303,7 +306,7 @@ def _statuses(words: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _commits(reply: bytes) -> Iterator[Commit]:
-    """The commits that ``git log`` tells of a file, as ``_COMMIT`` and one status each."""
+    """Parse the output of ``git log`` for a file: ``_COMMIT`` and one status each."""
     words = deque(reply.decode(errors="replace").split("\0"))
     while len(words) > _COMMIT.count("%x00"):
         sha, parents, stamp, message, _ = (words.popleft() for _ in range(5))

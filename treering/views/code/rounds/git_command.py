@@ -21,7 +21,7 @@ _QUIETLY = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "log.showSignature=false"),
 )
-"""Names as they are (`[id].ts` is no pattern), nothing written, and no program started that a
+"""Names as they are (`[id].ts` is not a pattern), nothing written, and no program started that a
 repository's own settings name."""
 
 _OFFLINE = {
@@ -40,23 +40,23 @@ _UNFILTERED = {"clean": "", "smudge": "", "process": "", "required": "false"}
 
 
 def run_git(folder: Path, *arguments: str, stdin: str = "") -> bytes | None:
-    """What git prints; None if it fails. Raises InputError for texts that no process can get."""
+    """The output of git; None if it fails. Raises InputError for texts that no process can get."""
     environment = {**os.environ, **_OFFLINE}
     if arguments[0] == _FILTERING:
         drivers = _filters_of_repository(folder, environment)
         if drivers is None:
             return None
         environment |= _without_filters(drivers, environment)
-    return _printed(folder, arguments, stdin, environment)
+    return _run(folder, arguments, stdin, environment)
 
 
 def _filters_of_repository(folder: Path, environment: Mapping[str, str]) -> list[str] | None:
-    """The filters that the repository's own settings define; None if git cannot tell.
+    """The filters that the repository's own settings define; None if git fails.
 
     Those of the user's and the system's settings are the user's choice.
     """
     arguments = ("config", "--list", "--null", "--name-only", "--show-scope")
-    reply = _printed(folder, arguments, "", environment)
+    reply = _run(folder, arguments, "", environment)
     if reply is None:
         return None
     words = reply.decode("utf-8", "surrogateescape").split("\0")
@@ -79,7 +79,7 @@ def _without_filters(drivers: list[str], environment: Mapping[str, str]) -> dict
     return variables
 
 
-def _printed(
+def _run(
     folder: Path, arguments: tuple[str, ...], stdin: str, environment: Mapping[str, str]
 ) -> bytes | None:
     command = ["git", "-C", str(folder), *_QUIETLY, *arguments]
@@ -95,7 +95,7 @@ def _printed(
     except FileNotFoundError as error:
         raise MissingExtra("the git command is not installed; install git") from error
     except ValueError as error:  # a NUL character, or half of a surrogate pair
-        raise InputError(f"git {arguments[0]} cannot be given this text: {error}") from error
+        raise InputError(f"git {arguments[0]} cannot take this text: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise InputError(f"git {arguments[0]} took over {TIMEOUT_S:.0f} s in {folder}") from error
     return done.stdout if done.returncode == 0 else None

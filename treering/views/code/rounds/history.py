@@ -1,4 +1,4 @@
-"""The past of a definition: what commits and rounds did to it, and which rounds a branch has."""
+"""The past of a definition: its changes by commits and rounds, and the rounds of a branch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ Origin = Literal["round", "commit"]
 
 @dataclass(frozen=True, slots=True)
 class EarlierChange:
-    """What an earlier round or commit did to one definition: its code before (if any) and after.
+    """The change of one definition by an earlier round or commit: its code before (if any) and
+    after.
 
     ``name`` is the citation: a commit, or the id of a recorded block.
     """
@@ -45,7 +46,7 @@ class EarlierChange:
 
 
 def changes_of(blocks: Iterable[SessionBlock]) -> list[EarlierChange]:
-    """What the rounds of one sequence did, oldest first; rejected rounds do not count."""
+    """The changes of one sequence of rounds, oldest first; rejected rounds do not count."""
     history = []
     earlier: SessionBlock | None = None
     for block in blocks:
@@ -82,7 +83,7 @@ class CommitHistory:
     def changes(
         self, revision: str, keys: Collection[str], depth: int = DEPTH
     ) -> dict[str, list[EarlierChange]]:
-        """What commits up to ``revision`` did to definitions of one file, by present key."""
+        """The changes of definitions of one file by commits up to ``revision``, by present key."""
         histories: dict[str, list[EarlierChange]] = {key: [] for key in keys}
         path = next(iter(keys)).partition("::")[0]
         commits = self._commits(revision, path, depth)
@@ -113,7 +114,6 @@ class CommitHistory:
 
 
 def _blob_names(commit: Commit) -> tuple[str, str]:
-    """The names that git gives a file before and after a commit; empty where there is no file."""
     before = f"{commit.parent}:{commit.before}" if commit.parent and commit.before else ""
     return before, f"{commit.sha}:{commit.path}" if commit.path else ""
 

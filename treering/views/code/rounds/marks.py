@@ -1,4 +1,4 @@
-"""Marks on what a memory says of code that has changed or gone since: found when it is read."""
+"""Marks on talk of code that has changed or gone since, computed when the talk is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treering.journal.contract import Reader, Writer
 from treering.journal.entries import PAGE, micros, moment, there
 from treering.records import BLOCK, Entry, Newer
 from treering.text import digest_number
-from treering.views.code.rounds.mentions import last_part, means, mentioned
+from treering.views.code.rounds.mentions import last_part, means, names_in
 from treering.views.code.rounds.recorded import RecordedBlock
 
 
@@ -33,7 +33,6 @@ class _Change:
     seq: int | None
 
     def newer(self, rounds: Mapping[int, Entry]) -> Newer:
-        """What stands against a text that speaks of it, given the entries of the rounds."""
         how = "is gone" if self.gone else "has changed"
         round_ = None if self.seq is None else rounds[self.seq]
         asked = round_.text.partition("\n")[0] if round_ else ""
@@ -115,12 +114,12 @@ def drop(writer: Writer, space: int, repository: int) -> None:
 def against(
     reader: Reader, space: int, entries: Mapping[int, Entry], texts: Mapping[int, str]
 ) -> dict[int, Newer]:
-    """What has changed of the code that texts speak of since they were said, by their keys.
+    """The last change of the code that each text mentions, after the text, by the texts' keys.
 
     ``entries`` are the texts' entries. A recorded round is not marked: it is the story itself.
     """
     names = {
-        key: mentioned(text) for key, text in texts.items() if BLOCK not in entries[key].metadata
+        key: names_in(text) for key, text in texts.items() if BLOCK not in entries[key].metadata
     }
     has_change = "SELECT 1 FROM code_change WHERE space = ? LIMIT 1"
     if not any(names.values()) or reader.row(has_change, (space,)) is None:
@@ -157,7 +156,7 @@ def _changes(reader: Reader, space: int, names: Iterable[str]) -> dict[str, list
             (space, *chunk),
         )
         for path, qualified, at, gone, seq in rows:
-            with damage.decoding("what has changed in the code"):
+            with damage.decoding("the changes of the code"):
                 change = _Change(DefinitionPlace(path, qualified), moment(at), bool(gone), seq)
                 by_name.setdefault(last_part(qualified), []).append(change)
     return by_name

@@ -1,6 +1,6 @@
 """Which definitions a text in plain language speaks of: "why does parse() retry?" names ``parse``.
 
-A word that is nothing but a name of code (``fetch_url``, ``HttpClient``) is one wherever it stands;
+A word that is nothing but a name of code (``fetch_url``, ``HttpClient``) is one anywhere;
 one that could be a word of the language needs a sign: a call's brackets, quotation as code, an
 owner before a dot, or "function" and the like beside it.
 """
@@ -27,7 +27,7 @@ _OF_CODE = re.compile(r"[^_]_[^_]|[a-z0-9][A-Z]|^_")
 _FILE = re.compile(r".*\.(?:[a-z]{1,4}|com|org)$")
 
 
-def mentioned(text: str) -> frozenset[str]:
+def names_in(text: str) -> frozenset[str]:
     """The names of definitions in a text, dotted where it gives an owner: ``Client.fetch``."""
     marked = {name for match in _SIGNS.finditer(text) for name in match.groups() if name}
     marked |= {name for name in _BEFORE.findall(text) if name.lower() not in _POINTING}

@@ -1,8 +1,8 @@
 """Session blocks as entries of the journal: durable, searched with talk, exported and forgotten.
 
-The text of the entry is what is read and searched: the instruction, the definition's name, the
+The text of the entry, which is read and searched, is the instruction, the definition's name, the
 note, and the lines that are new. Lines that went are not in it: they are other entries' text, and
-go when these are forgotten. The definition's whole code and what else makes a block stand in the
+go when these are forgotten. The definition's whole code and the other fields of a block are in the
 metadata, under ``BLOCK``.
 """
 
@@ -21,7 +21,7 @@ from treering.journal.fields import metadata_json
 from treering.journal.writing import Draft
 from treering.records import BLOCK, JSON, Entry
 from treering.split.stream import MAX_ENTRY_CHARS
-from treering.views.code.rounds.session import RepositoryNames, SessionBlock, chained
+from treering.views.code.rounds.session import RepositoryNames, SessionBlock, with_changes
 
 SOURCE = "code:"
 """The source of a block is this and the path of its file."""
@@ -36,7 +36,7 @@ _SHORT = 9
 
 @dataclass(frozen=True, slots=True)
 class RecordedBlock:
-    """A block and what ties it to the one before: see ``states``."""
+    """A block with its link to the one before: see ``states``."""
 
     block: SessionBlock
     former: str = ""
@@ -45,9 +45,9 @@ class RecordedBlock:
     noted: str = ""
     """The id of the round whose instruction the note was written from, if a model wrote it."""
     fresh: str = ""
-    """The lines that the round brought: what is searched of the code."""
+    """The lines that the round brought: the searched part of the code."""
     context: tuple[str, ...] | None = None
-    """The keys of the context memory after the round; None where it had none (CodeMEM eq. 5)."""
+    """The keys of the context memory after the round; None without one (CodeMEM eq. 5)."""
 
 
 def is_inside(path: str) -> bool:
@@ -178,7 +178,7 @@ def without_notes(reader: Reader, space: int, forgotten: Sequence[int]) -> list[
     if set(forgotten).isdisjoint(_seqs(reader, space)):
         return []
     ids = set(identities(reader, forgotten))
-    # What is to be forgotten is not read: it may be damaged.
+    # Do not read the entries to forget: they may be damaged.
     left = by_seq(reader, [seq for seq in _seqs(reader, space) if seq not in set(forgotten)])
     known = (read(entry, seq) for seq, entry in sorted(left.items()))
     return [
@@ -263,7 +263,7 @@ def _short(repository: str) -> str:
 
 def sequence(recorded: Iterable[RecordedBlock]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition with their changes, and code that was found between them."""
-    return chained(states(recorded))
+    return with_changes(states(recorded))
 
 
 def states(recorded: Iterable[RecordedBlock]) -> Iterator[SessionBlock]:

@@ -1,4 +1,4 @@
-"""Rounds of work on code: recorded in the journal, told as stories, annotated afterwards."""
+"""Rounds of work on code: recorded in the journal, listed as stories, annotated afterwards."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Rounds:
         """
         if not check_text(instruction, "the instruction").strip():
             raise InputError(
-                "the instruction is empty; say what the change was made for", param="instruction"
+                "the instruction is empty; name the purpose of the change", param="instruction"
             )
         round_ = SessionBlock(
             definition="",
@@ -171,7 +171,7 @@ def _refuse_what_shows_forgotten(
     changed = sum(now.get(record.seq) != record for record in shown)
     if changed:
         raise ReplyDiscarded(
-            f"what the model wrote was not recorded: {changed} of the {len(shown)} rounds that it "
+            f"the model's code was not recorded: {changed} of the {len(shown)} rounds that it "
             "was shown were forgotten or changed meanwhile, and it may quote them; ask again"
         )
 
@@ -253,7 +253,7 @@ def _blocks(
     before: Files | None,
     after: Files | None,
 ) -> Iterator[RecordedBlock]:
-    """One block to record for each definition that a round changed. ``round_`` has no code."""
+    """One block to record for each definition that a round changed. ``round_`` lacks code."""
     committed: Committed = dict.fromkeys(before or ())
     if after is None:
         assert checkout.history is not None
@@ -293,7 +293,7 @@ def _working_tree(
 ) -> tuple[Files, Files, Committed]:
     """Files as committed and on disk: those that differ, and those that have sequences."""
     head = git.head()
-    pairs = git.changed(head, WORKING_TREE)
+    pairs = git.changed_paths(head, WORKING_TREE)
     sequences = {key.partition("::")[0] for key in recorded.sequences(every, names)}
     old = {path for path, _ in pairs if path} | sequences
     new = {path for _, path in pairs if path} | sequences

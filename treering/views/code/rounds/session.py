@@ -14,7 +14,7 @@ SAME_INTENT = 0.95
 NO_CHANGE = CodeDelta()
 
 RepositoryNames = tuple[str, ...]
-"""What a repository goes by: its first commit, other commits that its history begins with, and
+"""The names of a repository: its first commit, other commits that its history begins with, and
 its folder, as far as there are any (``git.identities``)."""
 
 Similarity = Callable[[str, str], float]
@@ -51,11 +51,11 @@ class SessionBlock:
 
     @property
     def key(self) -> str:
-        """What its sequence is known by: ``PATH::DEFINITION``, or the definition alone."""
+        """The key of its sequence: ``PATH::DEFINITION``, or the definition alone."""
         return f"{self.path}::{self.definition}" if self.path else self.definition
 
 
-def linked(
+def working_memory(
     blocks: Sequence[SessionBlock], similarity: Similarity, alike: float = SAME_INTENT
 ) -> tuple[SessionBlock, ...]:
     """The working memory: the last block and those of like instruction before it (eq. 12, 13)."""
@@ -67,7 +67,7 @@ def linked(
     return (*near, last)
 
 
-def chained(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
+def with_changes(blocks: Iterable[SessionBlock]) -> tuple[SessionBlock, ...]:
     """The blocks of one definition, oldest first, each with its change to the last one (eq. 7)."""
     sequence: list[SessionBlock] = []
     for block in blocks:

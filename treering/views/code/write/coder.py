@@ -30,7 +30,7 @@ from treering.views.settings import SpaceSettings
 
 @dataclass(frozen=True, slots=True)
 class BilledModel:
-    """A memory's language model, opened on first use, and the ledger of what it costs."""
+    """A memory's language model, opened on first use, and the ledger of its costs."""
 
     llm: Callable[[], LLM]
     pay: Callable[[str, Reply], None]
@@ -107,14 +107,14 @@ def _key(definition: str, recorded_keys: Iterable[str], index: CodeIndex | None)
         if not mark or not name:
             raise
     if not recorded.is_inside(path) or language_of(path) is None:
-        raise InputError(f"{path!r} is no path of a source file in a language that is known")
+        raise InputError(f"{path!r} is not the path of a source file in a known language")
     return definition
 
 
 def _target(
     key: str, blocks: Sequence[SessionBlock], index: CodeIndex | None
 ) -> tuple[WritingTarget, str]:
-    """Where a definition belongs, and its code as it stands in the index, if it does."""
+    """The place of a definition, and its code in the index, if it is there."""
     path, _, qualified = key.partition("::")
     language = language_of(path) or blocks[-1].language
     file = index.files.get(path) if index else None

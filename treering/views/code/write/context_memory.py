@@ -107,7 +107,7 @@ class ContextMemory:
 
     @property
     def blocks(self) -> tuple[CodeBlock, ...]:
-        """What is held, in the order it came."""
+        """The held blocks, in the order they came."""
         return tuple(self._blocks.values())
 
     @property
@@ -116,7 +116,7 @@ class ContextMemory:
         return tuple(self._blocks)
 
     def begin(self, instruction: str) -> Judgement:
-        """Start a round: judge, and merge in what ADD retrieves (eq. 3, 4).
+        """Start a round: judge, and merge in the blocks that ADD retrieves (eq. 3, 4).
 
         Raises InputError for an empty instruction, and what the judge raises; the memory is then as
         it was.

@@ -1,6 +1,6 @@
 """A whole round with a language model (CodeMEM, figure 2). The code it writes is never run here.
 
-Judge and context memory, note and session memory, generation, detection, and generation once more
+Judge and context memory, note and session memory, generation, detection, and a second generation
 where the draft undoes something: each a function, so that a round reads as the figure does.
 """
 
@@ -19,7 +19,7 @@ from treering.views.code.guard.report import Reversal, likely_reversals
 from treering.views.code.index.blocks import CodeBlock
 from treering.views.code.parse.pieces import DefinitionChange, in_class, pieces
 from treering.views.code.rounds.history import changes_of, piece_of
-from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity, linked
+from treering.views.code.rounds.session import SAME_INTENT, SessionBlock, Similarity, working_memory
 from treering.views.code.write.context_memory import ContextMemory, Judgement
 
 CODE_TOKENS = 1500
@@ -34,7 +34,7 @@ _NOTHING = "(none)"
 
 @dataclass(frozen=True, slots=True)
 class WritingTarget:
-    """The definition that a round writes: where it belongs and what it is called."""
+    """The definition that a round writes: its place and its name."""
 
     path: str
     qualified: str
@@ -50,7 +50,7 @@ class WritingTarget:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCode:
-    """What a round wrote, what it was shown, and what the detector said.
+    """The code of a round, the blocks that it was shown, and the verdict of the detector.
 
     ``context`` are the blocks whose code it was shown; of others it saw the key at most.
     ``undone`` is what the code is likely to undo still; ``draft`` is what was
@@ -76,7 +76,7 @@ class GeneratedCode:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryContext:
-    """What a prompt shows of a repository, and the blocks that it shows with their code."""
+    """The repository context of a prompt, and the blocks that it shows with their code."""
 
     text: str
     whole: tuple[CodeBlock, ...]
@@ -88,7 +88,7 @@ Ask = Callable[[str, str, int], Reply]
 
 @dataclass(frozen=True, slots=True)
 class RoundParts:
-    """What a round works with. ``shown`` makes what a prompt has of the context memory's blocks."""
+    """The parts of a round. ``shown`` makes what a prompt has of the context memory's blocks."""
 
     context: ContextMemory
     ask: Ask
@@ -113,7 +113,7 @@ def write_round(
         reply = ask("code note", note_prompt(blocks[-1], instruction), NOTE_TOKENS)
         note, usage = reply.text.strip(), usage + reply.usage
         blocks = [*blocks[:-1], replace(blocks[-1], note=note)]
-    memory = linked(blocks, parts.similarity, parts.alike)
+    memory = working_memory(blocks, parts.similarity, parts.alike)
     repository = parts.shown(context.blocks)
     reply = ask("code", _prompt(repository.text, memory, (), "", instruction), CODE_TOKENS)
     code, usage = _code(reply, target), usage + reply.usage
@@ -131,14 +131,13 @@ def write_round(
 def _lost_by(
     parts: RoundParts, blocks: Sequence[SessionBlock], instruction: str, code: str
 ) -> tuple[Reversal, ...]:
-    """What the detector of a round says. A false alarm costs one more reply, no more."""
     if parts.detector == "printed":
         return printed_reversals(blocks, instruction, code, parts.similarity, parts.alike)
     return undone_by(blocks, code) if parts.detector == "rules" else ()
 
 
 def undone_by(blocks: Sequence[SessionBlock], code: str) -> tuple[Reversal, ...]:
-    """What ``code`` is likely to undo of the rounds ``blocks``, from texts alone."""
+    """The rounds of ``blocks`` that ``code`` is likely to undo, from texts alone."""
     if not blocks:
         return ()
     change = DefinitionChange(piece_of(blocks[-1]), piece_of(replace(blocks[-1], code=code)))
@@ -146,10 +145,10 @@ def undone_by(blocks: Sequence[SessionBlock], code: str) -> tuple[Reversal, ...]
 
 
 def note_prompt(block: SessionBlock, following: str) -> str:
-    """What the model is asked to note of a block, now that the next instruction is known."""
+    """The prompt for the note of a block, now that the next instruction is known."""
     return load("codemem_note").fill(
         instruction=block.instruction,
-        change="\n".join(_changed(block)) or block.code,
+        change="\n".join(_change_lines(block)) or block.code,
         next_instruction=following,
     )
 
@@ -177,7 +176,7 @@ def _prompt(
     draft: str,
     instruction: str,
 ) -> str:
-    sections = [_told(block, whole=block is memory[-1]) for block in memory]
+    sections = [_block_text(block, whole=block is memory[-1]) for block in memory]
     if lost:
         sections.append(f"A draft that must not be used as it is:\n{draft}")
         sections += [_lost(loss) for loss in lost]
@@ -188,16 +187,16 @@ def _prompt(
     )
 
 
-def _told(block: SessionBlock, whole: bool) -> str:
+def _block_text(block: SessionBlock, whole: bool) -> str:
     """A block in a prompt; of linked ones only what they changed."""
     lines = [f"Instruction: {block.instruction or '(the code as it was found)'}"]
     lines += [f"Note: {block.note}"] if block.note else []
     lines += [f"Outcome: {block.outcome}"] if block.outcome else []
-    lines += ["Code:", block.code] if whole else ["Change:", *_changed(block)]
+    lines += ["Code:", block.code] if whole else ["Change:", *_change_lines(block)]
     return "\n".join(lines)
 
 
-def _changed(block: SessionBlock) -> Iterator[str]:
+def _change_lines(block: SessionBlock) -> Iterator[str]:
     for sign, some in (("-", block.change.deleted), ("+", block.change.added)):
         for statement in sorted(some, key=lambda statement: statement.first_line):
             yield f"{sign} {statement.text}"
@@ -213,7 +212,7 @@ def _lost(loss: Reversal) -> str:
 
 
 def _code(reply: Reply, target: WritingTarget) -> str:
-    """The definition in a reply, as code that parses by itself."""
+    """The definition in a reply, as code that parses alone."""
     by_key = pieces(target.path, code_of(reply.text))
     named = [
         candidate
@@ -222,7 +221,7 @@ def _code(reply: Reply, target: WritingTarget) -> str:
     ]
     if not named:
         raise LLMReplyError(
-            f"{reply.model} was asked for {target.qualified} and did not write it; it wrote "
+            f"{reply.model} should write {target.qualified} and did not; it wrote "
             f"{reply.text[:200]!r}. Say in the instruction what it is called"
         )
     piece = next(
