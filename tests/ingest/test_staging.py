@@ -126,7 +126,7 @@ def test_a_small_import_is_one_transaction(path: Path) -> None:
         ),
         (
             '{"id": "0", "source": "treering:memos", "position": 0, "kind": "text", "text": "x"}',
-            "it is no change",
+            "no change of a memo",
         ),
     ],
 )
