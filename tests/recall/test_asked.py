@@ -34,6 +34,32 @@ def test_what_was_said_at_the_time_that_a_question_names_is_first(memory: Memory
     assert [bonus(hit, "when") > 3 for hit in hits] == [True] + [False] * 11
 
 
+DIARY = {
+    "2026-01-05": "Heute habe ich mit dem Klavierunterricht angefangen.",
+    "2026-01-19": "Die Katze heißt Miezi und schläft immer auf dem Sofa.",
+    "2026-02-02": "Der Zahnarzt Dr. Weber hat mir einen Zahn gezogen.",
+    "2026-03-03": "Ich habe den Führerschein bestanden!",
+    "2026-03-20": "Besuch von Oma, es gab Apfelkuchen.",
+    "2026-04-18": "Der Garten blüht, ich habe Tomaten gepflanzt.",
+    "2026-05-09": "Das Fahrrad wurde gestohlen, ich war bei der Polizei.",
+}
+
+
+@pytest.mark.parametrize("name", ["Lena", "user"])
+def test_words_without_content_do_not_drown_the_time_that_a_question_names(
+    tmp_path: Path, name: str
+) -> None:
+    said = [
+        {"role": "user", "name": name, "content": text, "at": f"{day}T18:00"}
+        for day, text in DIARY.items()
+    ]
+    with Memory.open(tmp_path / "diary.db", llm="none") as memory:  # the bundled model
+        memory.add(said, source="diary")
+        hits = memory.search("Was war im März 2026?", k=3)
+    assert {hit.text for hit in hits[:2]} == {DIARY["2026-03-03"], DIARY["2026-03-20"]}
+    assert bonus(hits[2], "when") == 0
+
+
 @pytest.mark.both_engines
 def test_a_date_is_the_day_on_the_clock_of_each_message(open_memory: Open) -> None:
     memory = open_memory(embedder=HashingEmbedder())

@@ -269,9 +269,9 @@ def test_cosines_of_what_the_bundled_model_cannot_read_count_a_fifth(path: Path)
     with Memory.open(path, llm=NONE) as memory:
         for text in texts:
             memory.add(text, source=text)
-        read, unread, half = (
+        read, *unread = (
             {hit.text: hit.why for hit in memory.search(query, k=4, relations=())}
-            for query in ("where does Ana live", "где живёт Ана", "Ana Анна")
+            for query in ("where does Ana live", "где живёт Ана", "Wo wohnt denn die Ana?")
         )
 
     def scale(whys: dict[str, Why]) -> float:
@@ -281,8 +281,7 @@ def test_cosines_of_what_the_bundled_model_cannot_read_count_a_fifth(path: Path)
         return float(np.ptp(dense) / np.ptp(cosines) * cosines.std())
 
     assert scale(read) == pytest.approx(1, rel=1e-3)
-    assert scale(unread) == pytest.approx(0.2, rel=1e-3)
-    assert scale(half) == pytest.approx(0.2 + 0.8 * 3 / 7, rel=1e-3)
+    assert [scale(whys) for whys in unread] == pytest.approx([0.2, 0.2], rel=1e-3)
 
 
 @pytest.mark.parametrize("k", [1.5, "3", True, 0, -1])

@@ -14,7 +14,7 @@ from treering.records import KINDS, Kind
 from treering.search.confidence import BUNDLED, Standings
 from treering.search.exact_rescore import Refinement
 from treering.search.fusion import ScaledScores, cosine_scores, fuse, own_total, word_scores
-from treering.search.languages import latin_share
+from treering.search.languages import is_english
 from treering.search.ranking import (
     Contribution,
     Queries,
@@ -68,8 +68,8 @@ def _score(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) ->
     """Score all fragments by words, meaning and surroundings, and by what the questions ask for."""
     snapshot, queries, model = ranking.snapshot, ranking.queries, ranking.snapshot.state.model
     readable = None
-    if model is not None and model.name == BUNDLED:  # another may have learnt any script
-        readable = np.array([latin_share(text) for text in queries.texts], dtype=np.float32)
+    if model is not None and model.name == BUNDLED:  # another may have learned any language
+        readable = np.array([is_english(text) for text in queries.texts])
     own = fuse(snapshot, ranking.bm25, ranking.cosines, readable)
     ranking.scores = own_total(own, (len(snapshot), len(queries.terms)))
     ranking.terms = dict(own)

@@ -40,7 +40,7 @@ from treering.search.ranking import Queries, Ranking
 from treering.search.relations.plan import Plan, Relations, among_people, has_weights_of_people
 from treering.search.rounds import RankedRows, RoundRanker, RoundRanking
 from treering.search.snapshot import FragmentSource, Snapshot
-from treering.search.terms import terms
+from treering.search.terms import query_terms
 from treering.text import check_text
 
 log = logging.getLogger("treering")
@@ -231,7 +231,7 @@ class Searcher:
             self._knows_names = True
             if (snapshot := self.snapshot()) is not None:
                 self._names = _names_among_people(snapshot, search.plan, None)
-        split = [terms(query) for query in search.queries]
+        split = [query_terms(query) for query in search.queries]
         while True:
             texts = self._without_names(search)
             vectors = self.embedded(texts, search.mode)
@@ -334,7 +334,7 @@ class Searcher:
         self, reader: SpaceReader, snapshot: Snapshot, search: Search, allowed: RowFilter
     ) -> RankedRows:
         self.ensure_same(snapshot, search.vectors)
-        of_query, now = [terms(query) for query in search.queries], search.condition.as_of
+        of_query, now = [query_terms(query) for query in search.queries], search.condition.as_of
         rows = RowReader(reader, self._corpus, allowed)
         asked = Queries(search.queries, of_query, search.vectors, search.mode, now, rows)
         if search.chat_unit == "rounds" and "chat" in snapshot.kinds:

@@ -73,6 +73,23 @@ def terms(text: str) -> Terms:
     return np.array(sorted(counts.items()), dtype=np.uint32).reshape(-1, 2)
 
 
+def query_terms(query: str) -> Terms:
+    """Return the terms of a query, without the function words of its language.
+
+    Those of English are in no terms. Others stay in the index, as a text may be in two languages,
+    and in a small space such a word is as rare as any other.
+    """
+    words = languages.words_of(languages.plain(query))
+    language = _language(words)
+    functions = languages.function_words()
+    content = [word for word in words if language not in functions.get(word, ())]
+    if language == languages.ENGLISH or not content:
+        return terms(query)
+    counts = Counter(_hashes(" ".join(content), language))
+    counts.pop(_STOP_WORD, None)
+    return np.array(sorted(counts.items()), dtype=np.uint32).reshape(-1, 2)
+
+
 def terms_of(texts: Sequence[str]) -> list[Terms]:
     """The ``terms`` of each of some texts."""
     if not texts:
