@@ -107,15 +107,8 @@ class _PassageRun:
 
     members: list[Candidate] = field(default_factory=list)
 
-    @property
-    def first(self) -> Candidate:
-        return self.members[0]
-
     def follows(self, candidate: Candidate) -> bool:
-        """Whether a candidate continues this run, which is in reading order.
-
-        A new session of a chat begins a new run: weeks may lie between, and a run has one date.
-        """
+        """Return whether a candidate continues this run; a new session begins another one."""
         last = self.members[-1]
         if last.hit.summary_of or candidate.hit.summary_of:
             return False
@@ -123,7 +116,7 @@ class _PassageRun:
             return False
         if _overlap(last.hit, candidate.hit):
             return True
-        # Behind a fragment that was cut something is missing: a gap that nobody would see.
+        # A gap behind a fragment that was cut would be invisible.
         is_whole = not last.is_cut[1] and not candidate.is_cut[0]
         return candidate.rank == last.rank + 1 and is_whole
 
@@ -137,8 +130,8 @@ def assemble(
 ) -> Context:
     """Take candidates, best first, while the whole stays within ``budget`` tokens.
 
-    A candidate that repeats one already taken is dropped; one that does not fit is passed over,
-    since a shorter one behind it may. Of the best one as many sentences are taken as fit.
+    Drop a candidate that repeats another, and pass over one that does not fit, since a shorter one
+    may follow. Of the best one take as many sentences as fit.
     """
     every = iter(candidates)
     best = next(every, None)
@@ -153,13 +146,15 @@ def assemble(
             break
         if _repeats(candidate, taken):
             continue
-        # Counting all passages anew for each candidate would cost more than the search. Upper
-        # bounds are added up instead, and the exact count is made only where they do not fit.
+        # Counting all passages for each candidate would cost more than the search: upper bounds
+        # are added up, and the exact count is made only if they do not fit.
         cost = cost_of(candidate, count)
         if total + cost > budget and not exact:
             total, exact = _tokens(taken, count), True
         # Beside a neighbour a candidate needs no citation of its own, so it may cost less.
-        if total + cost > budget and _has_neighbour(candidate, taken):
+        source, rank = candidate.hit.source, candidate.rank
+        is_beside = any(t.hit.source == source and abs(t.rank - rank) <= 1 for t in taken)
+        if total + cost > budget and is_beside:
             cost = _tokens([*taken, candidate], count) - total
         if total + cost > budget:
             misses += 1
@@ -176,9 +171,9 @@ def assemble_whole(
     budget: int,
     count: CountTokens,
 ) -> Context:
-    """Of the ``layout.k`` best units those that fit ``budget``, best first, each whole.
+    """Take those of the ``layout.k`` best units that fit ``budget``, best first, each whole.
 
-    Repetitions are not dropped. If no unit fits, the best fragment is shown in part.
+    Repetitions stay. If no unit fits, show a part of the best fragment.
     """
     taken: list[list[Candidate]] = []
     first: Candidate | None = None
@@ -202,21 +197,15 @@ def _laid_out(taken: Sequence[list[Candidate]], layout: Layout) -> list[_Passage
 
 
 def cost_of(candidate: Candidate, count: CountTokens) -> int:
-    """What showing a candidate costs at most: neighbours share a citation."""
+    """Return the most that showing a candidate costs: neighbours share a citation."""
     return count(_show(1, [candidate])) + 1
 
 
-def _has_neighbour(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
-    """Whether a candidate could share a citation with one that was taken."""
-    source, rank = candidate.hit.source, candidate.rank
-    return any(other.hit.source == source and abs(other.rank - rank) <= 1 for other in taken)
-
-
 def excerpt(query: str, candidate: Candidate, budget: int, count: CountTokens) -> list[Candidate]:
-    """Of a fragment that does not fit, the sentences that say most words of the query, as many in a
-    row as do; parts of sentences, where no whole one with such a word does.
+    """Return the sentences of a fragment in a row that fit and say most words of the query.
 
-    The first sentences where it says none. Maybe nothing fits.
+    If no whole sentence with such a word fits, return parts of sentences; if the fragment says no
+    such word, its first sentences. The result may be empty.
     """
     first: list[Candidate] = []
     for size in (SENTENCE_CHARS, SENTENCE_CHARS // 2, SENTENCE_CHARS // 4):
@@ -230,9 +219,7 @@ def excerpt(query: str, candidate: Candidate, budget: int, count: CountTokens) -
 def _stretch(
     query: str, candidate: Candidate, budget: int, count: CountTokens, size: int
 ) -> tuple[int, list[Candidate]]:
-    """Pieces of a fragment in a row, of so many characters, that fit, and how many words of the
-    query they say: the most there are.
-    """
+    """Return how many words of the query the best pieces in a row say that fit, and the pieces."""
     hit = candidate.hit
     parts = spans(hit.text, size)
     asked = _terms_of(query)
@@ -260,17 +247,10 @@ def _stretch(
         said = len(frozenset[int]().union(*words[first:stop]))
         if stop > first and said > most:
             most, best = said, (first, stop)
-    if most > 0:
-        best = _around(words, *best)
+    if most > 0:  # one piece around those with a word: more room is better left to other texts
+        telling = [place for place in range(*best) if words[place]]
+        best = max(best[0], telling[0] - 1), min(best[1], telling[-1] + 2)
     return max(most, 0), [cut(*best)] if most >= 0 else []
-
-
-def _around(words: Sequence[frozenset[int]], first: int, stop: int) -> tuple[int, int]:
-    """Of pieces in a row those from the first with a word to the last, and one on either side: room
-    for more is better left to other texts.
-    """
-    telling = [place for place in range(first, stop) if words[place]]
-    return max(first, telling[0] - 1), min(stop, telling[-1] + 2)
 
 
 def _terms_of(text: str) -> frozenset[int]:
@@ -295,7 +275,7 @@ def _repeats(candidate: Candidate, taken: Sequence[Candidate]) -> bool:
 
 
 def _runs(taken: Sequence[Candidate]) -> list[_PassageRun]:
-    """Neighbours merged, in reading order: by time where there is one, inside a source by place."""
+    """Merge neighbours, in reading order: summaries, then by time, inside a source by place."""
     runs: list[_PassageRun] = []
     for candidate in sorted(taken, key=lambda candidate: (candidate.hit.source, candidate.rank)):
         if runs and runs[-1].follows(candidate):
@@ -303,14 +283,20 @@ def _runs(taken: Sequence[Candidate]) -> list[_PassageRun]:
         else:
             runs.append(_PassageRun([candidate]))
     order = sorted(
-        zip(runs, _times(runs), strict=True), key=lambda timed_run: _reading_order(*timed_run)
+        zip(runs, _times(runs), strict=True),
+        key=lambda timed: (
+            not (hit := timed[0].members[0].hit).summary_of,
+            timed[1],
+            hit.source,
+            timed[0].members[0].rank,
+        ),
     )
     return [run for run, _ in order]
 
 
 def _times(runs: Sequence[_PassageRun]) -> list[float]:
-    """When each run was said, for runs sorted by source and place; −inf if no time is known."""
-    hits = [run.first.hit for run in runs]
+    """Return the time of each run, sorted by source and place; −inf if no time is known."""
+    hits = [run.members[0].hit for run in runs]
     codes: dict[str, int] = {}
     source = [codes.setdefault(hit.source, len(codes)) for hit in hits]
     at = [hit.at.timestamp() if hit.at else np.nan for hit in hits]
@@ -319,16 +305,8 @@ def _times(runs: Sequence[_PassageRun]) -> list[float]:
     return said_at
 
 
-def _reading_order(run: _PassageRun, at: float) -> tuple[bool, float, str, int]:
-    hit = run.first.hit
-    return (not hit.summary_of, at, hit.source, run.first.rank)
-
-
 def arranged(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
-    """Candidates, best first, as passages in reading order; the worst go while it is too long.
-
-    Summaries come first, then texts by time, inside a source by place.
-    """
+    """Return candidates, best first, as passages in reading order, as many as fit."""
     fitting = list(taken)
     while fitting and _tokens(fitting, count) > budget:
         fitting.pop()
@@ -350,7 +328,7 @@ def _passage(number: int, run: _PassageRun, count: CountTokens) -> Passage:
     return Passage(
         number=number,
         text=body,
-        source=run.first.hit.source,
+        source=run.members[0].hit.source,
         hits=tuple(hits),
         at=min(times, default=None),
         until=max(times, default=None),
@@ -365,27 +343,24 @@ def _text(runs: Sequence[_PassageRun], cites: bool = True) -> str:
 
 
 def _show(number: int, members: Sequence[Candidate]) -> str:
-    return cited(number, members[0].hit, _body(members))
-
-
-def cited(number: int, hit: Hit, body: str) -> str:
-    """A passage under its citation; ``hit`` is the first that it shows."""
+    """Return a passage under its citation."""
+    hit = members[0].hit
     # Turns are told apart by the minute; of a text the day is enough, and costs half as much.
     moment = "%Y-%m-%d %H:%M" if hit.kind == "chat" else "%Y-%m-%d"
     date = f", {hit.at:{moment}}" if hit.at else ""
     label = f"summary of {hit.summary_of} texts" if hit.summary_of else _label(hit.source)
-    return f"[{number}] {label}{date}\n{_CITATION.sub('[ ', body)}"
+    return f"[{number}] {label}{date}\n{_CITATION.sub('[ ', _body(members))}"
 
 
 def _label(source: str) -> str:
-    """The end of a long path, or the site of a long URL: enough to know it, for few tokens."""
+    """Return the end of a long path, or the site of a long URL."""
     if len(source) > LABEL_CHARS and (url := _URL.match(source)):
         source = url["site"]
     return source if len(source) <= LABEL_CHARS else f"…{source[1 - LABEL_CHARS :]}"
 
 
 def _body(members: Sequence[Candidate]) -> str:
-    """Running text: pieces of one entry joined without overlap, each message on its own line."""
+    """Return pieces of one entry joined without overlap, each message on its own line."""
     body = ""
     for place, candidate in enumerate(members):
         hit = candidate.hit
@@ -400,7 +375,7 @@ def _body(members: Sequence[Candidate]) -> str:
 
 
 def shown(hit: Hit) -> str:
-    """A fragment as it is shown: who said it, its text, and what is known against it."""
+    """Return a fragment as it is shown: speaker, text, and the mark against it."""
     return with_speaker(hit.text, hit.speaker) + against(hit)
 
 
@@ -408,18 +383,14 @@ class MarkedText(Protocol):
     """A text that may be superseded or out of date: a hit, or the mark of an entry."""
 
     @property
-    def superseded_by(self) -> Newer | None:
-        """The statement that holds instead."""
-        ...
+    def superseded_by(self) -> Newer | None: ...  # noqa: D102
 
     @property
-    def stale(self) -> Newer | None:
-        """The statement that dates it."""
-        ...
+    def stale(self) -> Newer | None: ...  # noqa: D102
 
 
 def against(hit: MarkedText) -> str:
-    """What is known against a fragment: shown right behind it, so that no reader misses it."""
+    """Return the mark against a text, which is shown right behind it."""
     if hit.superseded_by is not None:
         newer = hit.superseded_by
         what = "superseded" if newer.of is None else f'"{newer.of}" is superseded'
@@ -430,7 +401,7 @@ def against(hit: MarkedText) -> str:
 
 
 def outdated(below: Iterable[MarkedText]) -> str:
-    """The newest statement against a summary, if a text below it is superseded; else empty."""
+    """Return the mark of a summary with a superseded text below it, by the newest statement."""
     newer = [marked.superseded_by for marked in below if marked.superseded_by is not None]
     if not newer:
         return ""
@@ -439,5 +410,5 @@ def outdated(below: Iterable[MarkedText]) -> str:
 
 
 def since(what: str, newer: Newer) -> str:
-    """What is known against something, and since when."""
+    """Return ``what`` with the day since which it holds."""
     return f"{what} since {newer.at:%Y-%m-%d}" if newer.at else what

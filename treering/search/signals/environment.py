@@ -28,8 +28,8 @@ MOST_PIECES = 32
 class EnvironmentPart:
     """The part of one kind of content: ``weight·values`` for values of shape (N, Q).
 
-    ``values`` are ``operator(own)`` until ``add_to`` puts the weight in. ``share``, shape (N,), is
-    one over the mass; ``is_kind`` says which rows count, and is None where all do.
+    ``values`` are ``operator(own)`` until ``add_to`` multiplies them by the weight. ``share``,
+    shape (N,), is one over the mass; ``is_kind`` says which rows count, None for all.
     """
 
     values: Floats
@@ -39,7 +39,7 @@ class EnvironmentPart:
     operator: Operator
 
     def weight(self, rows: slice | Codes) -> Floats:
-        """α over the mass of some rows, and 0 for those of other kinds."""
+        """Return α over the mass of some rows, and 0 for those of other kinds."""
         weight: Floats = self.share[rows] * self.alpha
         if self.is_kind is not None:
             weight *= self.is_kind[rows]
@@ -93,15 +93,14 @@ class Environment:
 
 
 def bind(relations: Relations, snapshot: Snapshot, weighted: Weighted) -> Bound:
-    """A relation bound to the items of a snapshot."""
-    assert is_relation(weighted.relation)  # of a plan, signals are taken out before
+    """Return a relation bound to the items of a snapshot."""
+    assert is_relation(weighted.relation)  # callers leave out signals
     return relations.bound(weighted.relation, snapshot.items, snapshot.version, snapshot.change)
 
 
 def pieces_a_message(snapshot: Snapshot, relations: Relations, plan: Plan) -> float:
-    """How many pieces the messages of chats are cut into on average; 1 where they are hardly cut.
-
-    So it is too where no relation is told of whole messages.
+    """Return how many pieces a message of a chat has on average; 1 if messages are hardly cut, or
+    if the plan has no relation of whole messages.
     """
     chosen = next((w for w in plan.get("chat", ()) if isinstance(w.relation, WholeMessage)), None)
     if chosen is None or "chat" not in snapshot.kinds:
@@ -111,10 +110,10 @@ def pieces_a_message(snapshot: Snapshot, relations: Relations, plan: Plan) -> fl
 
 
 def beside_messages(plan: Plan, cut: float) -> Plan:
-    """The plan for chats whose messages are cut into so many pieces.
+    """Return the plan for chats whose messages are cut into so many pieces.
 
-    What stands beside a piece is mostly of the same message then, of which ``WholeMessage`` tells:
-    the context of the whole message counts as much as that of one that is not cut.
+    The neighbours of a piece are then mostly of the same message, which ``WholeMessage`` counts: so
+    the context of a whole message counts as much as that of one that is not cut.
     """
     if cut == 1:
         return plan
@@ -128,7 +127,7 @@ def beside_messages(plan: Plan, cut: float) -> Plan:
 
 
 def neighbours(ranking: Ranking, rows: Codes) -> Codes:
-    """These rows and those whose scores count much at them, by the relations that reach few."""
+    """Return these rows and those whose scores count much at them, by local relations."""
     near, snapshot = rows, ranking.snapshot
     for weighted in (choice for kind in snapshot.kinds for choice in ranking.plan.get(kind, ())):
         if not is_relation(weighted.relation):
@@ -142,7 +141,7 @@ def neighbours(ranking: Ranking, rows: Codes) -> Codes:
 
 
 def _pieces(entry: Codes, rows: Codes) -> Codes:
-    """The rows of the same entries, which came one after the other."""
+    """Return the rows of the same entries, which came one after the other."""
     reached = [rows]
     for step in (-1, 1):
         at = rows

@@ -1,13 +1,11 @@
-"""What the best hits name: the second hop of a question (relation ``mention``).
+"""Names in the best hits: the second hop of a question (relation ``mention``).
 
 "Who is the mother of the director of Blood Street?" finds the text on the film, which says that Leo
-Fong directed it. The text on Leo Fong shares no word with the question. But its first words are a
-name that the first hit says and the question does not, and no other text begins with it.
+Fong directed it. The text on Leo Fong shares no word with the question, but it alone begins with
+that name.
 
-This is a sparse operator, W[p, h] = how much of its room p gives to the name by which h mentions it
-(BM25 saturation, 0 to 1), for h among the best hits and p the one document that begins with the
-name. It is made of the postings, of the texts of the hits and of the first words of documents that
-hold all words of a name: nothing is stored for it.
+This is a sparse operator: W[p, h] is the BM25 saturation (0 to 1) of the name in p, for h among the
+best hits that say the name, and p the one document that begins with it. Nothing is stored for it.
 """
 
 from __future__ import annotations
@@ -50,9 +48,8 @@ _TITLE_END = re.compile(
     r"\s*(?:$|[:;,.()\[\]|/\u2013\u2014]|-\s)|[^\S\n]*\n"
     r"|\s+(?:is|was|are|were|has|had|ist|war|est|fut|es|fue|era)\b"
 )
-"""What stands behind a name that is all of a title or of a subject: "Leo Fong: Leo Fong", "Leo Fong
-was". A headline goes on, and tells what somebody did: "Leo Fong sues". Its text is found by what it
-says; counting it cost 0.6 points on MultiHop-RAG."""
+"""The end of a title or of a subject: "Leo Fong: Leo Fong", "Leo Fong was". A headline goes on:
+"Leo Fong sues". Counting headlines cost 0.6 points on MultiHop-RAG."""
 
 _INITIAL: Final = 2  # letters of "J." and "St.", behind which a name goes on
 _PARTICLE = re.compile(r"of|the|de|del|di|da|la|le|von|van|der|den|al|bin|ibn")
@@ -63,7 +60,7 @@ TextNames = Mapping[str, NDArray[np.uint32]]
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A text supports the one that is about somebody or something that it names."""
+    """A text supports the text about a person or thing that it names."""
 
     stage: ClassVar[Stage] = Stage.MENTIONS
     is_evidence: ClassVar[bool] = True
@@ -71,7 +68,7 @@ class Mention:
     name: str = "mention"
 
     def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
-        """The support by the best hits of the documents that they name."""
+        """Return the support by the best hits of the documents that they name."""
         alpha, reader = alpha_of(ranking.plan, "text", self.name), queries.rows
         if not alpha or reader is None or "text" not in ranking.snapshot.kinds:
             return None
@@ -96,7 +93,7 @@ class _Finder:
     snapshot: Snapshot
 
     def supported(self, ranking: Ranking, number: int, query: str, hits: Codes) -> dict[int, float]:
-        """The support of rows by the best hits of a query: the most that one of them gives."""
+        """Return the support of rows by the best hits of a query: the most that one gives."""
         assert ranking.standings is not None  # known before any hit is looked at
         centre = float(ranking.standings.centre[number])
         asked = set(terms(query)[:, 0].tolist())
@@ -122,7 +119,7 @@ class _Finder:
         return support
 
     def _links(self, hits: Codes, asked: set[int]) -> list[tuple[int, str, int, float]]:
-        """Hit, name, and a row that may be about it with the room it gives to the name."""
+        """Return hit, name, a row that may be about it, and the room it gives to the name."""
         quotes = self.reader.quotes(hits)
         said = [
             (hit, name)
@@ -139,7 +136,7 @@ class _Finder:
         return links
 
     def _begins_another(self, rows: Codes, hit: int) -> NDArray[np.bool_]:
-        """Which rows are the first of a document of text other than that of a hit."""
+        """Return which rows are the first of a document of text other than that of a hit."""
         items = self.snapshot.items
         is_text = self.snapshot.kind[rows] == KINDS.index("text")
         is_other = items.document[rows] != items.document[hit]
@@ -148,7 +145,7 @@ class _Finder:
 
 
 def _is_title(name: str, head: str) -> bool:
-    """Whether a text that begins with ``head`` has a name, in plain words, for its title."""
+    """Return whether a text that begins with ``head`` has a name, in plain words, as its title."""
     if not _in_words(head).startswith(name):
         return False
     # A sign that stands for letters, such as ℡, is no word where it stands.
@@ -157,17 +154,16 @@ def _is_title(name: str, head: str) -> bool:
 
 
 def _new(text: str, asked: set[int]) -> list[tuple[str, NDArray[np.uint32]]]:
-    """The first names of a text that a query, whose terms are given, does not name already."""
-    return list(
-        islice(((n, t) for n, t in names_in(text).items() if not asked.issuperset(t)), NAMES)
-    )
+    """Return the first names of a text that are not among the terms ``asked``."""
+    new = ((name, of) for name, of in names_in(text).items() if not asked.issuperset(of))
+    return list(islice(new, NAMES))
 
 
 def names_in(text: str) -> TextNames:
-    """The names that a text says, in order: words with capitals in a row, such as Leo Fong.
+    """Return the names in a text, in order: words with capitals in a row, such as Leo Fong.
 
-    A particle may stand between ("Ermengarde of Tours"), a stop word is none ("He"). What begins
-    with one is a name with it and without: "The Last Coupon", "Then Ana".
+    A particle may come between ("Ermengarde of Tours"). A stop word is no name ("He"); behind one,
+    a name counts with it and without: "The Last Coupon", "Then Ana".
     """
     names: dict[str, NDArray[np.uint32]] = {}
     for run in _runs(text):
@@ -180,7 +176,7 @@ def names_in(text: str) -> TextNames:
 
 
 def _runs(text: str) -> Iterator[str]:
-    """The stretches of words with capitals, with the particles between."""
+    """Yield the stretches of words with capitals, with the particles between."""
     start = stop = last = -1  # of a stretch, and the length of its last word
     for word in _WORD.finditer(text):
         if not word[0][0].isupper():
@@ -195,11 +191,11 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _joins(gap: str, last: int) -> bool:
-    """Whether a name goes on behind a gap, before which is a word of ``last`` letters."""
+    """Return whether a name goes on behind a gap that follows a word of ``last`` letters."""
     words = gap.split()
     return (words == ["."] and last <= _INITIAL) or all(map(_PARTICLE.fullmatch, words))
 
 
 def _in_words(text: str) -> str:
-    """A text in plain words, to compare how texts begin; ends with a space."""
+    """Return a text in plain words, to compare how texts begin; it ends with a space."""
     return "".join(f"{word} " for word in languages.words_of(languages.plain(text)))

@@ -1,8 +1,7 @@
 """A question of several parts, each of which may ask for another text.
 
 "Which company, that the Verge says bought the maker of trackers, is said by the Age to pay for its
-place in browsers?" asks for two texts, and each holds the words of one part only. The words of a
-whole question that long are too many for either to stand out.
+place in browsers?" asks for two texts, and each holds the words of one part only.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class Parts:
     name: str = "parts"
 
     def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
-        """BM25 of the part that a row answers best, in standard deviations."""
+        """Return BM25 of the part that a row answers best, in standard deviations."""
         weight = ranking.weight(self.name)
         if weight is None or queries.mode == "dense":
             return None
@@ -76,7 +75,7 @@ def _column(snapshot: Snapshot, parts: Sequence[str]) -> Floats | None:
 
 
 def _rare(snapshot: Snapshot, of_part: Terms) -> Terms:
-    """The terms of a part that not too many fragments hold."""
+    """Return the terms of a part that not too many fragments hold."""
     rarity = snapshot.lexical.rarity(of_part[:, 0].tolist())
     least = log((len(snapshot) + 1) / MOST_HOLDERS)
     rare: Terms = of_part[[rarity[term] >= least for term in of_part[:, 0].tolist()]]
@@ -84,11 +83,11 @@ def _rare(snapshot: Snapshot, of_part: Terms) -> Terms:
 
 
 def parts_of(query: str) -> list[str]:
-    """The parts of a query, each with ``LEAST_TERMS`` or more; the query alone if it has but one,
-    or is no question: longer than ``MOST_CHARS``, or of more than ``MOST_PARTS``.
+    """Return the parts of a query, each with ``LEAST_TERMS`` or more; else the query alone.
 
-    What lies between two marks or conjunctions goes with what follows until it is long enough, and
-    at the end with what was before.
+    A piece between two marks or conjunctions is joined to the next until it is long enough, the
+    last piece to the part before. A text longer than ``MOST_CHARS`` or of more than ``MOST_PARTS``
+    is no question.
     """
     if len(query) > MOST_CHARS:
         return [query]

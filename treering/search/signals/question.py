@@ -1,7 +1,6 @@
 """Signals of a question: the time, the side of a chat, the rule or the speaker that it asks for.
 
-These are bonuses in the scale of the own score. They leave the order alone among the rows that get
-one.
+They are bonuses in the scale of the own score.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from treering.parallel import for_each_piece
 from treering.search.names import SpeakerNames
 from treering.search.periods import Period, periods
 from treering.search.ranking import NO_ROWS, Queries, Ranking, RowValues, Stage
-from treering.search.relations.contract import Labels
 from treering.search.relations.plan import ASSISTANT, USER
 from treering.search.snapshot import Mask, Snapshot
 from treering.search.terms import ASKS, terms
@@ -74,7 +72,7 @@ class When:
 class Role:
     """A question that says "I" asks for the user's turns, "you recommended" for the assistant's.
 
-    Its weight is times the pieces of a message: the more there are the wider scores are spread.
+    Its weight grows with the pieces of a message, as scores are spread wider.
     """
 
     stage: ClassVar[Stage] = Stage.QUESTION
@@ -84,7 +82,7 @@ class Role:
 
     def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
         """A bonus for the turns of the side that a question asks of."""
-        codes, weight = _sides(ranking.snapshot), ranking.weight(self.name, _cut(ranking))
+        codes, weight = _sides(ranking.snapshot), _side_weight(ranking, self.name)
         if codes is None or weight is None:
             return None
         sides = [side_of(text) for text in queries.texts]
@@ -94,7 +92,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A rule that a user wants to hold always is of every question that it is near to."""
+    """A rule that a user wants always concerns every question that it is near to."""
 
     stage: ClassVar[Stage] = Stage.QUESTION
     is_evidence: ClassVar[bool] = False
@@ -103,7 +101,7 @@ class Wish:
 
     def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
         """A bonus for the turns of users that say what they always want."""
-        codes, weight = _sides(ranking.snapshot), ranking.weight(self.name, _cut(ranking))
+        codes, weight = _sides(ranking.snapshot), _side_weight(ranking, self.name)
         if codes is None or weight is None:
             return None
         snapshot = ranking.snapshot
@@ -128,20 +126,14 @@ class NamedSpeaker:
         weight = ranking.weight(self.name)
         if weight is None or queries.mode == "dense":
             return None
-        speaker, names = (
-            ranking.snapshot.items.speaker,
-            SpeakerNames.from_names(ranking.snapshot.speakers),
-        )
-        return bonus([_among(speaker, names.codes(text)) for text in queries.texts], weight)
+        snapshot = ranking.snapshot
+        names = SpeakerNames.from_names(snapshot.speakers)
+        return bonus([_speaker_mask(snapshot, names.codes(q)) for q in queries.texts], weight)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyTo:
-    """The reply to a question is an answer to one like it.
-
-    "What is Ana's sister called?" finds "What is your sister's name?", asked by somebody else. The
-    turn after that answers both, and need not share a word with either.
-    """
+    """The reply to a question answers one like it, and need not share a word with either."""
 
     stage: ClassVar[Stage] = Stage.ROWS
     is_evidence: ClassVar[bool] = False
@@ -162,10 +154,9 @@ class ReplyTo:
 
 
 def replies(snapshot: Snapshot) -> tuple[Codes, Codes]:
-    """The rows that reply to a question, and the rows of the questions.
+    """Return the rows that reply to a question, and the rows of the questions.
 
-    A reply is the next turn of the session, by somebody else: a speaker who goes on after a
-    question of their own does not answer it.
+    A reply is the next turn of the session, by another speaker.
     """
     items, reading = snapshot.items, snapshot.items.reading
     assert reading is not None  # whatever reads a space has its order
@@ -184,18 +175,18 @@ def replies(snapshot: Snapshot) -> tuple[Codes, Codes]:
 def bonus(
     masks: Sequence[Mask | None], weight: np.float32 | Floats, shares: Sequence[float] = ()
 ) -> RowValues | None:
-    """A weight for the rows of each query's mask, times a share of it; None without any mask."""
+    """Return a weight for the rows of each query's mask, times a share; None without any mask."""
     if all(mask is None for mask in masks):
         return None
     values = [weight * np.float32(share) for share in shares or [1.0] * len(masks)]
     return RowValues([NO_ROWS if mask is None else mask for mask in masks], values)
 
 
-def _among(speaker: Labels, codes: Collection[int]) -> Mask | None:
-    """The rows of some speakers; None for no speakers."""
+def _speaker_mask(snapshot: Snapshot, codes: Collection[int]) -> Mask | None:
+    """Return the rows of some speakers; None for no speakers."""
     if not codes:
         return None
-    mask = np.zeros(len(speaker), dtype=np.bool_)
+    speaker, mask = snapshot.items.speaker, np.zeros(len(snapshot), dtype=np.bool_)
 
     def look(rows: slice) -> None:
         for code in codes:
@@ -205,26 +196,23 @@ def _among(speaker: Labels, codes: Collection[int]) -> Mask | None:
     return mask
 
 
-def _cut(ranking: Ranking) -> float:
-    return min(ranking.cut, MOST_CUT)
+def _side_weight(ranking: Ranking, name: str) -> np.float32 | Floats | None:
+    return ranking.weight(name, min(ranking.cut, MOST_CUT))
 
 
 def _when(snapshot: Snapshot, query: str, now: datetime) -> Mask | None:
-    """The rows of the times that a query names.
+    """Return the rows of the times that a query names.
 
     In a chat of years ago nothing is of "last week": it then counts from the newest row.
     """
-    at = snapshot.items.at
     if not periods(query, now):
         return None
     # A speaker may be called April.
     names = frozenset(word for name in snapshot.speakers for word in name.lower().split())
     named = periods(query, now, names)
-    if not named:
-        return None
-    mask = _within(snapshot, named)
-    if mask is None:
-        newest = np.fmax.reduce(at, initial=-np.inf)
+    mask = _within(snapshot, named) if named else None
+    if named and mask is None:
+        newest = np.fmax.reduce(snapshot.items.at, initial=-np.inf)
         if newest > 0:
             then = datetime.fromtimestamp(float(newest), now.tzinfo)
             mask = _within(snapshot, periods(query, then, names))
@@ -246,13 +234,13 @@ def _within(snapshot: Snapshot, named: Sequence[Period]) -> Mask | None:
 
 
 def _sides(snapshot: Snapshot) -> dict[str, int] | None:
-    """The codes of the speakers of a chat of a user and an assistant; None for other chats."""
+    """Return the codes of the speakers of a chat with an assistant; None for other chats."""
     codes = {name: code for code, name in enumerate(snapshot.speakers)}
     return codes if USER in codes and ASSISTANT in codes else None
 
 
 def side_of(query: str) -> str | None:
-    """Whom a query asks of: the user, the assistant, or None for both."""
+    """Return whom a query asks about: the user, the assistant, or None for both."""
     plain = query.lower().replace("\u2019", "'")
     if _OF_BOTH.search(plain):
         return None

@@ -1,7 +1,6 @@
-"""A signal of the leading rows: what is of a source that the question names.
+"""A question that names a source, such as "What did The Verge write about trackers?".
 
-"What did The Verge write about trackers?" asks for what is of that source, whose texts need not say
-so. Of the leading rows alone the sources are read.
+Texts of a source need not name it. Only the sources of the best rows are read.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from treering.search import languages
 from treering.search.ranking import Queries, Ranking, RowValues, Stage
 from treering.search.snapshot import Snapshot
 
-LEADING: Final = 64
-"""Rows that are looked at: whoever asks for the ten best has little of what is further down."""
+BEST: Final = 64  # rows whose sources are read
 
 MOST_CHARS: Final = 2_000
 """A longer text is no question, and names no source."""
@@ -35,7 +33,7 @@ _EXTENSION = re.compile(r"\.\w{1,5}$")
 
 @dataclass(frozen=True, slots=True)
 class NamedSource:
-    """A question that names a source asks for what that says."""
+    """A question that names a source asks for its texts."""
 
     stage: ClassVar[Stage] = Stage.SOURCES
     is_evidence: ClassVar[bool] = False
@@ -43,21 +41,21 @@ class NamedSource:
     name: str = "source"
 
     def contribute(self, queries: Queries, ranking: Ranking) -> RowValues | None:
-        """A bonus for those of the leading rows whose source is named."""
+        """Return a bonus for those of the best rows whose source is named."""
         weight, reader = ranking.weight(self.name), queries.rows
         if weight is None or reader is None:
             return None
         weights = np.broadcast_to(weight, len(ranking.snapshot))
         named: list[Codes] = []
         for number, text in enumerate(queries.texts):
-            rows = reader.allowed.first(ranking, number, LEADING)
+            rows = reader.allowed.first(ranking, number, BEST)
             rows = _of_named_sources(reader.reader, ranking.snapshot, text, rows)
             named.append(rows[weights[rows] != 0])
         return RowValues(named, [weights[rows] for rows in named])
 
 
 def _of_named_sources(reader: SpaceReader, snapshot: Snapshot, query: str, rows: Codes) -> Codes:
-    """The rows, of some, whose source a query names; none where it names that of all."""
+    """Return the rows, of some, whose source a query names; none if it names that of all."""
     documents = snapshot.items.document[rows]
     if not len(rows) or (documents == documents[0]).all() or not (grams := _grams(query)):
         return rows[:0]
@@ -68,10 +66,10 @@ def _of_named_sources(reader: SpaceReader, snapshot: Snapshot, query: str, rows:
 
 
 def name_forms(source: str) -> set[str]:
-    """What a source may be called in a question, each without what parts its words.
+    """Return the names of a source in a question, without the signs that part their words.
 
-    The host of an address, "theverge"; else the end of a path without its extension, and a title
-    without what stands in parentheses.
+    They are the host of an address, "theverge"; else the end of a path without its extension, and a
+    title without parentheses.
     """
     address = _HOST.match(source)
     if address:
@@ -88,7 +86,7 @@ def _spaced(text: str) -> str:
 
 
 def _grams(query: str) -> set[str]:
-    """All that may be a name in a query: words in a row, and single ones with a capital letter."""
+    """Return possible names in a query: words in a row, and single ones with a capital letter."""
     if len(query) > MOST_CHARS:
         return set()
     words = languages.words_of(_spaced(query))
