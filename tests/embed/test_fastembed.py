@@ -12,7 +12,7 @@ from treering.embed.minilm import MiniLM
 from treering.embed.registry import open_embedder
 from treering.errors import EmbeddingError, InputError
 
-fastembed = pytest.importorskip("fastembed", reason="fastembed is not installed")
+fastembed = pytest.importorskip("fastembed", reason="needs the extra 'fastembed'")
 
 NAME = "treering-tests/minilm"
 TEXTS = ["Ana moved to Porto.", "The boat has two masts and a red sail."]

@@ -77,14 +77,20 @@ def test_due_lines_become_memos_and_the_last_exchange_stays_recent(open_memory: 
     assert llm.left == 0
 
 
-def test_a_claim_that_its_lines_do_not_support_is_marked_and_not_served(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([FIRST, "2"]))
+@pytest.mark.parametrize("preset", ["default", "memochat"])
+def test_a_claim_that_its_lines_do_not_support_is_marked_and_not_served(
+    open_memory: Open, preset: str
+) -> None:
+    summary = "The sister of user moved to Porto, which is a beautiful city. The rent is 950."
+    rows = topics(("Ines in Porto", summary, 4), ("boat", "user will call the sailmaker.", 10))
+    memory = open_memory(llm=ScriptedLLM([rows, "none of them"]))
+    memory.configure(preset)
     memory.add(messages())
     porto = written(memory)[0]
-    assert porto.unsupported == ("The rent is 950.",)
+    assert porto.unsupported == ("which is a beautiful city.", "The rent is 950.")
     assert porto.stated == "The sister of user moved to Porto."
-    assert "950" not in porto.option
-    [evidence] = memory.memos.choose("How is my sister?").evidences
+    assert porto.option == f"Ines in Porto. {porto.stated}"
+    evidence = memory.memos.choose("How is my sister in Porto?").evidences[0]
     assert evidence.summary == porto.stated
 
 
