@@ -31,20 +31,14 @@ def test_the_pieces_of_a_reply_are_the_reply_that_is_remembered(open_memory: Ope
     assert memory.stats().entries == 2
 
 
-def test_a_stream_that_is_left_early_keeps_the_message_only(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(["Nice to meet you, Ana."]))
-    with memory.chat_stream("I am Ana.") as stream:
-        next(stream)
-    assert stream.answer is None
-    assert [entry.text for entry in memory.entries()] == ["I am Ana."]
-
-
 def test_after_a_stream_that_was_left_early_the_message_is_not_kept_twice(
     open_memory: Open,
 ) -> None:
     memory = open_memory(llm=ScriptedLLM(["Nice to meet you, Ana.", "Hello."]))
     with memory.chat_stream("I am Ana.") as stream:
         next(stream)
+    assert stream.answer is None
+    assert [entry.text for entry in memory.entries()] == ["I am Ana."]
     assert "".join(memory.chat_stream("I am Ana.")) == "Hello."
     assert [entry.text for entry in memory.entries()] == ["I am Ana.", "Hello."]
 

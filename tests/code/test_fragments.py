@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.code.repositories import made_up
 from treering.errors import InputError
-from treering.split.lines import WINDOW_LINES
+from treering.split.text import WINDOW_LINES
 from treering.views.code.parse.cuts import BLOCK_LINES, Lines, cut
 from treering.views.code.parse.outline import NONE
 from treering.views.code.parse.parser import parse

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treering.arrays import LARGE_PAGE, Floats, zeros_in_large_pages
 from treering.embed.quantised import quantised, restored
 from treering.search.vectors import Block
-from treering.views.fragments.vector_rows import VectorRows
+from treering.views.fragments.columns import VectorRows
 
 WIDTH = 4
 step = st.one_of(

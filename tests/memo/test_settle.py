@@ -94,13 +94,6 @@ def test_a_claim_that_its_lines_do_not_support_is_marked_and_not_served(
     assert evidence.summary == porto.stated
 
 
-def test_settling_the_memory_writes_memos(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM(one_topic))
-    memory.add(messages())
-    assert memory.settle().pending == {}
-    assert [memo.topic for memo in memory.memos.list()] == ["talk"]
-
-
 def test_a_memo_that_fails_does_not_hold_up_the_tree(open_memory: Open) -> None:
     def answer(request: Request) -> str | Exception:
         return LLMUnavailable("down") if "Divide these" in request.text else "A summary."
@@ -134,16 +127,6 @@ def test_counting_what_is_pending_needs_no_model_that_works(open_memory: Open) -
     memory = open_memory(llm=Uncountable([]))
     memory.add(messages(12))
     assert memory.stats().pending["memo"] == 1
-
-
-def test_due_memos_are_pending_before_anything_is_settled(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([FIRST]))
-    memory.add(messages(10))
-    assert "memo" not in memory.stats().pending
-    memory.add(messages(2, start=10))
-    assert memory.stats().pending["memo"] == 1
-    written(memory)
-    assert "memo" not in memory.stats().pending
 
 
 @pytest.mark.parametrize(
@@ -191,7 +174,10 @@ def test_a_short_dialogue_and_what_is_no_dialogue_are_not_due(open_memory: Open)
 def test_a_model_that_is_down_delays_and_loses_nothing(open_memory: Open) -> None:
     llm = ScriptedLLM([LLMUnavailable("down"), FIRST])
     memory = open_memory(llm=llm)
-    memory.add(messages())
+    memory.add(messages(10))
+    assert "memo" not in memory.stats().pending
+    memory.add(messages(2, start=10))
+    assert memory.stats().pending["memo"] == 1
     with pytest.raises(LLMUnavailable):
         memory.memos.settle()
     assert memory.memos.list() == []
@@ -368,16 +354,14 @@ def change_to(open_memory: Open, what: Callable[[Memory, str], object]) -> Memor
     return memory
 
 
-def test_what_was_written_about_a_line_that_is_gone_is_dropped(open_memory: Open) -> None:
-    memory = change_to(open_memory, lambda other, one: other.forget(one))
-    assert memory.memos.list() == []
-    assert lines_of(memory, written(memory)) == list(range(1, 10))
+@pytest.mark.parametrize("erase", [True, False], ids=["gone", "changed"])
+def test_what_was_written_about_a_line_that_went_is_dropped(open_memory: Open, erase: bool) -> None:
+    def change(other: Memory, entry_id: str) -> object:
+        return other.forget(entry_id) if erase else other.replace(entry_id, "Something else.")
 
-
-def test_what_was_written_about_a_line_that_has_changed_is_dropped(open_memory: Open) -> None:
-    memory = change_to(open_memory, lambda other, one: other.replace(one, "Something else."))
+    memory = change_to(open_memory, change)
     assert memory.memos.list() == []
-    assert lines_of(memory, written(memory)) == list(range(10))
+    assert lines_of(memory, written(memory)) == list(range(erase, 10))
 
 
 def test_what_a_forgotten_line_leaves_is_written_again(open_memory: Open) -> None:
@@ -417,13 +401,6 @@ def test_a_topic_that_a_person_renamed_is_not_extended(open_memory: Open) -> Non
     memory.memos.edit(memo.id, topic="renamed")
     memory.add(messages(10, start=12))
     assert {one.topic: len(one.entry_ids) for one in written(memory)} == {"renamed": 10, "talk": 10}
-
-
-def test_a_topic_of_another_conversation_is_another_memo(open_memory: Open) -> None:
-    memory = open_memory(llm=ScriptedLLM([FIRST, FIRST]))
-    memory.add(messages(), source="a")
-    memory.add(messages(), source="b")
-    assert len(written(memory)) == 6
 
 
 def test_a_deleted_memo_is_not_written_again(open_memory: Open) -> None:

@@ -15,7 +15,7 @@ from tests.embedders import HashingEmbedder
 from treering import Memory
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
-from treering.split.lines import OVERLAP_LINES, WINDOW_LINES
+from treering.split.text import OVERLAP_LINES, WINDOW_LINES
 
 SENTENCES = [f"Sentence {n} tells of {('Porto', 'rivers', 'boats')[n % 3]}." for n in range(400)]
 

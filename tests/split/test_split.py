@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.split import split
-from treering.split.lines import MAX_WINDOW_CHARS, OVERLAP_LINES, WINDOW_LINES, windows
-from treering.split.text import MAX_FRAGMENT_CHARS, spans
+from treering.split.text import (
+    MAX_FRAGMENT_CHARS,
+    MAX_WINDOW_CHARS,
+    OVERLAP_LINES,
+    WINDOW_LINES,
+    spans,
+    windows,
+)
 
 prose = st.lists(
     st.sampled_from(["word", "Sentence. ", "Why? ", "\n", "\n\n", " ", "\t", "。", "é", '."\n']),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from treering.records import Kind
-from treering.split.lines import windows
 from treering.split.size import FragmentSize, Lengths
-from treering.split.text import MAX_FRAGMENT_CHARS, Span, spans
+from treering.split.text import MAX_FRAGMENT_CHARS, Span, spans, windows
 
 __all__ = ["SPLIT_VERSION", "FragmentSize", "Lengths", "Span", "split"]
 

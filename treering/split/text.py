@@ -1,6 +1,6 @@
-"""Text to fragments: runs of whole sentences, paragraphs kept together where they fit.
+"""Text to fragments: runs of whole sentences, with whole paragraphs where they fit.
 
-Fragments are spans: they cover the text without gap or overlap, so joined they are the text.
+These spans cover the text without gap or overlap. Code has overlapping windows of lines instead.
 """
 
 from __future__ import annotations
@@ -8,11 +8,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 Span = tuple[int, int]
 
 MAX_FRAGMENT_CHARS = 1_000
 """About 220 tokens; the bundled embedder reads 256 and would not see the rest."""
+
+WINDOW_LINES = 20
+OVERLAP_LINES = 10
+MAX_WINDOW_CHARS = 8_000  # a window of longer lines is data or minified: cut like text
 
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|\n\s*|(?<=[。！？])")
@@ -34,6 +39,20 @@ def spans(
     if lengths[-1] <= limit:
         return [(0, len(text))] if text else []
     return list(_cut(text, (0, len(text)), limit, lengths, level=0))
+
+
+def windows(text: str, size: int = WINDOW_LINES, overlap: int = OVERLAP_LINES) -> list[Span]:
+    """Spans of ``size`` lines, each beginning ``size - overlap`` lines after the one before it."""
+    lines = text.splitlines(keepends=True)
+    offsets = [0, *accumulate(len(line) for line in lines)]
+    windowed: list[Span] = []
+    for first in range(0, max(len(lines) - overlap, 1), size - overlap):
+        start, stop = offsets[first], offsets[min(first + size, len(lines))]
+        if stop - start <= MAX_WINDOW_CHARS:
+            windowed.append((start, stop))
+        else:
+            windowed.extend((start + a, start + b) for a, b in spans(text[start:stop]))
+    return [(start, stop) for start, stop in windowed if start < stop]
 
 
 def sentences(text: str) -> list[str]:

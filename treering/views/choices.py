@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypedDict, get_args, get_orig
 
 from treering.errors import InputError
 from treering.records import ChatUnit, Level, Mode, Order
-from treering.split.lines import OVERLAP_LINES, WINDOW_LINES
+from treering.split.text import OVERLAP_LINES, WINDOW_LINES
 
 PolicyName = Literal["auto", "window", "fragments", "nodes", "memo"]
 

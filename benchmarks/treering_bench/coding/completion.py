@@ -17,7 +17,7 @@ from typing import Final
 
 from treering.errors import InputError
 from treering.llm.contract import LLM, Message
-from treering.split.lines import WINDOW_LINES
+from treering.split.text import WINDOW_LINES
 from treering.views.code.index.code_index import ALPHA, CodeHit
 from treering.views.code.write.generate import code_of
 from treering_bench.coding.retrieval import read_tasks, sources_of, task_groups

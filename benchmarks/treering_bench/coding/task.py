@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Protocol
 
-from treering.split.lines import WINDOW_LINES
+from treering.split.text import WINDOW_LINES
 from treering.views.code.index.code_index import CodeHit
 
 _NAME = re.compile(r"[^\W\d]\w*")

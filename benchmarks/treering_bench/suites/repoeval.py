@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from treering.errors import InputError
-from treering.split.lines import WINDOW_LINES
+from treering.split.text import WINDOW_LINES
 from treering_bench.coding.sources import (
     defined_names,
     project_files,

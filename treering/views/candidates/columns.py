@@ -19,10 +19,9 @@ from treering.search.relations.contract import RowChange
 from treering.search.snapshot import Snapshot
 from treering.search.vectors import Block, VectorBlocks
 from treering.views.fragments import store
-from treering.views.fragments.columns import Column
+from treering.views.fragments.columns import Column, VectorRows
 from treering.views.fragments.segment import EmbeddedRows, segment_of
 from treering.views.fragments.table import Table
-from treering.views.fragments.vector_rows import VectorRows
 
 SLOT_BITS: Final = 16
 """A place is the number of a block, above so many bits for the slot in it."""

@@ -30,11 +30,10 @@ from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms
 from treering.split import Span
 from treering.views.fragments import store
-from treering.views.fragments.columns import Column
+from treering.views.fragments.columns import Column, VectorRows
 from treering.views.fragments.order import PlacedColumns, Reading
 from treering.views.fragments.room import ROOM, Room
 from treering.views.fragments.segment import EmbeddedRows, Segment
-from treering.views.fragments.vector_rows import VectorRows
 
 EXACT_ROWS = 20_000
 """Up to so many fragments the vectors stay floats: they are small, and the best ones are rescored

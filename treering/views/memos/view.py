@@ -26,7 +26,7 @@ from treering.search.relations.contract import Items
 from treering.search.searcher import by_words_if_down, check_count, check_queries
 from treering.views.choices import Wording
 from treering.views.contract import Erased, Resources, View
-from treering.views.memos import changes, choose, due, store
+from treering.views.memos import changes, choose, store
 from treering.views.memos.choose import ModelChoice
 from treering.views.memos.record import (
     Choice,
@@ -40,7 +40,7 @@ from treering.views.memos.record import (
     speaker_line,
 )
 from treering.views.memos.search import MemoSearch, Topic, topics_of_fragments
-from treering.views.memos.settle import VIEW, MemoSettler
+from treering.views.memos.settle import VIEW, MemoSettler, read_dialogues
 from treering.views.memos.store import StoredMemo
 from treering.views.settings import choices_of, settings_of
 from treering.views.support import claims_of
@@ -124,7 +124,7 @@ class MemoView:
     def recent(self, source: str) -> Entries:
         """The recent dialogue: the last lines of a conversation that no memo stands for yet."""
         with self._read() as reader:
-            dialogues = due.read_dialogues(reader, source)
+            dialogues = read_dialogues(reader, source)
         return [line for dialogue in dialogues for line in dialogue.recent.values()]
 
     # ------------------------------------------------------------------ searching
@@ -392,7 +392,7 @@ class MemoRows(View):
         counts = work.counts(reader, reader.id, [changes.VIEW])
         if self._has_llm():
             settings = choices_of(ledger.settings(reader))
-            dialogues = due.read_dialogues(reader)
+            dialogues = read_dialogues(reader)
             counts[VIEW] = sum(len([*one.batches(settings, estimate_tokens)]) for one in dialogues)
         return counts
 

@@ -34,10 +34,12 @@ def test_a_reply_that_repeats_an_entry_is_named_and_stays(open_memory: Open) -> 
     assert [memory.get(reply).text for reply in receipt.replies] == ["Look under the flowerpots."]
 
 
-def test_a_reply_is_named_that_quotes_a_word_of_another_language(open_memory: Open) -> None:
+def test_a_streamed_reply_is_named_that_quotes_a_word_of_another_language(
+    open_memory: Open,
+) -> None:
     memory = talking(open_memory, "They are in the Häusern.")
     [secret] = memory.add("Die Schlüssel sind in den Häusern und nicht im Garten.").ids
-    memory.chat("Wo sind die Schlüssel und wer hat sie?")
+    list(memory.chat_stream("Wo sind die Schlüssel und wer hat sie?"))
     assert len(memory.forget(secret).replies) == 1
 
 
@@ -67,14 +69,6 @@ def test_what_a_user_said_goes_with_the_replies_to_it(open_memory: Open) -> None
     message = next(entry for entry in memory.entries() if entry.role == "user")
     assert memory.forget(message.id, replies=True).entries[0] == message.id
     assert list(memory.entries()) == []
-
-
-def test_a_streamed_reply_is_named_too(open_memory: Open) -> None:
-    memory = talking(open_memory, "Under the flowerpots.")
-    [secret] = memory.add(SECRET).ids
-    with memory.chat_stream("Where is the spare key?") as stream:
-        list(stream)
-    assert len(memory.forget(secret).replies) == 1
 
 
 def test_replies_of_another_space_are_not_named(open_memory: Open) -> None:
