@@ -20,7 +20,7 @@ from tests.embedders import HashingEmbedder
 from tests.messages import SNAPSHOT, messages
 from tests.serve.conftest import serving
 from treering import Memory
-from treering.cli.failures import exit_code, reported
+from treering.cli.failures import exit_code, report_errors
 from treering.client.connection import error_of
 from treering.errors import BY_CODE, ModelMismatch, TreeringError
 from treering.hints import WORDS, Hint, Interface
@@ -89,7 +89,7 @@ def test_a_class_in_each_shell(
     assert (error.hint, error.param) == (hint, "k")
     assert str(error) == ("it failed" if steps is None else f"it failed; {steps.python}")
 
-    with pytest.raises(typer.Exit) as left, reported():
+    with pytest.raises(typer.Exit) as left, report_errors():
         raise error
     assert left.value.exit_code == exits == exit_code(error)
     assert capsys.readouterr().err.strip() == f"treering: {error.worded('cli')}"

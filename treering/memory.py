@@ -671,7 +671,7 @@ class Memory:
             return
         with forks.importing():
             from treering.hooks import inbox
-        if any(inbox.waiting(str(file))):
+        if any(inbox.waiting_jobs(str(file))):
             from treering.hooks.jobs import drop_waiting
 
             drop_waiting(str(file), self._space.name, ids)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from treering.errors import InputError
-from treering.tune.rows import read_rows
+from treering.tune.train import read_rows
 from treering.views.memos.choose import NONE_OF_THE_OTHERS, read_numbers
 from treering_bench.dialogues import (
     Dialogue,

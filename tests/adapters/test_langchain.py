@@ -35,3 +35,12 @@ def test_filters_hold(memory: Memory) -> None:
     memory.add("A cat sleeps in the shop.", source="town")
     found = TreeringRetriever(memory=memory, where={"source": "town"}).invoke("cat sleeps")
     assert [one.metadata["source"] for one in found] == ["town"]
+
+
+def test_invoke_takes_another_number_of_documents(memory: Memory) -> None:
+    for number in range(4):
+        memory.add(
+            f"A cat sleeps in room {number} of the house by the harbour.", source=str(number)
+        )
+    retriever = TreeringRetriever(memory=memory, k=3)
+    assert len(retriever.invoke("cat sleeps")) > len(retriever.invoke("cat sleeps", k=1)) == 1

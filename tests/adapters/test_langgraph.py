@@ -169,3 +169,22 @@ def test_operations_come_in_batches_also_side_by_side(memory: Memory) -> None:
 def test_an_operator_that_is_not_known_is_refused(store: TreeringStore) -> None:
     with pytest.raises(InputError, match=r"\$near"):
         store.search((), filter={"cups": {"$near": 3}})
+
+
+def test_a_filter_may_be_a_path_with_dots(memory: Memory) -> None:
+    store = TreeringStore(memory)
+    store.put(("docs",), "a", {"user": {"access-level": "nested"}, "x.y": 1})
+    store.put(("docs",), "b", {"user": "nested", "x": {"y": 2}})
+    assert keys([*store.search(("docs",), filter={"user.access-level": "nested"})]) == {
+        (("docs",), "a")
+    }
+    for wanted, key in ((1, "a"), (2, "b")):
+        assert keys([*store.search(("docs",), filter={"x.y": wanted})]) == {(("docs",), key)}
+
+
+def test_characters_that_cannot_be_stored_are_replaced(memory: Memory) -> None:
+    store = TreeringStore(memory)
+    store.put(("a",), "k", {"text": "cut \ud83d", "parts": ["a\0b"]})
+    item = store.get(("a",), "k")
+    assert item is not None
+    assert item.value == {"text": "cut \ufffd", "parts": ["a\ufffdb"]}

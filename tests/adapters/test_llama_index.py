@@ -33,12 +33,6 @@ def test_the_retriever_gives_nodes_best_first(memory: Memory) -> None:
     assert town.node.metadata["source"] == "town"
 
 
-def test_a_single_text_has_no_score_instead_of_a_zero(memory: Memory) -> None:
-    memory.add("Miu the cat sleeps upstairs.")
-    [alone] = TreeringRetriever(memory).retrieve("where does the cat sleep")
-    assert alone.score is None
-
-
 def test_what_short_term_memory_lets_go_comes_back_when_it_matters(memory: Memory) -> None:
     block = TreeringMemoryBlock(memory=memory, budget=60)
 
@@ -77,3 +71,9 @@ def test_a_block_keeps_to_its_budget_and_is_empty_without_a_question(memory: Mem
     assert 0 < estimate_tokens(text) <= 50
     assert asyncio.run(block.aget([ChatMessage(role="assistant", content="hello")])) == ""
     assert asyncio.run(block.aget()) == ""
+
+
+def test_characters_that_cannot_be_stored_are_replaced(memory: Memory) -> None:
+    block = TreeringMemoryBlock(memory=memory)
+    asyncio.run(block.aput([ChatMessage(role="tool", content="\0 printed \ud83d")]))
+    assert [entry.text for entry in memory.entries()] == ["\ufffd printed \ufffd"]

@@ -87,6 +87,16 @@ def test_a_session_sees_and_clears_no_other_one(memory: Memory) -> None:
     asyncio.run(act())
 
 
+def test_settings_may_be_a_dictionary_and_odd_characters_are_replaced(memory: Memory) -> None:
+    session = TreeringSession("s1", memory, {"limit": 1})
+    assert session.session_settings == SessionSettings(limit=1)
+    with pytest.raises(Exception, match="limitt"):
+        TreeringSession("s1", memory, {"limitt": 1})
+    output: Any = {"type": "function_call_output", "call_id": "c", "output": "\0 \ud83d"}
+    asyncio.run(session.add_items([output]))
+    assert asyncio.run(session.get_items()) == [output | {"output": "\ufffd \ufffd"}]
+
+
 def test_a_session_may_be_on_a_server(path: Path) -> None:
     async def act(memory: Memory) -> None:
         session = TreeringSession("s1", memory)

@@ -68,7 +68,7 @@ def server(memory_path: Path, embedder: str) -> Iterator[Path]:
     """A warm server of the user's own memory."""
     thread = Thread(target=serve, args=(str(memory_path),), kwargs={"embedder": embedder})
     thread.start()
-    wait_until(endpoint.of(str(memory_path)).path.exists)
+    wait_until(endpoint.endpoint_for(str(memory_path)).path.exists)
     yield memory_path
     stop(str(memory_path))
     thread.join(WAIT_S)

@@ -168,11 +168,6 @@ def test_status_says_why_a_space_was_chosen(
         assert all(f"space    {shown}\n" in text for text in (at_home, apart))
 
 
-def test_the_events_are_documented_commands() -> None:
-    shown = CliRunner().invoke(app, ["hook", "--help"]).output
-    assert all(event in shown for event in ("session-start", "prompt", "turn", "log", "--off"))
-
-
 @pytest.mark.parametrize("named", [None, "life.db"])
 def test_past_sessions_go_to_their_projects_once(
     treering_command: Command,

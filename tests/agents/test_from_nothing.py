@@ -70,7 +70,7 @@ def test_one_command_gives_an_agent_a_memory_and_one_takes_it_away(
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     fire("SessionStart", source="startup", transcript_path=str(path))
     fire("Stop", transcript_path=str(path))
-    wait_until(lambda: memory_path.is_file() and not any(inbox.waiting(str(memory_path))))
+    wait_until(lambda: memory_path.is_file() and not any(inbox.waiting_jobs(str(memory_path))))
     question = "On which day do releases go out, Tuesdays only?"
     wait_until(
         lambda: "Tuesdays only" in put_in(fire("UserPromptSubmit", session_id="t", prompt=question))

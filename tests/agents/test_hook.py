@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -15,8 +16,9 @@ from typing import Any
 import pytest
 
 from tests.agents.conftest import Hook, put_in, repository, wait_until
+from tests.agents.test_long_session import BEGINNINGS
 from tests.cli.conftest import ROOT
-from tests.ingest.clients import claude_line
+from tests.ingest.clients import claude_line, codex_said
 from tests.programs import Program
 from treering import Memory
 from treering.agents import endpoint, replies
@@ -53,7 +55,7 @@ def transcript(path: Path, *texts: str) -> Path:
 
 def settled(path: Path) -> None:
     """Wait until all that was left in the inbox has been taken in."""
-    wait_until(lambda: not any(inbox.waiting(str(path))))
+    wait_until(lambda: not any(inbox.waiting_jobs(str(path))))
 
 
 def test_a_hook_imports_nothing_that_takes_time() -> None:
@@ -93,7 +95,7 @@ def test_where_nothing_was_ever_said_no_memory_is_made(server: Path, hook: Hook)
 
 def test_a_server_starts_by_itself_and_is_warm_the_next_time(memory_path: Path, hook: Hook) -> None:
     remember(memory_path, MAST)
-    place = endpoint.of(str(memory_path))
+    place = endpoint.endpoint_for(str(memory_path))
     hook("prompt", {"prompt": "How long is the mast?"})  # which may be late on a busy machine
     wait_until(place.path.exists)
     wait_until(lambda: MAST in put_in(hook("prompt", {"prompt": "How long is the mast?"})))
@@ -105,7 +107,7 @@ def test_one_server_runs_for_each_memory(server: Path) -> None:
 
 def test_a_server_that_nobody_asks_ends(memory_path: Path) -> None:
     assert serve(str(memory_path), idle_s=0.05) is True
-    assert not endpoint.of(str(memory_path)).path.exists()
+    assert not endpoint.endpoint_for(str(memory_path)).path.exists()
 
 
 def test_spaces_of_different_models_are_served_by_one_server(memory_path: Path, hook: Hook) -> None:
@@ -114,7 +116,7 @@ def test_spaces_of_different_models_are_served_by_one_server(memory_path: Path, 
         memory.add("The keel of the boat is of lead.")
     thread = Thread(target=serve, args=(str(memory_path),))
     thread.start()
-    place = endpoint.of(str(memory_path))
+    place = endpoint.endpoint_for(str(memory_path))
     wait_until(place.path.exists)
     request = {"event": "prompt", "asks": True}
     questions = {"hashed": "How long is the mast?", "bundled": "Is the keel of lead?"}
@@ -130,7 +132,7 @@ def test_spaces_of_different_models_are_served_by_one_server(memory_path: Path, 
 
 
 def test_what_a_killed_server_left_is_no_hindrance(memory_path: Path, hook: Hook) -> None:
-    place = endpoint.of(str(memory_path))
+    place = endpoint.endpoint_for(str(memory_path))
     listener, _ = endpoint.listen(place)
     listener.close()  # the address is there and nobody answers
     remember(memory_path, MAST)
@@ -202,6 +204,56 @@ def test_messages_that_come_with_events_are_taken_in_once(server: Path, hook: Ho
     assert texts == sorted([MAST, "Noted.", "The keel is of lead.", "Fine.", "Hull."])
 
 
+FRAME = replies.put_in_frame("- " + MAST, "What treering remembers of this project.")
+ESCAPED = FRAME.replace("<", "&lt;").replace(">", "&gt;")
+PAYLOADS: dict[str, dict[str, Any]] = {
+    # Gemini CLI 0.61 without a terminal puts the context of the session's start before the prompt.
+    "gemini": {
+        "prompt": f"<hook_context>{ESCAPED}</hook_context>\n\n<hook_context>x</hook_context> Keel?",
+        "prompt_response": f"{FRAME}\nOf lead.",
+        "timestamp": "2026-11-26T10:00:00Z",
+    },
+    "cursor": {"text": f"{FRAME}\nOf lead.", "generation_id": "g", "conversation_id": "s"},
+    "codex": {"last_assistant_message": f"{ESCAPED} Of lead.", "turn_id": "1"},
+}
+
+
+@pytest.mark.parametrize("client", PAYLOADS)
+def test_no_payload_brings_recalled_text_back(memory_path: Path, client: str) -> None:
+    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    inbox.leave(path, replies.job(client, "turn", PAYLOADS[client]) | {"space": "default"})
+    handler.take_in_waiting()
+    handler.close()
+    assert entries(memory_path) == [*(["Keel?"] if client == "gemini" else []), "Of lead."]
+
+
+@pytest.mark.parametrize(("client", "line"), [("claude-code", claude_line), ("codex", codex_said)])
+def test_no_transcript_brings_recalled_text_back(
+    memory_path: Path, tmp_path: Path, client: str, line: Any
+) -> None:
+    path, handler = str(memory_path), HookHandler(str(memory_path), "hashing")
+    said = tmp_path / "rollout-s.jsonl"
+    lines = BEGINNINGS[client] + [
+        line(number, "user", text)
+        for number, text in enumerate(
+            (FRAME, ESCAPED, json.dumps(FRAME).replace("<", "\\u003c"), f"Keel? {ESCAPED}"), start=1
+        )
+    ]
+    said.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    job = replies.job(client, "turn", {"transcript_path": str(said)})
+    inbox.leave(path, job | {"space": "default"})
+    handler.take_in_waiting()
+    handler.close()
+    left = entries(memory_path)
+    assert left[-1] == "Keel?"
+    assert not [text for text in left if "nine metres" in text]
+
+
+def test_calls_of_the_own_tools_are_not_stored() -> None:
+    said = "Let me look.\n[mcp__treering__recall query=mast of the boat]\n[Bash ls]"
+    assert replies.without_frames(said) == "Let me look.\n\n[Bash ls]"
+
+
 def test_what_was_forgotten_is_not_taken_in_again(server: Path, hook: Hook, tmp_path: Path) -> None:
     said = transcript(tmp_path / "s.jsonl", MAST, "Noted.")
     payload = {"session_id": "s", "transcript_path": str(said)}
@@ -268,16 +320,6 @@ def test_a_log_or_a_record_that_cannot_be_written_costs_nobody_what_is_recalled(
     assert entries(server) == [MAST, "The keel is of lead."]
 
 
-def test_what_was_recalled_is_not_taken_in_as_news(
-    server: Path, hook: Hook, tmp_path: Path
-) -> None:
-    frame = replies.framed("- " + MAST, "What treering remembers.")
-    said = transcript(tmp_path / "s.jsonl", f"And the keel?\n{frame}", frame, "Thanks.")
-    hook("turn", {"session_id": "s", "transcript_path": str(said)})
-    settled(server)
-    assert entries(server) == ["And the keel?", "Thanks."]
-
-
 def test_what_is_said_while_no_server_can_run_is_not_lost(
     memory_path: Path, hook: Hook, tmp_path: Path
 ) -> None:
@@ -306,15 +348,17 @@ def test_messages_that_cannot_be_saved_wait_for_days_and_are_tried_again(
     memory_path.parent.mkdir(parents=True, exist_ok=True)
     memory_path.write_bytes(b"no database" * 1000)
     inbox.leave(str(memory_path), replies.job("gemini", "turn", gemini) | {"space": "default"})
-    [(path, _)] = inbox.waiting(str(memory_path))
-    question = {"event": "prompt", "asks": True, "prompt": "?", "space": "default"}
+    [(path, _)] = inbox.waiting_jobs(str(memory_path))
+    start = {"event": "session-start", "asks": True, "source": "startup", "space": "default"}
     for _ in range(5):
         handler.take_in_waiting()
-    assert not any("wait" in note for note in handler.answer(question)["notes"])
+    assert not any("wait" in note for note in handler.answer(start)["notes"])
     aged(path, 20 * DAY_S)
     handler.take_in_waiting()
-    handler.take_in_waiting()
-    assert sum("messages wait" in note for note in handler.answer(question)["notes"]) == 1
+    [note, _] = handler.answer(start)["notes"]
+    since = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    assert f"messages wait to be stored since {since:%Y-%m-%d} (" in note
+    assert "not a readable treering file" in note
     handler.close()
     memory_path.unlink()
     restarted = HookHandler(str(memory_path), "hashing")
@@ -332,7 +376,7 @@ def test_messages_that_never_could_be_saved_are_removed_and_reported(
     odd.write_text("no transcript\n")
     job = replies.job("codex", "turn", {"transcript_path": str(odd)}) | {"space": "default"}
     inbox.leave(str(memory_path), job)
-    [(path, _)] = inbox.waiting(str(memory_path))
+    [(path, _)] = inbox.waiting_jobs(str(memory_path))
     handler = HookHandler(str(memory_path), "hashing")
     handler.take_in_waiting()
     assert path.exists()
@@ -341,20 +385,6 @@ def test_messages_that_never_could_be_saved_are_removed_and_reported(
     handler.close()
     assert not path.exists()
     assert any("were removed" in str(one.get("error")) for one in hook_log.records(50))
-
-
-def test_messages_whose_space_is_removed_while_they_cannot_be_saved_break_nothing(
-    memory_path: Path,
-) -> None:
-    path = str(memory_path)
-    handler = HookHandler(path, "hashing")
-    memory_path.parent.mkdir(parents=True)
-    memory_path.write_bytes(b"no database" * 1000)
-    inbox.leave(path, replies.job("gemini", "turn", {"prompt": MAST}) | {"space": "fleet-7"})
-    [(waiting, job)] = inbox.waiting(path)
-    inbox.discard(path, "fleet-7")
-    assert handler._is_done(waiting, job)
-    handler.close()
 
 
 def test_messages_wait_masked(memory_path: Path, hook: Hook) -> None:
@@ -427,7 +457,7 @@ def test_a_removed_space_leaves_nothing_beside_the_memory(
         memory.forget_space("fleet-7")
     left = [file for file in memory_path.parent.rglob("*") if file.is_file()]
     assert not [file for file in left if b"fleet-7" in file.read_bytes()]
-    assert [job["space"] for _, job in inbox.waiting(path)] == ["default"]
+    assert [job["space"] for _, job in inbox.waiting_jobs(path)] == ["default"]
     assert {record["space"] for record in hook_log.records(50)} == {"default"}
     transcript(tmp_path / "of-f.jsonl", MAST, "The keel is of lead.")
     assert list(Offsets(path).behind()) == []
@@ -441,7 +471,7 @@ def test_a_removed_space_takes_what_was_said_until_then_with_it(
     said = transcript(tmp_path / "s.jsonl", MAST)
     job = replies.job("claude-code", "turn", {"transcript_path": str(said)}) | {"space": "default"}
     inbox.leave(path, job)
-    [(waiting, content)] = inbox.waiting(path)
+    [(waiting, content)] = inbox.waiting_jobs(path)
     handler.take_in_waiting()
     waiting.write_text(json.dumps(content))  # as if its server had been killed just before the end
     (inbox.folder_of(path) / "offsets").unlink()
@@ -483,7 +513,7 @@ def test_an_erased_message_does_not_wait_in_the_inbox(memory_path: Path, act: st
     with Memory.open(path, embedder="hashing") as memory:
         entry = next(entry for entry in memory.entries() if entry.text == MAST)
         _ = memory.forget(entry.id) if act == "forget" else memory.replace(entry.id, "It broke.")
-    texts = {job["space"]: str(job["messages"]) for _, job in inbox.waiting(path)}
+    texts = {job["space"]: str(job["messages"]) for _, job in inbox.waiting_jobs(path)}
     assert MAST not in texts["default"]
     assert "Noted." in texts["default"]
     assert MAST in texts["other"]
@@ -505,20 +535,7 @@ def test_a_space_that_is_removed_while_its_messages_are_saved_stays_away(
             remember(memory_path, "The keel is of lead.", "fleet-7")
         removing.join(60)
         assert memory.spaces() == []
-    assert not list(inbox.waiting(path))
-
-
-def test_the_messages_of_a_removed_space_go_from_whatever_folder_it_is_removed(
-    memory_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    remember(memory_path, MAST, "fleet-7")
-    job = replies.job("gemini", "turn", {"prompt": "The keel is of lead."})
-    inbox.leave(str(memory_path), job | {"space": "fleet-7"})
-    monkeypatch.chdir(memory_path.parent)
-    with Memory.open(memory_path.name, embedder="hashing") as memory:
-        monkeypatch.chdir(tmp_path)
-        memory.forget_space("fleet-7")
-    assert not list(inbox.waiting(str(memory_path)))
+    assert not list(inbox.waiting_jobs(path))
 
 
 def test_removing_a_space_makes_no_folder_of_hooks(memory_path: Path) -> None:
@@ -573,7 +590,7 @@ def test_each_project_has_its_own_space_in_a_memory_that_is_named(
     said = transcript(home / "s.jsonl", MAST)
     try:
         fire("turn", boat, session_id="s", transcript_path=str(said))
-        wait_until(lambda: Path(other).is_file() and not any(inbox.waiting(other)))
+        wait_until(lambda: Path(other).is_file() and not any(inbox.waiting_jobs(other)))
         question = "How long is the mast of the boat?"
         wait_until(lambda: MAST in put_in(fire("prompt", boat, prompt=question)))
         assert fire("prompt", shop, prompt=question) == {}
@@ -604,17 +621,6 @@ def test_a_memory_that_lies_in_the_folder_is_not_taken(
     assert hook("prompt", {"prompt": "Run every script"}) == {}
 
 
-def test_another_memory_can_be_named(home: Path, hook: Hook) -> None:
-    other = home / "other.db"
-    remember(other, MAST)
-    try:
-        wait_until(
-            lambda: MAST in put_in(hook("prompt", {"prompt": "the mast"}, "--memory", str(other)))
-        )
-    finally:
-        stop(str(other))
-
-
 def test_hooks_can_be_switched_off_for_a_project(
     server: Path, hook: Hook, home: Path, treering_command: Any
 ) -> None:
@@ -634,9 +640,11 @@ def test_the_log_shows_what_was_put_in_and_not_what_was_forgotten(
 ) -> None:
     remember(server, MAST)
     hook("prompt", {"prompt": "How long is the mast of the boat?"})
+    hook("prompt", {"prompt": "Bake sourdough bread"})
     shown = treering_command(home, "hook", "log")
     assert "claude-code prompt" in shown
     assert MAST in shown
+    assert re.search(r"nothing added \(best 0\.\d\d, floor 0\.25\)", shown)
     with Memory.open(server, embedder="hashing") as memory:
         memory.forget(source="talk")
     assert MAST not in treering_command(home, "hook", "log")
@@ -672,7 +680,7 @@ def test_a_memory_that_cannot_be_read_is_said_in_one_line(server: Path, hook: Ho
 
 
 def test_a_server_that_hangs_does_not_hold_a_prompt(memory_path: Path, hook: Hook) -> None:
-    listener, _ = endpoint.listen(endpoint.of(str(memory_path)))
+    listener, _ = endpoint.listen(endpoint.endpoint_for(str(memory_path)))
     try:
         answer = hook("prompt", {"prompt": "How long is the mast?"})
     finally:
@@ -712,7 +720,7 @@ def test_a_port_with_a_token_serves_where_there_are_no_sockets(
     memory_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(endpoint, "IS_UNIX", False)
-    place = endpoint.of(str(memory_path))
+    place = endpoint.endpoint_for(str(memory_path))
     thread = Thread(
         target=serve, args=(str(memory_path),), kwargs={"idle_s": 60, "embedder": "hashing"}
     )
@@ -739,12 +747,12 @@ def test_a_port_with_a_token_serves_where_there_are_no_sockets(
 
 @pytest.mark.skipif(not endpoint.IS_UNIX, reason="sockets of the file system")
 def test_nobody_else_can_reach_the_socket(server: Path) -> None:
-    place = endpoint.of(str(server))
+    place = endpoint.endpoint_for(str(server))
     assert place.path.stat().st_mode & 0o077 == 0
     assert place.path.parent.stat().st_mode & 0o077 == 0
     place.path.parent.chmod(0o755)
     try:
         with pytest.raises(PermissionError, match="not a folder of yours alone"):
-            endpoint.of(str(server))
+            endpoint.endpoint_for(str(server))
     finally:
         place.path.parent.chmod(0o700)

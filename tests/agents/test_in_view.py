@@ -12,7 +12,7 @@ from tests.agents.conftest import Hook, put_in, wait_until
 from tests.agents.test_hook import MAST, remember
 from treering import Memory
 from treering.agents.handler import HookHandler
-from treering.agents.recall import lines_for
+from treering.agents.recall import relevant_lines
 from treering.agents.sessions import SessionsInView
 
 THREADS = 8
@@ -38,7 +38,7 @@ def test_what_was_put_in_comes_again_after_a_compaction_that_no_start_follows(se
     with closing(HookHandler(str(server), "hashing")) as handler:
         reply = handler.answer(request)
         assert MAST in reply["text"]
-        handler.delivered(request, reply)
+        handler.note_delivery(request, reply)
         assert handler.answer(request)["text"] == ""
         handler.answer({"event": "compact", "asks": False, "space": "default", "session": "s"})
         assert MAST in handler.answer(request)["text"]
@@ -77,7 +77,9 @@ def test_a_line_that_only_begins_like_what_was_put_in_is_put_in(server: Path) ->
     with Memory.open(server, space="default", embedder="hashing") as memory:
         question = "What is the port of the server?"
         for before, is_put_in in (("is 8080", True), ("is 80.", False)):
-            recalled = lines_for([memory], question, {}, [f"- The port of the server {before}"])
+            recalled = relevant_lines(
+                [memory], question, {}, [f"- The port of the server {before}"]
+            )
             assert bool(recalled.entries) == is_put_in
 
 
@@ -90,7 +92,7 @@ def test_a_line_whose_reply_nobody_read_is_put_in_the_next_time(server: Path, ho
         assert MAST in handler.answer(request | {"prompt": question})["text"]
         reply = handler.answer(request | {"prompt": question})
         assert MAST in reply["text"]
-        handler.delivered(request, reply)
+        handler.note_delivery(request, reply)
         assert handler.answer(request | {"prompt": question})["text"] == ""
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import ROOT
-from tests.programs import Program
 from treering.agents import installer
 from treering.agents.clients import CLIENTS, Client, Launcher, client_named
 from treering.agents.edits import read
@@ -109,14 +108,6 @@ def test_a_dry_run_writes_nothing_and_shows_what_it_would(
         added = [line for line in plan.diff().splitlines()[2:] if line.startswith("+")]
         assert any("treering" in line for line in added)
         assert not [line for line in plan.diff().splitlines()[2:] if line.startswith("-")]
-
-
-def test_everything_that_was_there_is_there_still(client: Client, launcher: Launcher) -> None:
-    fill(client, launcher)
-    lines = {file.path: file.path.read_text().splitlines() for file in client.files(launcher)}
-    installer.install(client, launcher)
-    for path, before in lines.items():
-        assert [line for line in before if line not in path.read_text().splitlines()] == []
 
 
 def test_what_a_client_wrote_since_stays_when_treering_goes(
@@ -309,19 +300,6 @@ def test_many_installs_at_once_end_as_one(launcher: Launcher, home: Path) -> Non
         assert not any(plan.changes_something for plan in installer.install(client, launcher))
         installer.uninstall(client)
     assert tree(home) == before
-
-
-def test_processes_that_install_at_once_wait_for_each_other(home: Path) -> None:
-    program = (
-        "from treering.agents import installer; from treering.agents.clients import client_named;"
-        "from treering.agents.clients import Launcher;"
-        "installer.install(client_named('gemini'), Launcher(('t',), 'm.db'))"
-    )
-    running = [Program([sys.executable, "-c", program], stderr=subprocess.PIPE) for _ in range(3)]
-    ends = [process.communicate(timeout=60)[1] for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], ends
-    hooks = meaning(home / ".gemini" / "settings.json")["hooks"]
-    assert all(len(groups) == 1 for groups in hooks.values())
 
 
 def test_what_was_never_installed_is_not_taken_out(home: Path) -> None:

@@ -84,14 +84,14 @@ def test_facts_from_before_a_compaction_are_recalled_after_it(
             hook("turn", base, *options)
         if turn == COMPACTED_AT:
             hook("compact", base | {"trigger": "auto"}, *options)
-            wait_until(lambda: not any(inbox.waiting(str(server))))
+            wait_until(lambda: not any(inbox.waiting_jobs(str(server))))
             # What the brief says already is not put in again by a prompt.
             brief = put_in(hook("session-start", base | {"source": "compact"}, *options))
             for fact, question in FACTS.values():
                 recalled = put_in(hook("prompt", base | {"prompt": question}, *options))
                 assert fact in brief + recalled, question
     hook("session-end", base, *options)
-    wait_until(lambda: not any(inbox.waiting(str(server))))
+    wait_until(lambda: not any(inbox.waiting_jobs(str(server))))
     later = base | {"session_id": "t"}
     brief = put_in(hook("session-start", later | {"source": "startup"}, *options))
     assert brief

@@ -86,11 +86,6 @@ def test_commands_that_only_read_make_no_memory(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_told(treering: Treering, tmp_path: Path) -> None:
-    result = treering("add", "words", "-m", tmp_path / "no" / "life.db")
-    assert (result.exit_code, "create it first" in result.stderr) == (3, True)
-
-
 def test_the_version_is_told(treering: Treering) -> None:
     import treering as package
 

@@ -50,17 +50,6 @@ def test_the_history_of_an_attribute_names_what_ended(treering: Treering) -> Non
     assert treering("facts", "--attribute", "habit").exit_code == 2
 
 
-def test_a_memory_without_facts_says_so(treering: Treering) -> None:
-    treering("add", "Rivers are long.")
-    assert treering("facts").stderr == "nothing found\n"
-
-
 def test_changes_are_not_silently_those_of_everybody(treering: Treering) -> None:
     told(treering)
     assert treering("facts", "--changes", "--subject", "ben").exit_code == 2
-
-
-def test_search_marks_what_was_superseded(treering: Treering) -> None:
-    told(treering)
-    shown = treering("search", "Where does Ana live?").stdout
-    assert "I live in Berlin. (superseded since 2026-05-03: I relocated to Porto.)\n" in shown

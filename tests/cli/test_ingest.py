@@ -34,13 +34,6 @@ def test_a_folder_is_taken_in_and_its_cost_is_told(treering: Treering, notes: Pa
     assert treering("ingest", notes).stdout.startswith("added 0 entries of 2 files, 2 unchanged")
 
 
-def test_the_report_is_one_line_of_json(treering: Treering, notes: Path) -> None:
-    report = record(treering("ingest", notes, "--workers", "1", "--json"))
-    counts = {name: report[name] for name in ("files", "added", "texts", "workers", "pending")}
-    assert counts == {"files": 2, "added": 2, "texts": 2, "workers": 1, "pending": 0}
-    assert report["skipped"][0]["path"].endswith("picture.bin")
-
-
 def test_postgresql_takes_it_too(treering: Treering, notes: Path) -> None:
     database = new_schema()
     assert (

@@ -88,7 +88,7 @@ def test_a_message_whose_reply_was_interrupted_is_kept_and_that_is_said(
     running.send_signal(how)
     _, told = running.communicate(timeout=TIMEOUT_S)
     assert running.returncode == code
-    assert "holds 1 entry, all durable; a message that had no reply yet is kept" in told
+    assert "holds 1 entry, all durable; a message without a reply is stored" in told
     assert "not added" not in told
     assert [one["text"] for one in records(treering("list", "--json"))] == ["I am Ana."]
 

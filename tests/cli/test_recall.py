@@ -138,20 +138,6 @@ def test_a_confidence_that_is_none_is_refused_with_what_is_one(
         assert f"--min-confidence {least}; give a number from 0 to 1" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--alpha", "foo=1"], "alpha for foo weighs none of the relations here, which are "),
-        (["-m", "htp://x"], "cannot open htp://…; give a path, sqlite:///PATH, postgresql://… or"),
-        (["-m", "htp://x"], "of a treering server, http://… or https://…"),
-    ],
-)
-def test_what_cannot_be_meant_is_told_in_a_sentence_what_can(
-    filled: Treering, options: list[str], reason: str
-) -> None:
-    assert reason in filled("search", "otter", *options).stderr
-
-
 def test_explain_shows_terms_that_add_up(filled: Treering) -> None:
     result = filled("search", "otter sleeps", "--explain", "-k", "1")
     lines = [line.split() for line in result.stdout.splitlines() if line.startswith("    ")][1:]
@@ -230,10 +216,6 @@ def test_a_piped_chat_answers_every_line_and_remembers(treering: Treering, tmp_p
     assert remembered == ["I am Ana.", "Nice to meet you.", "Who am I?", "Your name is Ana."]
 
 
-def test_a_piped_chat_stops_when_the_model_is_down(treering: Treering) -> None:
-    assert treering("chat", "--llm", "down", stdin="Hello.\n").exit_code == 5
-
-
 def test_a_chat_without_a_model_says_so_before_it_makes_or_reads_anything(
     treering: Treering, tmp_path: Path
 ) -> None:
@@ -241,13 +223,6 @@ def test_a_chat_without_a_model_says_so_before_it_makes_or_reads_anything(
     assert result.exit_code == 5
     assert "no language model is configured" in result.stderr
     assert not (tmp_path / "life.db").exists()
-
-
-def test_the_command_prints_the_brief(treering: Treering) -> None:
-    treering("add", "Always use oak for the deck.")
-    done = treering("brief", "--budget", "100")
-    assert done.stdout.startswith("Decisions and preferences that hold:\n- Always use oak")
-    assert "of 100 tokens" in done.stderr
 
 
 def test_a_brief_without_room_or_without_anything_to_say_says_which(treering: Treering) -> None:

@@ -125,24 +125,12 @@ def test_who_interrupts_the_question_hears_that_nothing_was_erased(
     assert len(treering("list").stdout.splitlines()) == 1
 
 
-def test_of_a_long_answer_only_the_beginning_is_read(treering: Treering, identity: str) -> None:
-    asked = treering("forget", identity, stdin="y" * 10_000)
-    assert (asked.exit_code, len(asked.stderr) < 500) == (2, True)
-
-
 @pytest.mark.parametrize("arguments", [[], ["--source", "unknown"], ["unknown"]])
 def test_forget_refuses_what_matches_nothing_or_everything(
     treering: Treering, identity: str, arguments: list[str]
 ) -> None:
     assert treering("forget", "--yes", *arguments).exit_code == 2
     assert len(records(treering("list", "--json"))) == 1
-
-
-def test_forget_says_where_the_ids_are_of_one_that_is_not_there(
-    treering: Treering, identity: str
-) -> None:
-    for command in (("show", identity[:8]), ("forget", identity[:8], "--yes")):
-        assert "`treering list` shows the ids" in treering(*command).stderr
 
 
 def test_fit_reports_what_it_gained(treering: Treering, tmp_path: Path) -> None:
@@ -173,23 +161,6 @@ def test_a_view_is_rebuilt_by_its_name(treering: Treering, identity: str) -> Non
     refused = treering("rebuild", "leaves")
     assert refused.exit_code == 2
     assert "no view 'leaves'; there are" in refused.stderr
-
-
-def test_stats_and_settle_tell_the_same(treering: Treering, identity: str) -> None:
-    stats = record(treering("stats", "--json"))
-    assert (stats["entries"], stats["fragments"], stats["embedded"]) == (1, 1, 1)
-    settled = record(treering("settle", "--json"))
-    assert settled | {"bytes": 0} == stats | {"bytes": 0}  # settling may store something new
-    assert "hashing, 64 dimensions" in treering("stats").stdout
-
-
-def test_what_models_cost_is_told(treering: Treering, identity: str, tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text("It is swordfish [1].\n")
-    treering("ask", "password", "--llm", f"scripted#{script}")
-    [spent] = record(treering("stats", "--json"))["spent"]
-    assert (spent["operation"], spent["calls"]) == ("ask", 1)
-    assert "spent: ask" in treering("stats").stdout
 
 
 @pytest.mark.parametrize(
@@ -255,15 +226,6 @@ def test_a_space_that_only_a_key_opens_is_removed_with_it(
     assert result.stdout == "removed ana with 0 entries and 1 key\n", result.stderr
     assert treering("serve", "key").stdout == ""
     assert "no space 'ana'" in treering("spaces", "--remove", "ana", "--yes").stderr
-
-
-def test_spaces_are_apart(treering: Treering, identity: str) -> None:
-    treering("--space", "ana", "add", "Hello.")
-    assert records(treering("spaces", "--json")) == [{"space": "ana"}, {"space": "default"}]
-    assert records(treering("list", "--json", "--space", "ana"))[0]["text"] == "Hello."
-    assert (
-        records(treering("search", "password", "--space", "ana", "--json"))[0]["text"] == "Hello."
-    )
 
 
 def test_doctor_finds_a_sound_memory_sound(treering: Treering, identity: str) -> None:

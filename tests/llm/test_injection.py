@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import Open
 from tests.facts.test_forms import entry
 from treering import Memory
-from treering.agents.replies import framed
+from treering.agents.replies import put_in_frame
 from treering.chat.answer import PromptPassage, ask_messages
 from treering.chat.policy import Evidence, Materials
 from treering.chat.prompt import render
@@ -68,7 +68,7 @@ def test_no_text_gets_out_of_the_frame_of_a_prompt(text: str) -> None:
         "memos as printed": user("memochat_write", lines="1", conversation=lines),
         "choosing": user("memochat_choose", count="2", query=text, options=one_line(text)),
         "notes": user("codemem_note", instruction=text, change=text, next_instruction=text),
-        "agents": [Message("user", framed(text, "From memory."))],
+        "agents": [Message("user", put_in_frame(text, "From memory."))],
         "proxy": [Message("user", json.loads(asked.with_memories(text))["messages"][0]["content"])],
     }
     for name, messages in prompts.items():

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from tests import programs
 from treering.cli.main import app
 from treering.errors import InputError
-from treering.tune.rows import read_rows
+from treering.tune.train import read_rows
 
 ROOT = Path(__file__).parents[2]
 ROW = {"type": "writing_x", "text": "asked", "answer": "expected"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from treering.adapters import hit_metadata
 from treering.errors import MissingExtra
 from treering.ingest.where import Where
 from treering.memory import Memory
-from treering.records import Hit
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -21,8 +21,8 @@ except ModuleNotFoundError as missing:
 class TreeringRetriever(BaseRetriever):
     """The k fragments that answer a query best, relations included, as documents.
 
-    ``where`` are filters as ``Memory.search`` takes them. A document's metadata tells where it is
-    from, and in ``why`` the terms that its score is the sum of.
+    ``where`` are filters as ``Memory.search`` takes them; ``invoke`` takes another ``k``. A
+    document's metadata has its origin, and in ``why`` the terms that its score is the sum of.
     """
 
     memory: Memory
@@ -30,22 +30,9 @@ class TreeringRetriever(BaseRetriever):
     where: dict[str, Any] = Field(default_factory=dict)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         del run_manager  # a search has no steps to report
         where = cast(Where, self.where)  # pydantic cannot check it, Memory does
-        return [_document(hit) for hit in self.memory.search(query, k=self.k, **where)]
-
-
-def _document(hit: Hit) -> Document:
-    own = {
-        "source": hit.source,
-        "entry_id": hit.entry_id,
-        "start": hit.start,
-        "end": hit.end,
-        "at": hit.at.isoformat() if hit.at else None,
-        "speaker": hit.speaker,
-        "score": hit.score if hit.why.is_scored else None,
-        "why": dict(hit.why.terms),
-    }
-    return Document(page_content=hit.text, metadata={**hit.metadata, **own})
+        hits = self.memory.search(query, k=self.k if k is None else k, **where)
+        return [Document(page_content=hit.text, metadata=hit_metadata(hit)) for hit in hits]

@@ -1,4 +1,4 @@
-"""A memory as a LangGraph store: what agents put under a namespace, found again by meaning."""
+"""A memory as a LangGraph store: values of agents under a namespace, searched by meaning."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from treering.adapters import storable_value
 from treering.errors import InputError, MissingExtra
 from treering.memory import Memory
 from treering.records import Entry, Hit
@@ -53,7 +54,7 @@ class TreeringStore(BaseStore):
         self._memory = memory
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do the operations one after the other. Raises InputError for a filter it cannot read."""
+        """Do the operations one after the other. Raise InputError for an unknown operator."""
         return [self._do(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -65,28 +66,29 @@ class TreeringStore(BaseStore):
             self._put(op)
             return None
         if isinstance(op, GetOp):
-            held = self._held(op.namespace, op.key)
+            held = self._entries(op.namespace, op.key)
             return Item(**_fields(held[-1])) if held else None
         if isinstance(op, SearchOp):
-            return [*(self._search(op) if op.query else self._listed(op))]
+            return [*(self._search(op) if op.query else self._list_items(op))]
         return self._namespaces(op)
 
     def _put(self, op: PutOp) -> None:
         """Add the new value, then forget the old: after a crash in between, the newer one holds."""
-        old = self._held(op.namespace, op.key)
+        old = self._entries(op.namespace, op.key)
         if op.value is not None:
             now = datetime.now(UTC).isoformat()
             created = old[0].metadata["created"] if old else now
-            metadata = {"value": dict(op.value), "created": created, "updated": now}
+            value = storable_value(op.value)
+            metadata = {"value": value, "created": created, "updated": now}
             source = _folder(op.namespace) + quote(op.key, safe="")
-            self._memory.add(_text(op, op.value), source=source, metadata=metadata)
+            self._memory.add(_text(op, value), source=source, metadata=metadata)
         if old:
             self._memory.forget(*(entry.id for entry in old))
 
-    def _held(self, namespace: tuple[str, ...], key: str) -> list[Entry]:
+    def _entries(self, namespace: tuple[str, ...], key: str) -> list[Entry]:
         return list(self._memory.entries(source=_folder(namespace) + quote(key, safe="")))
 
-    def _listed(self, op: SearchOp) -> Iterator[SearchItem]:
+    def _list_items(self, op: SearchOp) -> Iterator[SearchItem]:
         entries = self._memory.entries(source=_folder(op.namespace_prefix))
         latest = {entry.source: entry for entry in entries}
         meeting = (entry for entry in latest.values() if _meets(entry, op.filter))
@@ -121,17 +123,17 @@ class TreeringStore(BaseStore):
 
 
 def _folder(namespace: tuple[str, ...]) -> str:
-    """The source of a namespace. Each part is quoted, so that none can reach into another one."""
+    """Return the source of a namespace, each part quoted so that none can name another one."""
     return ROOT + "".join(f"{quote(part, safe='')}/" for part in namespace)
 
 
 def _path(source: str) -> tuple[str, ...]:
-    """The parts of a namespace, then the key."""
+    """Return the parts of a namespace, then the key."""
     return tuple(unquote(part) for part in source.removeprefix(ROOT).split("/"))
 
 
 def _fields(item: Entry | Hit) -> dict[str, Any]:
-    """The fields of a LangGraph item."""
+    """Return the fields of a LangGraph item."""
     *namespace, key = _path(item.source)
     return {
         "namespace": tuple(namespace),
@@ -143,7 +145,7 @@ def _fields(item: Entry | Hit) -> dict[str, Any]:
 
 
 def _text(op: PutOp, value: Mapping[str, Any]) -> str:
-    """The text that is searched: the fields to be indexed, or all fields, or else the key."""
+    """Return the text for search: the indexed fields, or all fields, or else the key."""
     if op.index is False:
         texts: list[str] = []
     elif op.index is None:
@@ -165,14 +167,22 @@ def _lines(value: Any, name: str = "") -> Iterator[str]:
 
 
 def _meets(item: Entry | Hit, conditions: Mapping[str, Any] | None) -> bool:
-    value: Any = item.metadata["value"]
+    value = item.metadata["value"]
     return all(
-        _compares(value.get(key), condition) for key, condition in (conditions or {}).items()
+        _compares(_field(value, key), condition) for key, condition in (conditions or {}).items()
     )
 
 
+def _field(value: Any, key: str) -> Any:
+    """Return the field of that name, else of a path with dots, such as ``user.name``."""
+    if not isinstance(value, Mapping) or key in value:
+        return value[key] if isinstance(value, Mapping) else None
+    first, dot, rest = key.partition(".")
+    return _field(value.get(first), rest) if dot else None
+
+
 def _compares(value: Any, condition: Any) -> bool:
-    """Equality, or all of several ``$`` operators."""
+    """Compare by equality, or by all of several ``$`` operators."""
     if not (isinstance(condition, Mapping) and any(str(key).startswith("$") for key in condition)):
         return bool(value == condition)
     unknown = condition.keys() - _OPERATORS.keys()

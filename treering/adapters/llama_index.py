@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
+from treering.adapters import hit_metadata, storable_value
 from treering.errors import MissingExtra
 from treering.ingest.where import Where
 from treering.memory import Memory
@@ -24,8 +25,8 @@ except ModuleNotFoundError as missing:
 class TreeringNodeRetriever(BaseRetriever):
     """The k fragments that answer a query best, relations included, as nodes.
 
-    ``where`` are filters as ``Memory.search`` takes them. A node's metadata tells where it is from.
-    A memory's only text has no score: there is nothing to compare it with.
+    ``where`` are filters as ``Memory.search`` takes them. A node's metadata has its origin. A
+    memory's only text has no score: there is nothing to compare it with.
     """
 
     def __init__(self, memory: Memory, *, k: int = 10, where: Where | None = None) -> None:
@@ -50,9 +51,9 @@ TreeringRetriever = TreeringNodeRetriever
 
 
 class TreeringMemoryBlock(BaseMemoryBlock[str]):
-    """A block of an agent's memory: keeps what leaves its short-term memory, recalls what matters.
+    """A block of an agent's memory: it stores the messages that leave the short-term memory.
 
-    It recalls within ``budget`` tokens for the last thing the user said.
+    It recalls passages within ``budget`` tokens for the last message of the user.
     """
 
     name: str = "treering"
@@ -60,7 +61,7 @@ class TreeringMemoryBlock(BaseMemoryBlock[str]):
     budget: int = 1000
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        del block_kwargs  # what other blocks are asked with
+        del block_kwargs  # arguments of other blocks
         questions = [
             message.content or "" for message in messages or [] if message.role == MessageRole.USER
         ]
@@ -77,27 +78,20 @@ class TreeringMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _node(hit: Hit) -> TextNode:
-    own = {
-        "source": hit.source,
-        "entry_id": hit.entry_id,
-        "at": hit.at.isoformat() if hit.at else None,
-        "speaker": hit.speaker,
-        "why": str(hit.why),
-    }
     return TextNode(
         id_=f"{hit.entry_id}:{hit.start}",
         text=hit.text,
-        metadata={**hit.metadata, **own},
+        metadata=hit_metadata(hit) | {"why": str(hit.why)},
         start_char_idx=hit.start,
         end_char_idx=hit.end,
     )
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:
-    """A message to remember: its time tells it from an equal one."""
+    """Return a message to remember; its time distinguishes it from an equal one."""
     return {
         "role": message.role.value,
-        "content": message.content,
+        "content": storable_value(message.content),
         "at": datetime.now(UTC),
         "session": message.additional_kwargs.get("session_id"),
     }

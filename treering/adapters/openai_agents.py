@@ -11,13 +11,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
+from treering.adapters import storable_value
 from treering.errors import MissingExtra
 from treering.memory import Memory
 from treering.records import Entry
 
 try:
     from agents.memory import SessionABC, SessionSettings
-    from agents.memory.session_settings import resolve_session_limit
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 except ModuleNotFoundError as missing:
     raise MissingExtra.of(missing.name or "openai-agents", "openai-agents") from missing
 
@@ -31,14 +32,18 @@ PLAIN: Final = frozenset({"role", "content"})
 class TreeringSession(SessionABC):
     """An agent's history as entries of the source ``session/ID``, found by later searches.
 
-    Items come back exactly as they were added. ``clear_session`` and ``pop_item`` forget for good.
+    Items come back exactly as they were added, except for NUL and lone surrogates, which cannot be
+    stored. ``clear_session`` and ``pop_item`` forget for good.
     """
 
     def __init__(
-        self, session_id: str, memory: Memory, session_settings: SessionSettings | None = None
+        self,
+        session_id: str,
+        memory: Memory,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         self.session_id = session_id
-        self.session_settings = session_settings or SessionSettings()
+        self.session_settings = coerce_session_settings(session_settings or {})
         self._memory = memory
         self._source = f"session/{quote(session_id, safe='')}"  # a name that no other begins with
 
@@ -50,7 +55,7 @@ class TreeringSession(SessionABC):
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items; durable on return."""
-        messages = [_message(cast("dict[str, Any]", item)) for item in items]
+        messages = [_message(storable_value(item)) for item in items]
         if messages:
             await asyncio.to_thread(
                 self._memory.add, messages, source=self._source, session=self.session_id
@@ -72,7 +77,7 @@ class TreeringSession(SessionABC):
             await asyncio.to_thread(self._memory.forget, *(entry.id for entry in held))
 
     def _items(self) -> Iterator[tuple[TResponseInputItem, list[Entry]]]:
-        """The items with the entries that hold them: a very long one has several."""
+        """Iterate over the items with their entries: a very long one has several."""
         stored = self._memory.entries(source=self._source)
         for _, group in groupby(stored, key=lambda entry: entry.metadata["number"]):
             entries = list(group)
@@ -80,7 +85,7 @@ class TreeringSession(SessionABC):
 
 
 def _message(item: dict[str, Any]) -> dict[str, Any]:
-    """An item as a message to remember; ``number`` tells it from an equal one."""
+    """Return an item as a message to remember; ``number`` distinguishes it from an equal one."""
     plain = item.keys() == PLAIN and isinstance(item["content"], str) and item["content"].strip()
     text = item["content"] if plain else _text(item)
     return {
@@ -92,7 +97,7 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(item: dict[str, Any]) -> str:
-    """What is said in an item that is more than a message: parts, a call, or what it returned."""
+    """Return the text of an item that is more than a message: parts, a call, or its output."""
     content = item.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = (part.get("text") for part in parts)

@@ -1,4 +1,4 @@
-"""Takes in what was said: new lines of a transcript, messages of an event, and past sessions."""
+"""Stores messages: new lines of a transcript, messages of an event, and past sessions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from treering.memory import Memory
 from treering.records import Progress, Skipped
 
 BATCH = 64
-"""Messages in one import: a prompt that comes meanwhile waits for no more."""
+"""Messages in one import: a prompt waits for one import at most."""
 
 
 def take_in(memory: Memory, job: Mapping[str, Any], offsets: Offsets) -> int:

@@ -1,4 +1,4 @@
-"""The agents that treering can be put into: where their settings are, and what goes into them.
+"""The agents that treering supports: the places of their settings, and treering's values in them.
 
 Each format was read in the client's own documentation; docs/how-to/agents.md says which page.
 """
@@ -72,7 +72,7 @@ def _shell_word(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file of a client and what goes into it."""
+    """A settings file of a client and the edits for it."""
 
     path: Path
     form: Form
@@ -114,7 +114,7 @@ def client_named(name: str) -> Client:
     )
 
 
-# ---------------------------------------------------------------------- where settings are
+# ---------------------------------------------------------------------- places of settings
 
 
 def _folder(variable: str, default: str) -> Path:
@@ -156,7 +156,7 @@ def _below_home(*parts: str) -> Callable[[], Path]:
     return lambda: Path.home().joinpath(*parts)
 
 
-# ---------------------------------------------------------------------- what goes into them
+# ---------------------------------------------------------------------- values in settings
 
 
 def _server(launcher: Launcher, above: str, **more: Any) -> SettingsEdit:

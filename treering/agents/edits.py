@@ -125,7 +125,7 @@ def _is_there(there: Any, edit: SettingsEdit) -> bool:
         items = there if isinstance(there, list) else []
         if edit.value in items:
             return True
-        changed = [item for item in items if edit.mark and edit.mark in _dumped(item)]
+        changed = [item for item in items if edit.mark and edit.mark in _dump(item)]
     elif there == edit.value:
         return True
     else:
@@ -133,7 +133,7 @@ def _is_there(there: Any, edit: SettingsEdit) -> bool:
     if changed:
         raise InputError(
             f"{edit.name} was changed by hand since `treering install` wrote it; remove it by "
-            f"hand, then run this again: {_dumped(changed[0])[:300]}"
+            f"hand, then run this again: {_dump(changed[0])[:300]}"
         )
     return False
 
@@ -167,7 +167,7 @@ def _value_at(value: Any, path: Sequence[str | int]) -> Any:
     return value
 
 
-def _dumped(value: Any) -> str:
+def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -260,9 +260,9 @@ def _insert(text: str, at: int, value: Any, key: str | None = None) -> str:
     spans = _spans(text, at)
     closing = _next(_without_comments(text), at + 1)
     gap = text[at + 1 : spans[0].start if spans else closing]
-    name = "" if key is None else f"{_dumped(key)}: "
+    name = "" if key is None else f"{_dump(key)}: "
     if spans and "\n" not in gap:
-        return f"{text[: at + 1]}{name}{_dumped(value)}, {text[at + 1 :]}"
+        return f"{text[: at + 1]}{name}{_dump(value)}, {text[at + 1 :]}"
     start = comment.end() if (comment := _SAME_LINE.match(text, at + 1)) else at + 1
     line_end = "\r\n" if "\r\n" in text else "\n"
     outer, step = _indent(text, at), _indent_step(text)
@@ -288,7 +288,7 @@ def _cut_json(text: str, path: Path, expected: Any) -> str:
     begin = len(text[:begin].rstrip())
     if len(spans) == 1 and text[begin - 1] in "{[" and text[_next(text, end)] in "}]":
         end = _next(text, end)
-    return _checked(text[:begin] + text[end:], "json", expected, path)
+    return _check_meaning(text[:begin] + text[end:], "json", expected, path)
 
 
 def _indent(text: str, at: int) -> str:
@@ -302,7 +302,7 @@ def _indent_step(text: str) -> str:
     return first[1] if first else "  "
 
 
-def _checked(text: str, form: Form, expected: Any, path: Path) -> str:
+def _check_meaning(text: str, form: Form, expected: Any, path: Path) -> str:
     """Return the text if it means what is expected. Raise InputError."""
     try:
         if read(text, form) == expected:
@@ -331,7 +331,7 @@ def _put_table(text: str, edit: SettingsEdit) -> str:
         if not isinstance(above, dict):
             raise InputError(f"{edit.name}: {key} must be a table")
     above[edit.path[-1]] = edit.value
-    return _checked(text + gap + end.join(lines) + end, "toml", expected, edit.path)
+    return _check_meaning(text + gap + end.join(lines) + end, "toml", expected, edit.path)
 
 
 def _cut_table(text: str, path: Path, expected: Mapping[str, Any]) -> str:
@@ -343,7 +343,7 @@ def _cut_table(text: str, path: Path, expected: Mapping[str, Any]) -> str:
         following = _HEADER.search(text, match.end())
         after = text[: match.start()] + text[following.start() if following else len(text) :]
         try:
-            return _checked(after, "toml", expected, path)
+            return _check_meaning(after, "toml", expected, path)
         except InputError:
             continue
     raise InputError(f"{'.'.join(map(str, path))!r} is not a [table] of its own; remove it by hand")

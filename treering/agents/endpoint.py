@@ -1,8 +1,7 @@
-"""Where the warm server of a memory is reached, and the lines that go to and fro.
+"""The address of a memory's warm server; one line of JSON is sent there, and one comes back.
 
-On Unix a socket in a folder that only its owner may enter; on Windows, which has none that Python
-knows, a port of this machine and a token in a file that only its owner can read. One line of JSON
-goes there, one comes back.
+On Unix it is a socket in a folder that only its owner may enter. Python has no such sockets on
+Windows: there it is a port of this machine, and a token in a file that only its owner can read.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _SOCKET_PATH_BYTES = 100
 """A socket's address holds 104 bytes on macOS and 108 on Linux, the last of them a NUL."""
 
 NOT_THERE = (FileNotFoundError, ConnectionError)
-"""How it shows that no server runs, or that it is just ending."""
+"""Errors which show that no server runs, or that it is ending."""
 
 IS_UNIX = hasattr(socket, "AF_UNIX") and sys.platform != "win32"
 
@@ -43,15 +42,15 @@ class HookEndpoint:
         self.lock = folder / f"{key}.lock"
 
 
-def of(memory: str) -> HookEndpoint:
-    """The endpoint of a memory's file. A server of another version is another one."""
+def endpoint_for(memory: str) -> HookEndpoint:
+    """Return the endpoint of a memory's file. Each version of treering has its own."""
     identity = f"{treering.__version__} {PROTOCOL} {Path(memory).resolve()}"
     key = hashlib.sha256(identity.encode()).hexdigest()[:16]
     return HookEndpoint(_folder(key), key)
 
 
 def exchange(place: HookEndpoint, request: dict[str, Any], timeout_s: float) -> dict[str, Any]:
-    """The server's reply. Raises one of ``NOT_THERE``, or another OSError."""
+    """Return the server's reply. Raise one of ``NOT_THERE``, or another OSError."""
     with closing(_connect(place, timeout_s)) as connection, connection.makefile("rb") as stream:
         connection.sendall(json.dumps(request).encode() + b"\n")
         line = read_line(stream)
@@ -62,8 +61,8 @@ def exchange(place: HookEndpoint, request: dict[str, Any], timeout_s: float) -> 
 
 
 def listen(place: HookEndpoint) -> tuple[socket.socket, str]:
-    """A socket that waits for connections, and the token that each has to bring."""
-    remove(place)  # what a server left that was killed; whoever listens holds the lock
+    """Return a socket that waits for connections, and the token that each has to send."""
+    remove(place)  # of a server that was killed; the caller holds the lock
     if IS_UNIX:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind(str(place.path))
@@ -79,17 +78,17 @@ def listen(place: HookEndpoint) -> tuple[socket.socket, str]:
 
 
 def remove(place: HookEndpoint) -> None:
-    """Remove the address, so that nobody knocks where nobody is."""
+    """Remove the address, so that hooks start another server."""
     place.path.unlink(missing_ok=True)
 
 
 def admits(stream: BinaryIO, token: str) -> bool:
-    """Whether a connection brings the token, if there is one."""
+    """Return whether a connection sends the token, if there is one."""
     return not token or hmac.compare_digest(read_line(stream).strip(), token.encode())
 
 
 def read_line(stream: BinaryIO) -> bytes:
-    """A line; empty if the connection ends before it does. Raises ValueError if it is too long."""
+    """Return a line, empty if the connection ends before it. Raise ValueError for a long one."""
     line = stream.readline(MAX_LINE_BYTES + 1)
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"a line of more than {MAX_LINE_BYTES} bytes")
@@ -97,7 +96,7 @@ def read_line(stream: BinaryIO) -> bytes:
 
 
 def start_server(memory: str) -> None:
-    """Start the server in the background; it outlives this process and its terminal."""
+    """Start the server in the background; it survives this process and its terminal."""
     import subprocess
 
     # Not by way of the command line, whose parser alone takes a tenth of a second to load.
@@ -135,7 +134,7 @@ def _connect(place: HookEndpoint, timeout_s: float) -> socket.socket:
 
 
 def _folder(key: str) -> Path:
-    """A folder that only its owner may enter. Raises PermissionError for any other."""
+    """Return a folder that only its owner may enter. Raise PermissionError for any other."""
     folder = agents_home() / "run"
     if IS_UNIX and len(os.fsencode(folder / f"{key}.sock")) > _SOCKET_PATH_BYTES:
         folder = Path(tempfile.gettempdir()) / f"treering-{os.getuid()}"

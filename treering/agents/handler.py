@@ -1,4 +1,4 @@
-"""What the warm server does at each event: answers from open memories, and takes in afterwards."""
+"""The work of the warm server at each event: it answers from open memories and stores messages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,62 +37,63 @@ class HookHandler:
         self._model: MiniLM | None = None
         self._loading: threading.Thread | None = None
         self._opening = threading.Lock()
-        self._taking_in = threading.Lock()
+        self._storing = threading.Lock()
         self._sessions = SessionsInView(memory)
-        self._reported: set[str] = set()
-        self._notes: list[str] = []
+        self._failures: dict[Path, str] = {}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The reply to an event: a text to put in, and notes for the user."""
+        """Return the reply to an event: a text for the model, and notes for the user."""
         began = time.monotonic()
+        notes = []
         try:
             self._sessions.follow(request)
-        except (InputError, OSError) as error:  # a full disk: what is in main memory serves
-            self._notes.append(str(error))
+        except (InputError, OSError) as error:  # a full disk: the times in main memory are right
+            notes.append(str(error))
         if not request.get("asks"):
             return {}
-        notes, self._notes = self._notes, []
+        if request["event"] == "session-start":
+            notes += self._waiting_notes()
         try:
             recalled = self._recall(request)
-        except Exception as error:  # whatever it is, the prompt goes on and its user is told
-            hook_log.note(self._about(request) | {"error": str(error)})
+        except Exception as error:  # the prompt goes on, and its user reads any error
+            hook_log.note(self._record(request) | {"error": str(error)})
             return {"text": "", "notes": [*notes, str(error)]}
-        took = round(1000 * (time.monotonic() - began))
         hook_log.note(
-            self._about(request)
-            | {"entries": list(recalled.entries), "tokens": recalled.tokens, "ms": took}
+            self._record(request)
+            | {
+                "entries": list(recalled.entries),
+                "tokens": recalled.tokens,
+                "why_nothing": recalled.why_nothing,
+                "ms": round(1000 * (time.monotonic() - began)),
+            }
         )
         return {"text": recalled.text, "notes": notes}
 
-    def delivered(self, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
-        """Note that a reply has reached its client: its text is before the model from now on."""
+    def note_delivery(self, request: Mapping[str, Any], reply: Mapping[str, Any]) -> None:
+        """Note that a reply has reached its client: the model has seen its text."""
         self._sessions.note_put_in(request, str(reply.get("text") or ""))
 
     def warm(self) -> None:
-        """Load the bundled model, for all spaces, while the rest is imported."""
+        """Load the bundled model, for all spaces, while other modules are imported."""
         if self._embedder is None:
             self._loading = threading.Thread(target=self._load, name="loading")
             self._loading.start()
 
     def take_in_waiting(self) -> None:
-        """Take in the jobs of the inbox. One that fails stays there, and is tried again."""
-        with self._taking_in:
-            inbox.sweep(str(self._path))
-            for path, job in inbox.waiting(str(self._path)):
-                with inbox.alone(str(self._path)):
+        """Store the messages of the jobs in the inbox. A job that fails stays there."""
+        from treering.hooks.jobs import Offsets
+
+        memory = str(self._path)
+        with self._storing:
+            inbox.sweep(memory)
+            for path, job in inbox.waiting_jobs(memory):
+                with inbox.alone(memory):
                     if path.exists() and not self._is_done(path, job):
                         break
-            self._follow_known()
-
-    def _is_done(self, path: Path, job: dict[str, Any]) -> bool:
-        """Take in a job; whether the others need not fail for the same reason."""
-        try:
-            self._remember(job)
-        except Exception as error:  # whatever it is, the next job does not wait for it
-            self._failed(path, job, error)
-            return not isinstance(error, JournalBusy | JournalFull)
-        path.unlink(missing_ok=True)
-        return True
+            for job in Offsets(memory).behind():
+                if not switches.is_off(job.get("project")):
+                    with suppress(TreeringError, OSError):  # its next event reports the failure
+                        self._store(job)
 
     def close(self) -> None:
         """Close the memories."""
@@ -100,59 +102,57 @@ class HookHandler:
                 memory.close()
             self._memories.clear()
 
-    def _follow_known(self) -> None:
-        """Take in what was added to transcripts of which nobody says anything more."""
-        from treering.hooks.jobs import Offsets
+    def _is_done(self, path: Path, job: dict[str, Any]) -> bool:
+        """Store the messages of a job; return False if the other jobs would fail, too."""
+        try:
+            self._store(job)
+        except Exception as error:  # the next job does not wait for any error
+            self._failures[path] = str(error)
+            if inbox.age_s(path) > inbox.KEEP_S:
+                path.unlink(missing_ok=True)
+                text = f"messages that waited for 30 days were removed ({error})"
+                hook_log.note(self._record(job) | {"error": text})
+            return not isinstance(error, JournalBusy | JournalFull)
+        path.unlink(missing_ok=True)
+        return True
 
-        for job in Offsets(str(self._path)).behind():
-            if switches.is_off(job.get("project")):
-                continue
-            with suppress(TreeringError, OSError):  # the next event of it tells what is wrong
-                self._remember(job)
-
-    def _remember(self, job: Mapping[str, Any]) -> None:
+    def _store(self, job: Mapping[str, Any]) -> None:
         from treering.agents.capture import take_in
         from treering.hooks.jobs import Offsets
 
         if "space" not in job:
             raise TreeringError("a file in the inbox is damaged")
-        memory = self._memory(str(job["space"]))
-        count = take_in(memory, job, Offsets(str(self._path)))
+        count = take_in(self._memory(str(job["space"])), job, Offsets(str(self._path)))
         if count:
-            hook_log.note(self._about(job) | {"taken_in": count})
+            hook_log.note(self._record(job) | {"taken_in": count})
 
-    def _failed(self, path: Path, job: dict[str, Any], error: Exception) -> None:
-        """Report a failure that lasts, once; remove a job that is too old."""
-        age = inbox.age_s(path)
-        if age > inbox.KEEP_S:
-            path.unlink(missing_ok=True)
-            text = f"messages that waited for 30 days were removed ({error})"
-        else:
-            text = f"messages wait to be saved, for 30 days at most ({error}); see {path.parent}"
-        if age > REPORTED_S and text not in self._reported:
-            self._reported.add(text)
-            hook_log.note(self._about(job) | {"error": text})
-            self._notes.append(text)
+    def _waiting_notes(self) -> list[str]:
+        """Say since when messages could not be stored, and why, if that lasts."""
+        jobs = [path for path, _ in inbox.waiting_jobs(str(self._path))]
+        if not jobs or inbox.age_s(jobs[0]) < REPORTED_S:
+            return []
+        since = datetime.fromtimestamp(time.time() - inbox.age_s(jobs[0]), UTC)
+        reason = self._failures.get(jobs[0], "no server has run")
+        return [f"messages wait to be stored since {since:%Y-%m-%d} ({reason}); see {jobs[0]}"]
 
     def _recall(self, request: Mapping[str, Any]) -> Recollection:
         from treering.agents import recall
 
         if not self._path.is_file():
-            # Nothing was ever taken in, and nothing is made for a question.
-            return recall.Recollection()
+            return recall.Recollection(why_nothing="there is no memory yet")
         if request["event"] == "session-start" and request.get("source") == "resume":
-            return recall.Recollection()  # its brief is in the conversation that goes on
+            return recall.Recollection(why_nothing="the conversation has its brief")
         spaces = [str(request["space"]), *filter(None, [request.get("beside")])]
         there = self._memory(spaces[0]).spaces()
         memories = [self._memory(space) for space in spaces if space in there]
         if not memories:
-            return recall.Recollection()  # nothing was said in this project yet
+            return recall.Recollection(why_nothing="this project has no entries yet")
         if request["event"] == "session-start":
-            return recall.brief_of(memories)
-        in_view, put_in = self._sessions.of(request), self._sessions.put_in(request)
-        return recall.lines_for(memories, str(request["prompt"]), in_view, put_in)
+            return recall.project_brief(memories)
+        in_view, put_in = self._sessions.in_view(request), self._sessions.put_in(request)
+        return recall.relevant_lines(memories, str(request["prompt"]), in_view, put_in)
 
-    def _about(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _record(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of an event that its record in the log has."""
         fields = {key: request.get(key) for key in ("event", "client", "space", "session")}
         return fields | {"memory": str(self._path.resolve())}
@@ -160,23 +160,23 @@ class HookHandler:
     # ------------------------------------------------------------------ memories
 
     def _memory(self, space: str) -> Memory:
-        """The open memory of a space; opened anew where another file has taken its place."""
+        """Return the open memory of a space; open it again if another file has taken its place."""
         from treering.hooks.places import make_private, user_memory
 
         with self._opening:
-            if self._identity != self._on_disk():
-                # Another thread may be at work on them: they are closed at the end.
+            if self._identity != self._file_identity():
+                # Another thread may use them: they are closed at the end.
                 self._retired += self._memories.values()
                 self._memories.clear()
             if space not in self._memories:
                 if self._path == user_memory():
                     make_private(self._path.parent)
                 self._memories[space] = self._open(space)
-                self._identity = self._on_disk()
+                self._identity = self._file_identity()
             return self._memories[space]
 
     def _open(self, space: str) -> Memory:
-        """Without a language model: what a hook does costs nobody a call."""
+        """Open a space without a language model: a hook makes no calls that cost money."""
         from treering.memory import Memory
 
         if self._loading is not None:
@@ -193,7 +193,7 @@ class HookHandler:
         model.embed(["warm"], query=True)
         self._model = model
 
-    def _on_disk(self) -> tuple[int, int] | None:
+    def _file_identity(self) -> tuple[int, int] | None:
         try:
             status = self._path.stat()
         except FileNotFoundError:

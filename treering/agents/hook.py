@@ -1,7 +1,7 @@
-"""The process that a client starts at each event: it asks the warm server and is gone.
+"""The process that a client starts at each event: it asks the warm server and ends.
 
-It stands before every prompt of its user, so it imports nothing that takes time, and whatever goes
-wrong it lets the prompt through: with one line that says so, and after two seconds at the latest.
+Every prompt waits for it, so it imports nothing that takes time. After any failure, and after two
+seconds at the latest, the prompt goes on, with one line that says what was wrong.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ EVENTS = ("session-start", "prompt", "turn", "compact", "session-end")
 CLIENTS = ("claude-code", "codex", "cursor", "gemini")
 
 DEADLINE_S = 1.8
-"""A prompt waits two seconds at most, with what it takes to start and end a process."""
+"""A prompt waits two seconds at most, including the start and end of the process."""
 START_DEADLINE_S = 4.0
-"""The start of a session may wait for a server that has to be started: its brief comes once."""
+"""The start of a session may wait for the start of a server: its brief comes once."""
 CONNECT_S = 0.05
 PROMPT_CHARS = 8_000
-"""Of a prompt, what is searched for: nobody asks for a memory with more words."""
+"""Longer prompts are cut for the search."""
 STDIN_BYTES = 16 << 20
 
 _LATE = "the memory was not ready in time; nothing was recalled"
 
 
 def main(arguments: list[str]) -> int:
-    """Run ``treering hook EVENT`` with its arguments. Never fails: 0, whatever happens."""
+    """Run ``treering hook EVENT`` with its arguments. Return 0 even after an error."""
     event = arguments[0]
     options = _options(arguments[1:])
     client = options.get("client", CLIENTS[0])
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
         text, notes = _run(event, client, options, time.monotonic() + allowed)
     except ValueError as error:
         text, notes = "", [str(error)]
-    except Exception as error:  # whatever it is, it must not cost the user a prompt
+    except Exception as error:  # no error must cost the user a prompt
         text, notes = "", [f"{type(error).__name__}: {error}"]
     watch.cancel()
     answer.give(text, notes)
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
 
 
 class _TimedReply:
-    """What the client reads: once, be it from the work or from the watch over it."""
+    """The one answer that the client reads, from the work or from the timer."""
 
     def __init__(self, client: str, event: str) -> None:
         self._client = client
@@ -81,7 +81,7 @@ class _TimedReply:
     def late(self) -> None:
         self.give("", [_LATE])
         sys.stderr.flush()
-        os._exit(0)  # what hangs, a disk or a server, cannot be asked to end
+        os._exit(0)  # a disk or a server that hangs does not end
 
 
 def _run(
@@ -106,7 +106,7 @@ def _run(
         "source": payload.get("source"),
         "prompt": str(payload.get("prompt") or "")[:PROMPT_CHARS],
     }
-    place = endpoint.of(memory)
+    place = endpoint.endpoint_for(memory)
     if replies.takes_in(client, event):
         job = replies.job(client, event, payload)
         inbox.leave(memory, job | {"space": space, "project": project})
@@ -118,7 +118,7 @@ def _run(
 def _ask(
     place: HookEndpoint, memory: str, request: dict[str, Any], deadline: float
 ) -> tuple[str, list[str]]:
-    """The server's answer; it is started if it does not run, and waited for."""
+    """Return the server's answer; start the server if it does not run."""
     is_started = False
     while (left := deadline - time.monotonic()) > 0:
         try:
@@ -136,18 +136,18 @@ def _ask(
 
 
 def _poke(place: HookEndpoint, memory: str, request: dict[str, Any]) -> tuple[str, list[str]]:
-    """Say that something waits in the inbox; a server that is started looks there by itself."""
+    """Say that a job is in the inbox; a new server looks there by itself."""
     try:
         endpoint.exchange(place, request, CONNECT_S * 4)
     except endpoint.NOT_THERE:
         endpoint.start_server(memory)
     except OSError:
-        pass  # it is busy, and looks into the inbox when it is not
+        pass  # it is busy, and looks into the inbox afterwards
     return "", []
 
 
 def _options(arguments: list[str]) -> dict[str, str]:
-    """The options, read by hand: a parser of options takes longer than all the rest."""
+    """Parse the options by hand: a parser takes longer than all other work."""
     options: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
@@ -172,7 +172,7 @@ def _payload() -> dict[str, Any]:
 
 
 def _folder(payload: Mapping[str, Any]) -> str:
-    """The folder that is worked in."""
+    """Return the working folder of the agent."""
     roots = payload.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots else None
     for folder in (payload.get("cwd"), root):

@@ -1,6 +1,6 @@
 """Puts treering into a client's settings, and takes it out again.
 
-A record of each edit is kept in the data home. A file that is as ``install`` left it gets its
+The data home has a record of each edit. A file that is as ``install`` left it gets its
 former bytes back; from one that was written since, only our values are removed.
 """
 
@@ -88,7 +88,7 @@ def uninstall(client: Client, *, dry_run: bool = False) -> list[FilePlan]:
 
 
 def is_installed(client: Client) -> bool:
-    """Return whether ``install`` was done for a client and not taken back."""
+    """Return whether treering is installed in a client."""
     return _record_path(client).is_file()
 
 
@@ -118,16 +118,16 @@ def _plan_install(client: Client, launcher: Launcher) -> list[FilePlan]:
 
 def _plan_file(path: Path, file: SettingsFile, noted: dict[str, Any] | None) -> FilePlan:
     before = read_bytes(path)
-    with _naming(path):
+    with _name_file(path):
         if noted is None:
             original = before
             folders = tuple(str(folder) for folder in path.parents if not folder.exists())
         else:
             original, folders = _original(before, noted), tuple(noted["folders"])
-            if _is_current(_decoded(before), file, noted):
+            if _is_current(_decode(before), file, noted):
                 edits = tuple(map(SettingsEdit.from_record, noted["edits"]))
                 return FilePlan(path, file.form, before, before, original, edits, folders)
-        text, done = put_in(_decoded(original), file.form, file.edits)
+        text, done = put_in(_decode(original), file.form, file.edits)
     return FilePlan(path, file.form, before, text.encode(), original, tuple(done), folders)
 
 
@@ -151,7 +151,7 @@ def _plan_uninstall(client: Client) -> list[FilePlan]:
 def _plan_removal(noted: dict[str, Any]) -> FilePlan:
     path = Path(noted["path"])
     before = read_bytes(path)
-    with _naming(path):
+    with _name_file(path):
         original = _original(before, noted)
     return FilePlan(path, noted["form"], before, original, original)
 
@@ -163,7 +163,7 @@ def _original(before: bytes | None, noted: dict[str, Any]) -> bytes | None:
     if hashlib.sha256(before).hexdigest() == noted["after"]:
         return files.read_bytes(_backup(noted)) if noted["existed"] else None
     edits = [SettingsEdit.from_record(entry) for entry in noted["edits"]]
-    text = take_out(_decoded(before), noted["form"], edits)
+    text = take_out(_decode(before), noted["form"], edits)
     return text.encode() if noted["existed"] or text.strip() not in ("", "{}") else None
 
 
@@ -179,7 +179,7 @@ def read_bytes(path: Path) -> bytes | None:
         ) from error
 
 
-def _decoded(content: bytes | None) -> str:
+def _decode(content: bytes | None) -> str:
     try:
         return (content or b"").decode()
     except UnicodeDecodeError as error:
@@ -187,7 +187,7 @@ def _decoded(content: bytes | None) -> str:
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _name_file(path: Path) -> Iterator[None]:
     """Name the file in an error."""
     try:
         yield

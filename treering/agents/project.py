@@ -26,7 +26,7 @@ MAX_NAME_CHARS = 300
 DIGEST_DIGITS = 8
 """Few enough to read; two folders of one name share them once in four billion."""
 
-# White space is not taken back: somebody else may have written much of it.
+# White space is possessive: a stranger's file may have much of it.
 _SECTION = re.compile(r'\s*+\[\s*+([\w.-]++)\s*+(?:"((?:[^"\\]|\\.)*+)")?+\s*+\]')
 _URL = re.compile(r"\s*+url\s*+=(.*)", re.IGNORECASE)
 _SCP = re.compile(r"(?:[^@/\s]+@)?([\w.-]+):(?!//)/?(.+)")
@@ -104,7 +104,7 @@ def _urls(config: str) -> Iterator[tuple[str, str]]:
     for line in config.splitlines():
         if section := _SECTION.match(line):
             remote = section[2] if section[1].lower() == "remote" else None
-            line = line[section.end() :]  # a setting may stand on the line of its section
+            line = line[section.end() :]  # a setting may be on the line of its section
         if remote and (url := _URL.fullmatch(line)):
             yield remote, url[1].strip().strip('"')
 
@@ -163,17 +163,17 @@ def agent_space(named: str | None, folder: Path) -> SpaceChoice:
 
     Which file the memory is in plays no part: projects that share a file stay apart.
     """
-    from_environment = _composed(os.environ.get("TREERING_SPACE", ""))
-    if named and _composed(named) != from_environment:
-        return SpaceChoice(_composed(named), "chosen by --space")
+    from_environment = _compose(os.environ.get("TREERING_SPACE", ""))
+    if named and _compose(named) != from_environment:
+        return SpaceChoice(_compose(named), "chosen by --space")
     if from_environment:
         return SpaceChoice(from_environment, "chosen by TREERING_SPACE")
     project = project_of(folder)
     if project is None:
         return SpaceChoice(DEFAULT_SPACE, "this folder belongs to no project")
     if repository_of(folder):
-        return SpaceChoice(_composed(project), "the git repository of this folder")
-    return SpaceChoice(_composed(project), "this folder, which is in no git repository")
+        return SpaceChoice(_compose(project), "the git repository of this folder")
+    return SpaceChoice(_compose(project), "this folder, which is in no git repository")
 
 
 def command_space(memory: str, folder: Path) -> str:
@@ -190,6 +190,6 @@ def is_own(memory: str) -> bool:
     return "://" not in memory and Path(memory).absolute() == user_memory().absolute()
 
 
-def _composed(name: str) -> str:
+def _compose(name: str) -> str:
     """As ``treering.text.composed``, whose module a hook need not wait for."""
     return normalize("NFC", name)

@@ -1,4 +1,4 @@
-"""What a hook puts in: a brief at the start of a session, the lines that matter to a prompt."""
+"""The text that a hook adds: a brief at the start of a session, a few lines before a prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from treering.agents.replies import framed
+from treering.agents.replies import put_in_frame
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
 from treering.records import Hit
@@ -26,57 +26,59 @@ _LINES: Final = "What treering remembers that may matter here."
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """A text to put in, the entries it rests on, and what it costs."""
+    """A text to add, the entries that it quotes, and its cost.
+
+    ``why_nothing`` says why the text is empty.
+    """
 
     text: str = ""
     entries: tuple[str, ...] = ()
     tokens: int = 0
+    why_nothing: str = ""
 
 
-def brief_of(memories: Sequence[Memory]) -> Recollection:
-    """A brief of each memory, within one budget."""
+def project_brief(memories: Sequence[Memory]) -> Recollection:
+    """Return a brief of each memory, within one budget."""
     briefs = [memory.brief(budget=BRIEF_TOKENS // len(memories)) for memory in memories]
     texts = [brief.text for brief in briefs if brief.text]
     if not texts:
-        return Recollection()
-    text = framed("\n\n".join(texts), _BRIEF)
+        return Recollection(why_nothing="there is nothing to say yet")
+    text = put_in_frame("\n\n".join(texts), _BRIEF)
     cited = (entry for brief in briefs for line in brief.lines for entry in line.entry_ids)
     return Recollection(text, tuple(dict.fromkeys(cited)), estimate_tokens(text))
 
 
-def lines_for(
+def relevant_lines(
     memories: Sequence[Memory],
     prompt: str,
     in_view: Mapping[str, float],
     put_in: Sequence[str] = (),
 ) -> Recollection:
-    """The few lines that matter to a prompt; nothing if none does.
+    """Return the few lines that matter to a prompt; none if nothing does.
 
-    ``in_view`` are sessions whose messages the model has before it, and since when, in seconds;
-    ``put_in`` are briefs and lines that it got before, and has before it, too.
+    The model has seen the messages of the sessions ``in_view`` since a time, in seconds, and the
+    briefs and lines ``put_in``: they are left out.
     """
     if not prompt.strip():
-        return Recollection()
-    hits = [
-        hit
-        for memory in memories
-        for hit in memory.search(prompt, k=CANDIDATES, min_confidence=RELEVANT)
-    ]
+        return Recollection(why_nothing="the prompt is empty")
+    found = [hit for memory in memories for hit in memory.search(prompt, k=CANDIDATES)]
+    best = max((hit.confidence for hit in found), default=0.0)
+    if best < RELEVANT:
+        return Recollection(why_nothing=f"best {best:.2f}, floor {RELEVANT:g}")
     lines: dict[str, str] = {}
     room = PROMPT_TOKENS
-    for hit in sorted(hits, key=lambda hit: -hit.confidence):
+    for hit in sorted(found, key=lambda hit: -hit.confidence):
         line = _line(hit)
         cost = estimate_tokens(line)
-        is_in_view = _is_in_view(hit, in_view) or _is_in(put_in, _said(hit))
-        if is_in_view or hit.entry_id in lines or cost > room:
-            continue
-        lines[hit.entry_id] = line
-        room -= cost
-        if len(lines) == LINES:
+        is_known = _is_in_view(hit, in_view) or _is_quoted(put_in, _quote(hit))
+        if hit.confidence < RELEVANT or len(lines) == LINES:
             break
+        if not is_known and hit.entry_id not in lines and cost <= room:
+            lines[hit.entry_id] = line
+            room -= cost
     if not lines:
-        return Recollection()
-    text = framed("\n".join(lines.values()), _LINES)
+        return Recollection(why_nothing="the model has seen it in this session")
+    text = put_in_frame("\n".join(lines.values()), _LINES)
     return Recollection(text, tuple(lines), estimate_tokens(text))
 
 
@@ -85,20 +87,20 @@ def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:
     return since is not None and (hit.at is None or hit.at.timestamp() >= since)
 
 
-def _is_in(texts: Sequence[str], said: str) -> bool:
-    """Whether a text has it as whole words: "port 80" is not in "port 8080"."""
-    whole = re.compile(rf"(?<!\w){re.escape(said)}(?!\w)")
+def _is_quoted(texts: Sequence[str], quote: str) -> bool:
+    """Return whether a text has the quote as whole words: "port 80" is not in "port 8080"."""
+    whole = re.compile(rf"(?<!\w){re.escape(quote)}(?!\w)")
     return any(whole.search(text) for text in texts)
 
 
 def _line(hit: Hit) -> str:
     date = f"{hit.at:%Y-%m-%d} " if hit.at else ""
     speaker = f"{hit.speaker}: " if hit.speaker else ""
-    return f"- {date}{speaker}{_said(hit)} [{hit.source}]"
+    return f"- {date}{speaker}{_quote(hit)} [{hit.source}]"
 
 
-def _said(hit: Hit) -> str:
-    """The text, and what was said instead since: then a line that was put in before comes again."""
+def _quote(hit: Hit) -> str:
+    """Return the text, with a newer statement: then an earlier line is not the same any more."""
     newer = f" (since then: {_short(hit.superseded_by.text)})" if hit.superseded_by else ""
     return f"{_short(hit.text)}{newer}"
 

@@ -1,6 +1,6 @@
 """The warm server of one memory: it keeps the model and the vectors loaded between hooks.
 
-Hooks start it; it ends when nobody has asked for a while. One runs for each file and user.
+Hooks start it; it ends after a time without requests. One runs for each file and user.
 """
 
 from __future__ import annotations
@@ -25,31 +25,29 @@ from treering.hooks.places import agents_home, data_home, remove_empty
 log = logging.getLogger("treering")
 
 IDLE_S = 1800.0
-"""Of quiet, after which the server ends: a longer pause is the end of somebody's work."""
+"""The server ends after so long without a request: the user has stopped working."""
 CONNECTIONS = 8
 SPEAK_S = 5.0
-"""For a client to say what it wants."""
+"""The time that a client has to send its request."""
 LOCK_S = 2.0
-"""One that is just ending is waited for; one that runs is left alone then."""
+"""A new server waits so long for one that is ending; then another one runs, and it gives up."""
 LOOK_AGAIN_S = 60.0
-"""Between two looks into the inbox where something waits that failed."""
+"""The time between two attempts to store the messages of a failed job."""
 
 STOP = {"event": "stop"}
 
 
 def stop(memory: str) -> bool:
-    """Have a memory's server end, if one runs; whether one did."""
+    """End a memory's server; return whether one ran."""
     try:
-        endpoint.exchange(endpoint.of(memory), STOP, SPEAK_S)
+        endpoint.exchange(endpoint.endpoint_for(memory), STOP, SPEAK_S)
     except OSError:
         return False
     return True
 
 
 def stop_all(memory: str) -> None:
-    """End the server of a memory and all others of this user's data folder, and remove the folder
-    that they are reached by.
-    """
+    """End the server of a memory and all others of this user's data folder; remove their files."""
     stop(memory)
     folder = agents_home() / "run"
     for path in [*folder.glob("*.sock"), *folder.glob("*.port")]:
@@ -61,8 +59,8 @@ def stop_all(memory: str) -> None:
 
 
 def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -> bool:
-    """Answer the hooks of a memory until it is quiet; False at once if another server does."""
-    place = endpoint.of(memory)
+    """Answer the hooks of a memory until they stop; return False if another server runs."""
+    place = endpoint.endpoint_for(memory)
     lock = FileLock(place.lock, timeout=LOCK_S)
     try:
         lock.acquire()
@@ -81,7 +79,7 @@ def serve(memory: str, *, idle_s: float = IDLE_S, embedder: str | None = None) -
 
 
 class _Server:
-    """Accepts connections; answers each in a thread, and takes in in one more."""
+    """Accepts connections, answers each in a thread, and stores messages in another thread."""
 
     def __init__(self, place: endpoint.HookEndpoint, handler: HookHandler, idle_s: float) -> None:
         self._place = place
@@ -92,19 +90,19 @@ class _Server:
         self._pool = ThreadPoolExecutor(CONNECTIONS)
         self._work = threading.Event()
         self._stop = threading.Event()
-        self._is_taking_in = False
-        self._worker = threading.Thread(target=self._take_in, name="taking in")
+        self._is_storing = False
+        self._worker = threading.Thread(target=self._store_messages, name="storing")
 
     def run(self) -> None:
-        """Answer until nobody has asked for the idle time and nothing is being taken in."""
+        """Answer until no request came for the idle time and no message is being stored."""
         self._worker.start()
-        self._work.set()  # something may have been left while no server ran
+        self._work.set()  # jobs may have come while no server ran
         with selectors.DefaultSelector() as selector:
             selector.register(self._socket, selectors.EVENT_READ)
             selector.register(self._asked, selectors.EVENT_READ)
             while True:
                 ready = [key.fileobj for key, _ in selector.select(self._idle_s)]
-                if self._asked in ready or (not ready and not self._is_taking_in):
+                if self._asked in ready or (not ready and not self._is_storing):
                     return
                 if self._socket in ready:
                     self._pool.submit(self._talk, self._socket.accept()[0])
@@ -123,7 +121,7 @@ class _Server:
 
     def _talk(self, connection: socket.socket) -> None:
         with suppress(OSError, ValueError), closing(connection):
-            # A client that has left, or never was one of ours, needs no answer.
+            # A client that has left, or is not ours, needs no answer.
             connection.settimeout(SPEAK_S)
             with connection.makefile("rb") as stream:
                 if not endpoint.admits(stream, self._token):
@@ -137,20 +135,20 @@ class _Server:
                 return
             reply = self._handler.answer(request)
             connection.sendall(json.dumps(reply).encode() + b"\n")
-            self._handler.delivered(request, reply)  # a client that has left read nothing
-        self._work.set()  # only now: taking in must not slow a reply down
+            self._handler.note_delivery(request, reply)  # not if the client has left
+        self._work.set()  # only now: storing must not slow a reply down
 
-    def _take_in(self) -> None:
+    def _store_messages(self) -> None:
         while not self._stop.is_set():
             self._work.wait(LOOK_AGAIN_S)
             self._work.clear()
-            self._is_taking_in = True
+            self._is_storing = True
             try:
                 self._handler.take_in_waiting()
-            except Exception:  # whatever it is, what waits is looked at again
-                log.exception("what waits could not be taken in")
+            except Exception:  # after any error the jobs are tried again
+                log.exception("messages could not be stored")
             finally:
-                self._is_taking_in = False
+                self._is_storing = False
 
 
 if __name__ == "__main__":

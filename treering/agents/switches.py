@@ -1,6 +1,6 @@
-"""Hooks switched off for a project, by its user, and on again.
+"""Switches hooks off for a project, and on again.
 
-When they were off is remembered: what was said then is not taken in later, either.
+The times are stored: nothing said while hooks were off is stored, even later.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 from treering.hooks.places import agents_home, make_private
 
 Periods = dict[str, list[list[float]]]
-"""By project, when hooks were off: from and, where that is over, until, in seconds."""
+"""Periods without hooks by project: begin and, if it is over, end, in seconds."""
 
 
 def is_off(project: str | None) -> bool:
-    """Whether hooks do nothing in a project; None is the user's home."""
+    """Return whether hooks are off in a project; None is the user's home."""
     periods = _periods().get(project or "", [])
     return bool(periods) and len(periods[-1]) == 1
 
@@ -38,7 +38,7 @@ def switch(project: str | None, on: bool) -> None:
 
 
 def off_periods(project: str | None) -> list[tuple[float, float]]:
-    """When hooks were off in a project, in seconds; the last may not be over."""
+    """Return the periods without hooks of a project, in seconds; the last may not be over."""
     periods = _periods().get(project or "", [])
     return [(start, end[0] if end else float("inf")) for start, *end in periods]
 

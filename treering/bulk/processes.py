@@ -121,7 +121,7 @@ class _Process:
 
     @contextmanager
     def _killed_if_hung(self) -> Iterator[None]:
-        assert self._process is not None  # it was started to be asked
+        assert self._process is not None
         watch = threading.Timer(HUNG_S, self._process.kill)
         watch.daemon = True
         watch.start()
@@ -160,7 +160,7 @@ class _Process:
 
 
 def run_worker() -> None:
-    """Do the tasks of another process until there are no more."""
+    """Do the tasks of another process until its end."""
     # Ctrl-C goes to all processes of a terminal: the one that asks ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, answers = sys.stdin.buffer, sys.stdout.buffer

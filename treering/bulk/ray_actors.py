@@ -37,7 +37,7 @@ START_TIMEOUT_S: Final = 120.0
 
 _LOCAL: Final = "local"
 _STORE_BYTES: Final = 256 << 20
-"""A local cluster's store for what goes between processes: tasks are small."""
+"""A local cluster's store for tasks and results, which are small."""
 
 
 class RayActors:
@@ -50,7 +50,7 @@ class RayActors:
 
     def __init__(self, embedder: str | Embedder, size: int | None, address: str) -> None:
         with ExitStack() as stack:
-            stack.enter_context(_connected(address))
+            stack.enter_context(_connect(address))
             self._gpus = 0 if embedder == MiniLM.name else int(_resource("GPU"))
             self.size = _size(size, self._gpus)
             remote: Any = ray.remote(
@@ -133,7 +133,7 @@ def _resource(name: str) -> float:
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[None]:
+def _connect(address: str) -> Iterator[None]:
     """Connect to a cluster, unless the program has a connection."""
     mode = os.environ.get(_AUTH_MODE, _TOKEN)
     if mode != _TOKEN:

@@ -111,11 +111,11 @@ class RemoteFiles:
                 with self._system.open(self._system._strip_protocol(uri), "rb") as remote:
                     copyfileobj(remote, copy, BLOCK_BYTES)
                 copy.flush()
-                if (modified := self._modified(uri)) is not None:
+                if (modified := self._modification_time(uri)) is not None:
                     os.utime(copy.fileno(), (modified, modified))
             yield FetchedFile(uri, copy.fileno())
 
-    def _modified(self, uri: str) -> float | None:
+    def _modification_time(self, uri: str) -> float | None:
         """Return a file's modification time, or None if its storage has none."""
         try:
             return float(self._system.modified(self._system._strip_protocol(uri)).timestamp())

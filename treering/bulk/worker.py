@@ -1,7 +1,7 @@
 """Workers cut entries into pieces and embed them, ahead of the view that stores the pieces.
 
 The view asks for the pieces of some entries, stores them, and asks for the next. Meanwhile workers
-have the entries after those: as many as keep them busy and no more.
+have the entries after those: enough to keep them busy.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class ReadAhead:
             if handed.derived is None:
                 # First, so that no worker waits while this process waits or stores.
                 self._read_on(last, size)
-            pieces = self._derived(handed).pieces
+            pieces = self._result(handed).pieces
             if seq in pieces:  # treering's own entries have none
                 derived[seq] = pieces[seq]
         self._read_on(last, size)
@@ -232,7 +232,7 @@ class ReadAhead:
         """Count the tasks of workers that the view has not asked for."""
         return len({id(handed) for handed in self._handed.values() if handed.derived is None})
 
-    def _derived(self, handed: _Handed) -> Derived:
+    def _result(self, handed: _Handed) -> Derived:
         """Return the result of a task. Raise EmbeddingError if many in a row failed."""
         if handed.derived is None:
             handed.derived = derived = self._pool.collect(handed.pending)

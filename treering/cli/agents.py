@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treering.cli.options import command, opt
-from treering.cli.output import counted, note
+from treering.cli.output import note, plural
 from treering.cli.run import Run
 from treering.errors import InputError, MissingExtra
 
@@ -66,7 +66,7 @@ def install(
             )
         for space, count in messages.items():
             record = {"space": space, "messages": count}
-            run.out.emit(record, f"imported {counted(count, 'message', 'messages')} of {space}")
+            run.out.emit(record, f"imported {plural(count, 'message', 'messages')} of {space}")
         for one in skipped:
             note(f"skipped {one.path}: {one.reason}")
 

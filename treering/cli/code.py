@@ -14,7 +14,7 @@ from treering import files
 from treering.cli import stdin
 from treering.cli.failures import FOUND
 from treering.cli.options import Text, command, opt, options_of
-from treering.cli.output import Part, counted, note
+from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.records import Mode
@@ -72,7 +72,7 @@ def index(
 
 @command(
     app,
-    query="What the code is for, or - for standard input.",
+    query="The purpose of the code, or - for standard input.",
     k=opt("How many fragments.", "--k", "-k", min=1),
     near=opt("Where the code will go.", metavar="PATH[:LINE]"),
     mode="Own score. Default: hybrid if embedded, else lexical.",
@@ -120,7 +120,7 @@ def map_(run: Run, budget: int = 1000, root: Path | None = None) -> None:
     if is_empty:
         note("there are no definitions: no indexed file has any in a language that is parsed")
     elif not text:
-        note(f"no definition fits into {counted(budget, 'token', 'tokens')}")
+        note(f"no definition fits into {plural(budget, 'token', 'tokens')}")
 
 
 def _root(memory: Memory, root: Path | None) -> Path | None:
@@ -224,13 +224,13 @@ def check(
     for reversal in report.undone:
         run.out.emit(reversal, *_undone(reversal))
     note(
-        f"{counted(report.definitions, 'changed definition', 'changed definitions')} compared with "
-        f"{counted(report.rounds, 'recorded round', 'recorded rounds')} and "
-        f"{counted(report.commits, 'commit', 'commits')}"
+        f"{plural(report.definitions, 'changed definition', 'changed definitions')} compared with "
+        f"{plural(report.rounds, 'recorded round', 'recorded rounds')} and "
+        f"{plural(report.commits, 'commit', 'commits')}"
     )
     if report.deleted:
         note(
-            f"{counted(report.deleted, 'definition is', 'definitions are')} deleted, which does "
+            f"{plural(report.deleted, 'definition is', 'definitions are')} deleted, which does "
             "not count as an undone fix"
         )
     if report.shallow:
@@ -245,7 +245,7 @@ def check(
 
 @command(
     app,
-    instruction="What to write or change, or - for standard input.",
+    instruction="The code to write or change, or - for standard input.",
     definition=opt("Which; PATH::NAME if it is new.", "--definition", "-d", metavar="NAME"),
     root=_ROOT,
 )
@@ -332,15 +332,15 @@ def forget(
             if not yes:
                 blocks = memory.code.log(definition)
                 rounds = [block for block in blocks if block.instruction]  # not as it was found
-                note(f"{counted(len(rounds), 'round', 'rounds')} will be erased for good:")
+                note(f"{plural(len(rounds), 'round', 'rounds')} will be erased for good:")
                 for block in rounds:
                     note(f"  {block.definition}: {block.instruction}")
                 stdin.confirm()
             gone = memory.code.forget_rounds(definition)
-            run.out.emit(gone, counted(len(gone.entries), "round forgotten", "rounds forgotten"))
+            run.out.emit(gone, plural(len(gone.entries), "round forgotten", "rounds forgotten"))
         elif root is not None:
             count = memory.code.forget(root)
-            run.out.emit({"files": count}, counted(count, "file forgotten", "files forgotten"))
+            run.out.emit({"files": count}, plural(count, "file forgotten", "files forgotten"))
 
 
 def _plain(block: SessionBlock) -> dict[str, object]:

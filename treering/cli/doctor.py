@@ -21,7 +21,7 @@ import typer
 import treering
 from treering.cli.failures import FOUND
 from treering.cli.options import command
-from treering.cli.output import counted, note
+from treering.cli.output import note, plural
 from treering.cli.run import Run
 from treering.errors import InputError, JournalError, TreeringError
 
@@ -140,7 +140,7 @@ def _secrets(run: Run) -> Iterator[Finding]:
                         "secrets", "fail", f"{entry.id} of {entry.source}: {what}; {erase}"
                     )
         if is_clean:
-            held = counted(entries, "entry", "entries")
+            held = plural(entries, "entry", "entries")
             yield Finding("secrets", "ok", f"none in {held} of {name!r}")
 
 
@@ -246,8 +246,8 @@ def _space(run: Run, llm: str | None) -> Iterator[Finding]:
             or work.last_error(reader, reader.id, reread_kind(kind))
             for kind in stats.pending
         }
-    entries = counted(stats.entries, "entry", "entries")
-    fragments = counted(stats.fragments, "fragment", "fragments")
+    entries = plural(stats.entries, "entry", "entries")
+    fragments = plural(stats.fragments, "fragment", "fragments")
     yield Finding("space", "ok", f"{stats.space!r}: {entries}, {fragments}")
     settle = f"`treering settle --space {shlex.quote(stats.space)}`"
     for view in stats.outdated:

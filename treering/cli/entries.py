@@ -17,21 +17,32 @@ import typer
 
 from treering.cli import stdin
 from treering.cli.filters import EntryOptions, Filters, exists
-from treering.cli.moments import FORMS_TO_COME, moment_to_come
-from treering.cli.options import Text, command, opt
-from treering.cli.output import Part, counted, note, note_some, short_path, shown_path
+from treering.cli.moments import FORMS_TO_COME
+from treering.cli.options import MomentToCome, Text, command, opt
+from treering.cli.output import (
+    Part,
+    line_width,
+    note,
+    note_some,
+    plural,
+    printable,
+    short_path,
+    short_source,
+    shown_path,
+)
 from treering.cli.run import Run
 from treering.errors import InputError, JournalCorrupt, TreeringError, UnknownEntry, UnknownName
 from treering.hints import Hint
 from treering.ingest.secrets import Cleaner
 from treering.records import Entry, Receipt
+from treering.text import storable
 
 if TYPE_CHECKING:
     from treering.memory import Memory
 
 commands = typer.Typer()
 
-EXCERPT_CHARS = 80
+MIN_CHARS = 10  # of an entry's text on its line
 SHOWN = 5  # entries named before they are forgotten; a count stands for the others
 STILL_READ = (
     "another process is reading the file, or much is to be rewritten: erased text may still be in "
@@ -46,7 +57,7 @@ STILL_READ = (
         show_default=False,
     ),
     source="Its name. Default: the path, else 'notes' or 'chat'.",
-    expires=opt(f"Keep it until then, then erase it: {FORMS_TO_COME}.", metavar="TIME"),
+    expires=f"Keep it until then, then erase it: {FORMS_TO_COME}.",
     pin="Put it before all else in contexts and briefs.",
     sync="Erase what was read from files of the folder that are gone.",
     force="With --sync, also if most files of the folder are gone.",
@@ -57,7 +68,7 @@ def add(
     about: EntryOptions,
     content: Annotated[list[str] | None, typer.Argument()] = None,
     source: str | None = None,
-    expires: str | None = None,
+    expires: MomentToCome = None,
     pin: bool = False,
     sync: bool = False,
     force: bool = False,
@@ -74,16 +85,16 @@ def add(
     """
     if sync and text:
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
-    arguments = content or [_piped()]
+    arguments = content or [_require_pipe()]
     contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
-    described = about.chosen() | {"expires": moment_to_come(expires, "--expires")}
+    described = about.arguments() | {"expires": expires}
     receipts: list[Receipt] = []
     with (
         run.memory(create=True) as memory,
         run.out.progress("indexing") as progress,
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore")  # paths and texts were told apart above
+        warnings.simplefilter("ignore")  # paths and texts were separated above
         try:
             for item in contents:
                 receipt = memory.add(
@@ -202,10 +213,10 @@ def forget(
             stdin.confirm()
         done = memory.forget(*ids, replies=replies, **conditions)
     views = "".join(f", {count} of {view}" for view, count in done.views.items() if count)
-    run.out.emit(done, f"forgot {counted(len(done.entries), 'entry', 'entries')}{views}")
+    run.out.emit(done, f"forgot {plural(len(done.entries), 'entry', 'entries')}{views}")
     if left := [reply for reply in done.replies if reply not in done.entries]:
         note(
-            f"{counted(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
+            f"{plural(len(left), 'reply', 'replies')} may quote it; to erase what quotes it, too, "
             f"give --replies, or now: treering forget {' '.join(left)}"
         )
     if files := [path for path in done.files if Path(path).exists()]:
@@ -234,9 +245,9 @@ def _print_what_will_go(
             raise kind("nothing to forget: no entry matches")
         count = len(first) + sum(1 for _ in matching)
     except JournalCorrupt as error:  # a damaged entry can be forgotten all the same
-        note(f"what will be erased cannot be shown: {error}")
+        note(f"the entries to erase cannot be shown: {error}")
         return
-    note(f"{counted(count, 'entry', 'entries')} will be erased for good:")
+    note(f"{plural(count, 'entry', 'entries')} will be erased for good:")
     for entry in first:
         note("  ", *_excerpt(entry))
     if count > len(first):
@@ -244,13 +255,19 @@ def _print_what_will_go(
 
 
 def _excerpt(entry: Entry) -> Iterator[Part]:
+    """Yield an entry on one line that fits the terminal."""
+    head = f"  {entry.at or entry.added:%Y-%m-%d}  "
+    source = f"{short_source(entry.source)} #{entry.position}"
+    speaker = f"  {entry.speaker}:" if entry.speaker else ""
+    mark = " ".join(["", *_mark(entry).split()])
+    room = max(line_width() - sum(map(len, (entry.id, head, source, speaker, mark))) - 2, MIN_CHARS)
+    flat = printable(" ".join(entry.text[: 4 * room].split()))
     yield entry.id, "dim"
-    yield f"  {entry.at or entry.added:%Y-%m-%d %H:%M}  "
-    yield f"{short_path(entry.source)} #{entry.position}", "cyan"
-    yield f"  {entry.speaker}:" if entry.speaker else ""
-    flat = " ".join(entry.text[: 4 * EXCERPT_CHARS].split())
-    yield f"  {flat[:EXCERPT_CHARS]}{'…' if len(flat) > EXCERPT_CHARS else ''}"
-    yield " ".join(["", *_mark(entry).split()]), "yellow"
+    yield head
+    yield source, "cyan"
+    yield speaker
+    yield f"  {flat if len(flat) <= room else f'{flat[: room - 1]}…'}"
+    yield mark, "yellow"
 
 
 def _mark(entry: Entry) -> str:
@@ -261,9 +278,9 @@ def _mark(entry: Entry) -> str:
 
 
 def print_receipt(run: Run, receipt: Receipt, synced: bool = False) -> None:
-    """Print the counts of a receipt, and note what was left out."""
+    """Print the counts of a receipt, and note skipped and missing files."""
     run.out.emit(
-        receipt, f"added {counted(receipt.added, 'entry', 'entries')}{other_counts(receipt)}"
+        receipt, f"added {plural(receipt.added, 'entry', 'entries')}{other_counts(receipt)}"
     )
     note_skipped(receipt)
     if receipt.gone:
@@ -299,7 +316,7 @@ def note_skipped(receipt: Any) -> None:
 # ---------------------------------------------------------------------- what `add` is given
 
 
-def _piped() -> str:
+def _require_pipe() -> str:
     if not stdin.is_piped():
         raise InputError("nothing to add: give a text, a file or a folder, or pipe something in")
     return stdin.STDIN
@@ -307,8 +324,10 @@ def _piped() -> str:
 
 def _content(run: Run, argument: str, as_text: bool) -> str | Path:
     """Return the text or path that an argument means. Raise InputError for a missing path."""
-    if as_text or argument == stdin.STDIN:
+    if argument == stdin.STDIN:
         return argument
+    if as_text:
+        return _storable(argument)
     _refuse_empty(argument)
     path = Path(argument)
     if exists(path):
@@ -318,7 +337,14 @@ def _content(run: Run, argument: str, as_text: bool) -> str | Path:
     if not _has_space(argument) and ("/" in argument or path.suffix):
         rest = _how_to_erase(run, argument) or "to remember it as a text, add --text"
         raise InputError(f"there is no file or folder {argument!r}; {rest}")
-    return argument
+    return _storable(argument)
+
+
+def _storable(argument: str) -> str:
+    text = storable(argument)
+    if text != argument:
+        note("bytes that are not UTF-8 were replaced by U+FFFD")
+    return text
 
 
 def _is_link(path: Path) -> bool:
@@ -354,18 +380,15 @@ def _how_to_erase(run: Run, argument: str) -> str:
     if run.path is None or not run.path.exists():
         return ""
     try:
-        whole = str(Path(argument).resolve())
+        path = str(Path(argument).resolve())
     except (OSError, ValueError):  # a text that cannot be a path
         return ""
     with run.memory(whole=True) as memory, suppress(UnknownName):
-        for source, name in ((f"{whole}/", f"{argument.rstrip('/')}/"), (whole, argument)):
-            ids = [entry.id for entry in memory.entries(source=source)]
-            if ids:
-                # The name is shorter, but may also be that of another folder.
-                is_same = ids == [entry.id for entry in memory.entries(source=name)]
-                shown = shlex.quote(name if is_same else source)
-                held = counted(len(ids), "entry", "entries")
-                return f"{held} read from it before can be erased: treering forget --source {shown}"
+        for source in (f"{path}/", path):
+            if count := sum(1 for _ in memory.entries(source=source)):
+                held = plural(count, "entry", "entries")
+                erase = f"treering forget --source {shlex.quote(short_path(source))}"
+                return f"{held} read from it before can be erased: {erase}"
     return ""
 
 

@@ -29,8 +29,8 @@ EMBEDDING = 4
 LLM = 5
 FOUND = 6
 """A command that checks something exits with this code if it found something. No failure uses it,
-so that hooks and scripts can tell a finding from a failure (a traceback exits with 1)."""
-INTERRUPTED = 130  # what shells report for a process ended by SIGINT
+so that hooks and scripts can distinguish a finding from a failure (a traceback exits with 1)."""
+INTERRUPTED = 130  # as shells report a process ended by SIGINT
 PIPE_CLOSED = 141  # and by SIGPIPE
 
 _CODES: tuple[tuple[type[TreeringError], int], ...] = (
@@ -48,7 +48,7 @@ def exit_code(error: TreeringError) -> int:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM has come: what a command has open is closed as after Ctrl-C."""
+    """SIGTERM has come: open files and memories are closed as after Ctrl-C."""
 
 
 @contextmanager
@@ -79,17 +79,17 @@ def _termination() -> Iterator[None]:
 
 
 @contextmanager
-def reported() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """End the process with a message and its exit code; only a bug shows a traceback."""
-    with _termination(), _reported():
+    with _termination(), _report_errors():
         yield
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
+def _report_errors() -> Iterator[None]:
     try:
         yield
-        sys.stdout.flush()  # here, where a closed pipe can still be told from a failure
+        sys.stdout.flush()  # here, where a closed pipe still differs from a failure
     except TreeringError as error:
         note(f"treering: {error.worded('cli')}")
         raise typer.Exit(exit_code(error)) from error

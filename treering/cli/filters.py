@@ -70,19 +70,19 @@ class Filters:
             undated = sum(entry.at is None for entry in memory.entries())
             if undated:
                 have = "entry has" if undated == 1 else "entries have"
-                yield f"{undated:,} {have} no time: --since and --until leave out what has none"
+                yield f"{undated:,} {have} no time: --since and --until do not match it"
 
 
 option_group(
     Filters,
-    "Filters (all that are given must hold)",
+    "Filters (all must hold)",
     source="Only from this source, as `treering list --sources` shows it, or a file or folder that "
     "was added. If it ends in /, everything below that folder.",
     speaker="Only texts of this speaker.",
     session="Only from this session.",
     kind="Only content of this kind.",
-    since=f"Only from this time on: {FORMS}. Entries without a time are left out.",
-    until="Only before this time. Entries without a time are left out.",
+    since=f"Only from this time on: {FORMS}. Entries without a time do not match.",
+    until="Only before this time. Entries without a time do not match.",
     as_of=f"Only entries that were known then, as they were marked then: {FORMS}.",
     meta=opt(
         "Only with this metadata; may be repeated, also as KEY!=VALUE, KEY>=VALUE, KEY<VALUE. A "
@@ -102,7 +102,7 @@ class RankingOptions:
     alpha: list[str] | None = None
     min_confidence: float = 0.0
 
-    def chosen(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Return the choice as methods of ``Memory`` take it. Raise InputError."""
         least = self.min_confidence
         if not 0.0 <= least <= 1.0:  # "nan", too, which no range of an option sees
@@ -154,7 +154,7 @@ option_group(
 
 @dataclass(frozen=True, slots=True)
 class EntryOptions:
-    """What is known about new entries."""
+    """Properties of new entries."""
 
     kind: Kind | None = None
     at: Moment = None
@@ -163,7 +163,7 @@ class EntryOptions:
     meta: list[str] | None = None
     mask: bool = False
 
-    def chosen(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Return the options as ``Memory.add`` takes them. Raise InputError."""
         given = asdict(self)
         return given | {"metadata": _metadata(given.pop("meta") or [])}
@@ -171,7 +171,7 @@ class EntryOptions:
 
 option_group(
     EntryOptions,
-    kind="What it is. Default: by the file's name and content.",
+    kind="The kind of content. Default: by the file's name and content.",
     at=f"When it was said or written: {FORMS}.",
     speaker="The speaker or author.",
     session="The conversation it belongs to.",

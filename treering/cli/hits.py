@@ -1,13 +1,12 @@
-"""What a search prints of a hit: its source, the lines that the query is about, and its terms."""
+"""A hit as text: its source, the lines that the query is about, and the terms of its score."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from datetime import datetime
 from textwrap import wrap
 
-from treering.cli.output import Part, short_path
+from treering.cli.output import Part, line_width, printable, short_source
 from treering.records import Hit
 from treering.search.context import against
 from treering.search.terms import shared_words
@@ -30,13 +29,14 @@ def hit_parts(
     if hit.summary_of:
         yield f"summary of {hit.summary_of} texts", "bold"
         yield f"  node {hit.node}, such as "
-    yield short_path(hit.source), "cyan"
+    yield short_source(hit.source), "cyan"
     yield f" #{hit.position}"
-    yield f"  {hit.at:%Y-%m-%d %H:%M}" if hit.at else ""
+    yield f"  {hit.at:%Y-%m-%d}" if hit.at else ""
     yield f"  {hit.speaker}  " if hit.speaker else "  "
     yield hit.entry_id, "dim"
     yield from text_parts(hit, query, whole)
-    yield against(hit), "yellow"
+    if mark := against(hit).strip():
+        yield f"\n{INDENT}{mark}", "yellow"
     if hit.times > 1:
         yield f"\n    × {hit.times}{_latest(hit.at)}", "dim"
     for older in hit.was:
@@ -60,11 +60,11 @@ def text_parts(hit: Hit, query: str, whole: bool = False) -> Iterator[Part]:
 
 def _excerpt(hit: Hit, query: str) -> list[str]:
     """Return a few lines around the words of the query; prose is wrapped again, code is not."""
-    width = min(shutil.get_terminal_size((MAX_WIDTH, 24)).columns, MAX_WIDTH) - len(INDENT)
+    width = min(line_width(), MAX_WIDTH) - len(INDENT)
     if hit.kind == "code":
         lines = [line[:width] for line in hit.text.splitlines() if line.strip()]
     else:
-        lines = wrap(" ".join(hit.text.split()), width - 2 * len(GAP))
+        lines = wrap(printable(" ".join(hit.text.split())), width - 2 * len(GAP))
     if len(lines) <= SHOWN_LINES:
         return lines
     counts = [len(shared_words(line, query)) for line in lines]

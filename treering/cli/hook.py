@@ -1,4 +1,4 @@
-"""``treering hook``: what agents run at their events, and how to look at it and to stop it."""
+"""``treering hook``: look at the hooks of agents, and switch them off."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from treering.agents import switches
 from treering.agents.project import project_of, working_folder
 from treering.cli.options import command, group, opt
-from treering.cli.output import Part, counted, note
+from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.errors import UnknownName
 from treering.hooks import hook_log
@@ -32,7 +32,7 @@ def hook(run: Run, on: bool | None = None) -> None:
     space, project = run.agent_space, project_of(working_folder())
     if on is not None:
         switches.switch(project, on)
-    installed = _installed()
+    installed = _installed_memories()
     is_on = not switches.is_off(project)
     record: dict[str, Any] = {
         "memory": next(iter(installed.values()), run.hook_memory),
@@ -52,7 +52,7 @@ def hook(run: Run, on: bool | None = None) -> None:
     )
 
 
-def _installed() -> dict[str, str]:
+def _installed_memories() -> dict[str, str]:
     """The memory that each agent's hooks were installed with."""
     from treering.agents import installer
     from treering.agents.clients import CLIENTS
@@ -89,7 +89,7 @@ def serve(run: Run, idle: float = 1800.0, stop: bool = False) -> None:
 
     memory = run.hook_memory
     if stop:
-        stopped = [stop_server(place) for place in {memory, *_installed().values()}]
+        stopped = [stop_server(place) for place in {memory, *_installed_memories().values()}]
         ran = any(stopped)
         run.out.emit({"stopped": ran}, "the server has ended" if ran else "no server runs")
         return
@@ -121,10 +121,11 @@ def _record_parts(record: dict[str, Any], embedder: str | None) -> Iterator[Part
     if error := record.get("error"):
         yield str(error), "red"
     elif taken_in := record.get("taken_in"):
-        yield f"stored {counted(int(taken_in), 'message', 'messages')}"
+        yield f"stored {plural(int(taken_in), 'message', 'messages')}"
     elif not record.get("entries"):
-        yield "nothing put in"
+        why = record.get("why_nothing")
+        yield f"nothing added ({why})" if why else "nothing added"
     else:
-        yield f"put in {record.get('tokens')} tokens in {record.get('ms')} ms"
+        yield f"added {record.get('tokens')} tokens in {record.get('ms')} ms"
     for line in _texts(record, embedder):
         yield f"\n    {line}"

@@ -6,7 +6,7 @@ import typer
 
 from treering.cli import stdin
 from treering.cli.options import Moment, command, group, opt
-from treering.cli.output import Part, counted, note
+from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.views.memos.record import Memo
@@ -152,7 +152,7 @@ def _memo(memo: Memo) -> tuple[Part, ...]:
     when = f"  {memo.at:%Y-%m-%d}" if memo.at else ""
     if memo.at and memo.until and memo.until.date() != memo.at.date():
         when += f" to {memo.until:%Y-%m-%d}"
-    lines = counted(len(memo.entry_ids), "line", "lines")
+    lines = plural(len(memo.entry_ids), "line", "lines")
     mark = "* " if memo.pinned else ""
     head = f"  {memo.id}{when}  {lines} of {memo.source or 'nothing'}, {memo.origin}\n"
     doubts = "".join(f"\n  not supported by its lines: {claim}" for claim in memo.unsupported)

@@ -19,12 +19,12 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 from treering.cli import stdin
-from treering.cli.moments import FORMS, moment
+from treering.cli.moments import FORMS, FORMS_TO_COME, moment
 from treering.cli.run import Globals, Run
 from treering.parameters import parameter_help
 
 Help = Mapping[str, Any]
-"""The help of parameters by name: a text, or what ``opt`` returns."""
+"""The help of parameters by name: a text, or a result of ``opt``."""
 
 
 def opt(text: str, *flags: str, **settings: Any) -> tuple[str, tuple[str, ...], dict[str, Any]]:
@@ -36,8 +36,13 @@ def _moment(value: str | None) -> str | None:
     return moment(value)
 
 
+def _moment_to_come(value: str | None) -> str | None:
+    return moment(value, forms=FORMS_TO_COME)
+
+
 Moment = Annotated[str | None, typer.Option(metavar="TIME", callback=_moment)]
-"""An option for a time; words such as "yesterday" become ISO 8601."""
+MomentToCome = Annotated[str | None, typer.Option(metavar="TIME", callback=_moment_to_come)]
+"""Options for times; words such as "yesterday" become ISO 8601."""
 
 Text = Annotated[str, typer.Argument(callback=stdin.argument)]
 """An argument that is read from standard input if it is ``-``."""
@@ -50,7 +55,7 @@ SHARED: Final[Help] = {
     "force": "Overwrite the file.",
     "k": opt("How many at most.", "--k", "-k", min=1),
     "memo_id": opt("The memo's id, as it is listed.", metavar="ID"),
-    "query": "What to look for, or - for standard input.",
+    "query": "The query, or - for standard input.",
     "since": f"Only from this time on: {FORMS}.",
     "source": "Only from this source.",
     "summary": "The new summary.",
@@ -217,6 +222,8 @@ def _parameter(
         setattr(info, setting, value)
     if isinstance(info, OptionInfo):
         info.rich_help_panel = panel
+        if plain in (bool, bool | None):
+            info.metavar = ""  # a flag takes no value
         if flags or (plain is bool and not info.param_decls):  # without its --no- form
             info.param_decls = flags or (f"--{name.strip('_').replace('_', '-')}",)
         elif name.endswith("_"):

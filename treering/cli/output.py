@@ -1,7 +1,8 @@
-"""What a command prints: text for people, JSON for programs, notes and progress on stderr.
+"""The output of a command: text for people, JSON for programs, notes and progress on stderr.
 
-Stdout holds the result and nothing else. Remembered text is data: it is never read as markup, and
-on a terminal its control characters, which could move the cursor or hide text, are shown as codes.
+Stdout holds the result and nothing else. Remembered text is data: it is never read as markup. Its
+control characters, which could move a terminal's cursor or hide text, are shown as codes, also in a
+pipe: a pager or a log may end in a terminal.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -23,11 +25,12 @@ T = TypeVar("T")
 Part = str | tuple[str, str]
 """A text, or a text and a rich style."""
 
-FIRST_LINE_S = 2.0  # what is done sooner needs no line
+FIRST_LINE_S = 2.0  # a task that ends sooner needs no line
 EVERY_S = 15.0
-SHOWN = 10  # of what is noted line by line, such as files that were skipped
+PIPE_COLUMNS = 240
+SHOWN = 10  # lines of a long list, such as skipped files
 
-# C0 but tab and line feed, DEL, C1, and what turns the direction of writing.
+# C0 but tab and line feed, DEL, C1, and overrides of the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -51,13 +54,13 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def counted(count: int, singular: str, plural: str) -> str:
+def plural(count: int, singular: str, plural: str) -> str:
     """A number with its noun, such as "1 entry" and "2,000 entries"."""
     return f"{count:,} {singular if count == 1 else plural}"
 
 
 def shown_path(path: str) -> str:
-    """A path as a note shows it, whatever is in it."""
+    """Return a path on one line, with odd characters escaped."""
     return path if path.isprintable() else repr(path)
 
 
@@ -73,6 +76,17 @@ def short_path(source: str) -> str:
         if len(below) > 2 and source.startswith(below):
             return f"{short}{os.sep}{source.removeprefix(below)}"
     return source
+
+
+def short_source(source: str) -> str:
+    """Return a source, or its end, in at most a quarter of a line."""
+    path, most = short_path(source), line_width() // 4
+    return path if len(path) <= most else f"…{path[1 - most :]}"
+
+
+def line_width() -> int:
+    """Return the columns of the terminal, or of a line in a pipe."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_COLUMNS
 
 
 def long_path(source: str | None) -> str | None:
@@ -141,23 +155,20 @@ class Output:
         """Print a text piece by piece. With --json print nothing: a record follows."""
         for piece in pieces:
             if not self.as_json:
-                sys.stdout.write(printable(piece) if sys.stdout.isatty() else piece)
-                sys.stdout.flush()  # whoever pipes messages in waits for the reply
+                sys.stdout.write(printable(piece))
+                sys.stdout.flush()  # the writer of a pipe waits for the reply
         if not self.as_json:
             sys.stdout.write("\n")
         sys.stdout.flush()
 
-    def lines(self, lines: Iterator[str]) -> int:
-        """Print lines as they are; return how many there were."""
-        count = 0
+    def lines(self, lines: Iterator[str]) -> None:
+        """Print lines of data, in a pipe as they are."""
         for line in lines:
-            count += 1
             sys.stdout.write((printable(line) if sys.stdout.isatty() else line) + "\n")
-        return count
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """A progress bar on stderr, or a line now and then if that is no terminal.
+        """A progress bar on stderr, or a line now and then if stderr is not a terminal.
 
         Call the function to move it on.
         """
@@ -177,24 +188,33 @@ def progress_lines(
     what: str, clock: Callable[[], float] = time.monotonic
 ) -> Callable[[int, int], None]:
     """A function that notes how far a long piece of work is, seldom enough for a log file."""
-    due = clock() + FIRST_LINE_S
+    began, first = clock(), 0
+    due = began + FIRST_LINE_S
 
     def move(done: int, total: int) -> None:
-        nonlocal due
-        if done < total and clock() >= due:  # what is done is told by the result
-            note(f"{what}: {done:,} of {total:,}")
-            due = clock() + EVERY_S
+        nonlocal began, due, first
+        if first == 0 and total:
+            began, first = clock(), done  # earlier work, such as reading files, was not counted
+        now = clock()
+        if now < due or done >= total > 0:  # the result reports the end
+            return
+        if done > first and total:
+            left = timedelta(seconds=round((now - began) * (total - done) / (done - first)))
+            note(f"{what}: {done:,} of {total:,}, {left} left")
+        else:
+            note(f"{what}: {done:,}" + (f" of {total:,}" if total else ""))
+        due = now + EVERY_S
 
     return move
 
 
 def _write(stream: TextIO, parts: tuple[Part, ...]) -> None:
     pairs = [(part, "") if isinstance(part, str) else part for part in parts]
+    shown = [(printable(text), style) for text, style in pairs]
     if not stream.isatty():
-        stream.write("".join(text for text, _ in pairs) + "\n")
+        stream.write("".join(text for text, _ in shown) + "\n")
         return
     from rich.console import Console
     from rich.text import Text
 
-    shown = Text.assemble(*((printable(text), style) for text, style in pairs))
-    Console(file=stream, highlight=False).print(shown)
+    Console(file=stream, highlight=False).print(Text.assemble(*shown))

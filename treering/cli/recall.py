@@ -13,7 +13,7 @@ import typer
 from treering.cli import stdin
 from treering.cli.filters import Filters, RankingOptions
 from treering.cli.options import Moment, Text, command, opt
-from treering.cli.output import Part, counted, note, short_path
+from treering.cli.output import Part, note, plural, short_path
 from treering.cli.run import Run
 from treering.errors import InputError
 from treering.records import BRIEF_TOKENS, Level
@@ -56,7 +56,7 @@ def search(
     from treering.cli.hits import hit_parts  # it counts terms, for which help need not wait
 
     with run.memory(may_be_empty=True) as memory:
-        how = {"k": k, "level": level, "rerank": rerank, "all": all, **ranking.chosen()}
+        how = {"k": k, "level": level, "rerank": rerank, "all": all, **ranking.arguments()}
         hits = memory.search(query, **how, **where.where(memory))
         reasons = [] if hits else [*where.why_nothing(memory)]
     for number, hit in enumerate(hits, start=1):
@@ -76,7 +76,7 @@ def context(
 ) -> None:
     """Print passages for a prompt: cited, in reading order, within a token budget."""
     with run.memory(may_be_empty=True) as memory:
-        chosen = {**ranking.chosen(), **where.where(memory)}
+        chosen = {**ranking.arguments(), **where.where(memory)}
         passages = memory.context(query, budget=budget, **chosen)
         too_small = not passages.passages and bool(memory.search(query, k=1, **chosen))
     if passages.passages or run.out.as_json:
@@ -85,7 +85,7 @@ def context(
         note(f"nothing relevant: the surest text has a confidence of {passages.surest:.2f}")
     elif too_small:
         note(_TOO_SMALL.format("passage", passages.budget))
-    shown = counted(len(passages.passages), "passage", "passages")
+    shown = plural(len(passages.passages), "passage", "passages")
     note(f"{passages.tokens} of {passages.budget} tokens, {shown}")
 
 
@@ -126,9 +126,9 @@ def ask(run: Run, question: Text, where: Filters, budget: str | None = None) -> 
 @command(
     commands,
     source="The conversation to continue.",
-    policy="What the model sees besides the message.",
+    policy="The context that the model sees besides the message.",
     budget=_PROMPT,
-    speaker=opt("Who you are, for facts about you.", "--name", metavar="NAME"),
+    speaker=opt("Your name, for facts about you.", "--name", metavar="NAME"),
 )
 def chat(
     run: Run,
@@ -190,7 +190,7 @@ def facts(
 
 def _fact_parts(fact: Fact) -> Iterator[Part]:
     yield _date(fact.at)
-    # No later statement contradicts it: no more is known.
+    # No later statement contradicts it; it may still be out of date.
     last = "" if fact.superseded_by else ", last stated"
     how = f", {fact.sense}" if fact.sense != "holds" else last
     yield f"{fact.subject} · {fact.attribute}{how}: {fact.value}  ", "cyan"

@@ -19,7 +19,7 @@ from treering.agents.project import (
     command_space,
     working_folder,
 )
-from treering.cli.output import Output, counted, note
+from treering.cli.output import Output, note, plural
 from treering.errors import InputError, MissingExtra, UnknownMemory, UnknownName, UnknownSpace
 from treering.hooks.places import make_private, user_memory
 from treering.text import composed, nearest_told
@@ -193,8 +193,8 @@ class Run:
             try:
                 yield memory
             except KeyboardInterrupt as interrupt:
-                if not hasattr(interrupt, "__notes__"):  # of two open memories one tells it
-                    interrupt.add_note("The user has been told.")
+                if not hasattr(interrupt, "__notes__"):  # of two open memories one reports it
+                    interrupt.add_note("The user has read a message.")
                     if create:
                         _say_what_is_durable(memory, talks)
                     else:
@@ -213,7 +213,7 @@ class Run:
             yield database
 
     def ensure_there(self, create: bool) -> bool:
-        """Whether the memory is about to be made, in a folder that is there then.
+        """Return whether the memory is about to be made; its folder exists then.
 
         Raises UnknownName if the command makes none.
         """
@@ -279,9 +279,9 @@ def _say_what_is_durable(memory: Memory, talks: bool) -> None:
     waiting = sum(count for view, count in stats.pending.items() if view != "memo")
     rest = f"; {waiting} wait to be indexed: `treering settle` goes on" if waiting else ""
     lost = (
-        "a message that had no reply yet is kept: say it again to have it answered"
+        "a message without a reply is stored: say it again for an answer"
         if talks
-        else "what was being read just then was not added"
+        else "the text that was being read was not added"
     )
-    held = counted(stats.entries, "entry", "entries")
+    held = plural(stats.entries, "entry", "entries")
     note(f"interrupted. Space {stats.space!r} holds {held}, all durable; {lost}{rest}")

@@ -35,7 +35,7 @@ class _Serve(TyperGroup):
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Where the server listens, and what it allows."""
+    """The address and the limits of the server."""
 
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
@@ -84,7 +84,7 @@ option_group(
         show_envvar=False,
     ),
     recall=opt("Memories added to a chat that passes; 0 for none.", min=0, metavar="TOKENS"),
-    max_connections=opt("Connections that may be open at once.", min=2),
+    max_connections=opt("Connections at the same time.", min=2),
     max_bytes=opt("Bytes of a request, or of a model's reply.", min=1_024),
     behind_proxy="Without keys, answer requests from a reverse proxy: it decides who may ask.",
 )

@@ -21,7 +21,7 @@ from treering.errors import InputError, TextEncodingError
 STDIN = "-"
 _STANDARD_INPUT: Final = "standard input"
 
-ANSWER_S: Final = 10.0  # a pipe that is silent for this long has no writer who answers
+ANSWER_S: Final = 10.0  # the writer of a pipe answers sooner
 MOST_ANSWER_BYTES: Final = 64  # more than a yes or a no, and little to repeat in an error
 _ANSWERS: Final = {"y": True, "yes": True, "n": False, "no": False, "": False}
 NO_ANSWER: Final = "no answer came: nothing was erased; give --yes, or pipe in a y"
@@ -39,7 +39,7 @@ def argument(value: str) -> str:
 
 def piped_lines() -> Iterator[str]:
     """Iterate over the lines of standard input. Raise TextEncodingError."""
-    return _decoded(BytesIO() if sys.stdin is None else sys.stdin.buffer, _STANDARD_INPUT)
+    return _decode(BytesIO() if sys.stdin is None else sys.stdin.buffer, _STANDARD_INPUT)
 
 
 def lines_of(name: str) -> Iterator[str]:
@@ -100,7 +100,9 @@ def _is_piped_yes() -> bool:
     if answer is None:
         raise InputError(NO_ANSWER)
     if answer.lower() not in _ANSWERS:
-        raise InputError(f"{answer!r} is no answer: nothing was erased; give --yes, or pipe in a y")
+        raise InputError(
+            f"{answer!r} is neither y nor n: nothing was erased; give --yes, or pipe in a y"
+        )
     return _ANSWERS[answer.lower()]
 
 
@@ -113,15 +115,15 @@ def _first_line() -> str | None:
     except (OSError, ValueError):  # not a file of the system
         is_readable = True
     line = sys.stdin.buffer.readline(MOST_ANSWER_BYTES) if is_readable else b""
-    return next(_decoded([line], _STANDARD_INPUT)).strip() if line else None
+    return next(_decode([line], _STANDARD_INPUT)).strip() if line else None
 
 
 def _file_lines(path: Path) -> Iterator[str]:
     with files.open_file(path) as stream:
-        yield from _decoded(stream, str(path))
+        yield from _decode(stream, str(path))
 
 
-def _decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
+def _decode(lines: Iterable[bytes], name: str) -> Iterator[str]:
     for number, line in enumerate(lines, start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")

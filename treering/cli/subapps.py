@@ -1,4 +1,4 @@
-"""The commands of treering, each made, and those of sub-apps imported, when one is called."""
+"""The commands of treering, each built on demand, those of sub-apps in modules of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from treering.cli.failures import reported
+from treering.cli.failures import report_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class LazyGroup(TyperGroup):
 
 
 class _Commands(Mapping[str, Any]):
-    """The commands of modules by name, each made when it is asked for: to make all takes longer."""
+    """The commands of modules by name, each built on demand: all take longer."""
 
     def __init__(self, modules: Sequence[Any]) -> None:
         infos = (info for module in modules for info in module.commands.registered_commands)
@@ -106,7 +106,7 @@ class Root(LazyGroup):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Read the options before the command."""
-        with reported():
+        with report_errors():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
@@ -114,5 +114,5 @@ class Root(LazyGroup):
         if not gc.isenabled():  # see __main__.py
             gc.freeze()
             gc.enable()
-        with reported():
+        with report_errors():
             return super().invoke(ctx)

@@ -20,7 +20,7 @@ from treering.memory import Memory, language_model
 from treering.records import Entry
 from treering.views.choices import PolicyName
 
-LOOKED_BACK_TOKENS = 20_000  # of the end of a conversation, in which the last round is looked for
+LOOKED_BACK_TOKENS = 20_000  # the last round is in so many tokens of a conversation's end
 SHOWN_CHARS = 60
 HELP = """\
 /context        what the model was shown for your last message
@@ -46,7 +46,7 @@ class Talk:
     def hold(self) -> None:
         """Answer what is typed, until the person leaves. Errors end a round, not the chat."""
         self._greet()
-        for line in _typed():
+        for line in _typed_lines():
             if line.startswith("/"):
                 name, _, rest = line[1:].strip().partition(" ")
                 if name == "quit":
@@ -57,12 +57,12 @@ class Talk:
                 self.answer(line)
             except (LLMUnavailable, LLMReplyError, ReplyDiscarded) as error:
                 note(error.worded("cli"))
-                note("What you said was kept; say it again to have it answered.")
+                note("Your message is stored; say it again for an answer.")
             except InputError as error:
                 note(error.worded("cli"))
 
     def answer(self, line: str) -> None:
-        """One round, its reply printed as it is written. An empty line is none."""
+        """Print the reply to a message as it is written; ignore an empty line."""
         message = line.strip()
         if not message:
             return
@@ -134,7 +134,7 @@ class Talk:
         note(f"forgot {len(done.entries)} messages{rest}")
 
     def _last_round(self) -> list[Entry]:
-        """The last message of the person, in all its pieces, and what came after it."""
+        """Return the last message of the person, in all its pieces, with the reply."""
         prompt = self.memory.chat_prompt(
             "?", policy="window", source=self.source, budget=LOOKED_BACK_TOKENS
         )
@@ -158,7 +158,7 @@ def _is_one_message(earlier: Entry, later: Entry) -> bool:
     return (earlier.role, earlier.at) == (later.role, later.at)
 
 
-def _typed() -> Iterator[str]:
+def _typed_lines() -> Iterator[str]:
     with suppress(ImportError):  # it gives input() editing and a history, where there is one
         import readline  # noqa: F401
     while True:

@@ -16,7 +16,7 @@ from treering.cli import stdin
 from treering.cli.entries import note_skipped, other_counts, print_receipt
 from treering.cli.filters import EntryOptions
 from treering.cli.options import Moment, command, opt
-from treering.cli.output import counted, note, note_some
+from treering.cli.output import note, note_some, plural
 from treering.cli.run import Run
 from treering.errors import CopyMismatch, InputError, JournalCorrupt, TreeringError, UnknownName
 from treering.ingest.transcripts.contract import ORIGINS
@@ -56,7 +56,7 @@ def import_(
 
     Reads the transcripts of Claude Code and Codex, the exports of ChatGPT, claude.ai, WhatsApp,
     Slack and Telegram, and mail (.eml, .mbox); the content tells which it is. Importing the same
-    again changes nothing. Messages that are left out are counted by reason. An export is imported
+    again changes nothing. Skipped messages are counted by reason. An export is imported
     as a whole or not at all, one of all spaces space by space, each under its name; conversations a
     few hundred messages at a time. Only conversations take --origin, --since, --project and --mask.
     The settings of an export are for a space without entries; another one takes them with
@@ -80,7 +80,7 @@ def import_(
         raise InputError("--settings is for an export; conversations have none")
     options = ImportOptions.check(origin, since, project, mask is not False)
     if not run.is_there:
-        ensure_conversations(Path(file), options)  # or a memory would be made for nothing
+        ensure_conversations(Path(file), options)  # before a memory is made
     with run.memory(create=True) as memory, run.out.progress("importing") as progress:
         given: dict[str, Any] = options.as_arguments()
         receipt = memory.import_(
@@ -184,17 +184,17 @@ def ingest(
         )
     from treering.bulk.ingest import bulk_ingest
 
-    described = about.chosen()
+    described = about.arguments()
     with run.memory(create=True) as memory, run.out.progress("embedding") as progress:
         report = bulk_ingest(
             memory, *places, workers=workers, ray=ray, source=source, progress=progress, **described
         )
-    added = f"added {counted(report.added, 'entry', 'entries')}"
+    added = f"added {plural(report.added, 'entry', 'entries')}"
     run.out.emit(
         report,
-        f"{added} of {counted(report.files, 'file', 'files')}{other_counts(report)}\n"
+        f"{added} of {plural(report.files, 'file', 'files')}{other_counts(report)}\n"
         f"{report.texts:,} texts, {report.chars / 1e6:,.1f} MB, in {report.seconds:,.1f} s by "
-        f"{counted(report.workers, 'worker', 'workers')}: {report.texts / report.seconds:,.0f} "
+        f"{plural(report.workers, 'worker', 'workers')}: {report.texts / report.seconds:,.0f} "
         f"texts/s, {report.worker_seconds:,.1f} s of processors",
     )
     note_skipped(report)
@@ -222,7 +222,7 @@ def export(
         if file == stdin.STDIN:
             run.out.lines(lines)
             return
-        with new_file(Path(file), force) as stream:
+        with _new_file(Path(file), force) as stream:
             try:
                 for line in lines:
                     stream.write(f"{line}\n")
@@ -231,7 +231,7 @@ def export(
                 damaged = error
     if damaged is not None:
         raise damaged
-    done = f"wrote {counted(count, 'entry', 'entries')} to {file}"
+    done = f"wrote {plural(count, 'entry', 'entries')} to {file}"
     run.out.emit({"file": file, "entries": count}, done)
 
 
@@ -256,20 +256,20 @@ def _all_spaces(run: Run, memory: Memory) -> Iterator[str]:
 
 
 @contextmanager
-def new_file(path: Path, force: bool) -> Iterator[TextIO]:
+def _new_file(path: Path, force: bool) -> Iterator[TextIO]:
     """Yield a text for a file that only its owner may read; the file exists once it is complete.
 
     Raise InputError.
     """
-    refuse_target(path, force)
+    _refuse_target(path, force)
     try:
         with private_file(path) as stream:
             yield stream
-    except OSError as error:  # it names the unfinished file, which is no path the user gave
+    except OSError as error:  # it names the unfinished file instead of the user's path
         raise InputError(f"cannot write {path}: {error.strerror}; write elsewhere") from error
 
 
-def refuse_target(path: Path, force: bool) -> None:
+def _refuse_target(path: Path, force: bool) -> None:
     """Raise InputError for a file that must not be written: an existing one, or a memory."""
     if path.exists() and not force:
         raise InputError(f"{path} is there already; give another name or --force")
@@ -307,7 +307,7 @@ def copy(run: Run, from_: str, to: str, space: list[str] | None = None) -> None:
     names = space or _spaces(source, run.named_space)
     _refuse_clashes(source, target, names)
     for name in names:
-        with _naming(name):
+        with _name_space(name):
             _copy_space(run, source.in_space(name), target.in_space(name))
 
 
@@ -345,7 +345,7 @@ def _copy_space(run: Run, source: Run, target: Run) -> None:
         run.out.progress(f"copying {source.space}") as progress,
     ):
         done = copy_space(here, there, progress=progress)
-    entries = counted(done.entries, "entry", "entries")
+    entries = plural(done.entries, "entry", "entries")
     run.out.emit(
         done,
         f"copied space {source.space!r}: {entries}, {done.added:,} of them now; "
@@ -391,7 +391,7 @@ def _refuse_itself(source: Run, target: Run) -> None:
 
 
 @contextmanager
-def _naming(space: str) -> Iterator[None]:
+def _name_space(space: str) -> Iterator[None]:
     """Say which space an error is of, and that the same command continues."""
     try:
         yield

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from treering.cli.options import Text, command, group, opt
-from treering.cli.output import Part, counted, note, to_json
+from treering.cli.output import Part, note, plural, printable, to_json
 from treering.cli.run import Run
 from treering.cli.upkeep import settings_group
 from treering.views.choices import TreeMethod
@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False, help="Look at the tree of summaries.")
     stats="Show figures instead: nodes and tokens by depth, cost.",
 )
 def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
-    """Draw the tree: "[leaves] summary #node" and "- text #node".
+    """Draw the tree of summaries and texts.
 
     With --json each root is an object, with the nodes below it.
     """
@@ -40,7 +40,9 @@ def tree(run: Run, root: int = ROOT, stats: bool = False) -> None:
     if run.out.as_json:
         run.out.lines(map(to_json, json.loads(drawn)))
     else:
-        run.out.lines(iter(drawn.splitlines()))
+        run.out.lines(map(printable, drawn.splitlines()))
+        if drawn:
+            note("[3] is a summary of 3 texts, - is a text, #7 is a node for --root")
     if drawn in ("", "[]"):
         note("the tree is empty")
 
@@ -76,7 +78,7 @@ def replant(run: Run, growth: Growth) -> None:
         settings = memory.tree.replant(**asdict(growth))
         pending = memory.tree.stats().pending
     which = "it" if pending == 1 else "them"
-    run.out.emit(settings, f"{_pending(pending)}; `treering settle` makes {which}")
+    run.out.emit(settings, f"{_pending_text(pending)}; `treering settle` makes {which}")
 
 
 def _figures(figures: TreeStats) -> str:
@@ -85,15 +87,15 @@ def _figures(figures: TreeStats) -> str:
         f"{level.depth:>5}  {level.leaves:>7}  {level.summaries:>9}  {level.tokens:>6.0f}"
         for level in figures.levels
     ]
-    rows.append(f"{figures.nodes} nodes, {figures.topics} topics, {_pending(figures.pending)}")
+    rows.append(f"{figures.nodes} nodes, {figures.topics} topics, {_pending_text(figures.pending)}")
     rows.append(
         f"{figures.branching:.2f} children a summary, {figures.calls_per_leaf:.2f} calls a text"
     )
     return "\n".join(rows)
 
 
-def _pending(count: int) -> str:
-    return f"{counted(count, 'summary', 'summaries')} pending"
+def _pending_text(count: int) -> str:
+    return f"{plural(count, 'summary', 'summaries')} pending"
 
 
 def _node(node: TreeNode) -> tuple[Part, ...]:

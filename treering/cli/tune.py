@@ -9,11 +9,10 @@ from typing import Annotated
 import typer
 
 from treering.cli.options import command, option_group
-from treering.cli.output import counted, note
+from treering.cli.output import note, plural
 from treering.cli.run import Run
 from treering.errors import InputError
-from treering.tune.rows import read_rows
-from treering.tune.train import TuneOptions, refuse_places, tune
+from treering.tune.train import TuneOptions, read_rows, refuse_places, tune
 
 app = typer.Typer(
     add_completion=False,
@@ -66,10 +65,10 @@ def memos(
     rows = [row for file in path for row in read_rows(file)]
     tuned = tune(Path(run.llm or "").expanduser(), rows, out, place, options, _report)
     if tuned.left_out:
-        note(f"{counted(tuned.left_out, 'row', 'rows')} left out: they have too many tokens")
+        note(f"{plural(tuned.left_out, 'row', 'rows')} left out: they have too many tokens")
     if tuned.steps < tuned.of_steps:
         note("the time is up: run the same again to continue; the adapter has what was learned")
-    done = f"{tuned.steps} of {tuned.of_steps} steps over {counted(tuned.rows, 'row', 'rows')}"
+    done = f"{tuned.steps} of {tuned.of_steps} steps over {plural(tuned.rows, 'row', 'rows')}"
     figures = asdict(tuned) | {"loss": tuned.losses[-1] if tuned.losses else None}
     del figures["losses"]
     run.out.emit(figures | {"adapter": str(out)}, f"{done}; the adapter is {out}")

@@ -11,7 +11,7 @@ import typer
 from treering.cli import stdin
 from treering.cli.entries import STILL_READ
 from treering.cli.options import command, opt, option_group
-from treering.cli.output import Part, counted, note
+from treering.cli.output import Part, note, plural
 from treering.cli.run import Run
 from treering.records import Stats
 from treering.views.choices import Choices, settings_by_name
@@ -57,7 +57,7 @@ def configure(
     from treering.views.presets import preset_of  # it imports numerics, which help needs not
 
     if preset is not None:
-        preset_of(preset)  # raises before a file is made for it
+        preset_of(preset)  # it raises before a file is made
     with run.memory(create=preset is not None) as memory:
         settings = memory.configure(preset, **asdict(choices))
         outdated = memory.stats().outdated
@@ -144,16 +144,14 @@ def spaces(run: Run, remove: str | None = None, yes: bool = False) -> None:
 
 def _remove_space(run: Run, name: str, yes: bool) -> None:
     with run.in_space(name).memory() as memory:
-        held = counted(memory.stats().entries, "entry", "entries")
+        held = plural(memory.stats().entries, "entry", "entries")
         note(f"the space {name!r} with {held} and its keys will be erased for good")
         if not yes:
             stdin.confirm()
         done = memory.forget_space(name)
     keys = done.views.get("keys", 0)
-    also = f" and {counted(keys, 'key', 'keys')}" if keys else ""
-    run.out.emit(
-        done, f"removed {name} with {counted(len(done.entries), 'entry', 'entries')}{also}"
-    )
+    also = f" and {plural(keys, 'key', 'keys')}" if keys else ""
+    run.out.emit(done, f"removed {name} with {plural(len(done.entries), 'entry', 'entries')}{also}")
     if not done.scrubbed:
         note(STILL_READ)
 
@@ -174,7 +172,7 @@ def _stats(stats: Stats) -> str:
 
     rows = {
         "space": stats.space,
-        "entries": f"{stats.entries:,} from {counted(stats.sources, 'source', 'sources')}",
+        "entries": f"{stats.entries:,} from {plural(stats.sources, 'source', 'sources')}",
         "fragments": f"{stats.fragments:,}, {stats.embedded:,} embedded",
         "model": f"{stats.model}, {stats.dimension} dimensions" if stats.model else "none yet",
         "pending": ", ".join(in_words(*some) for some in stats.pending.items()) or "none",
@@ -182,7 +180,7 @@ def _stats(stats: Stats) -> str:
     }
     for cost in stats.spent:
         rows[f"spent: {cost.operation}"] = (
-            f"{counted(cost.calls, 'call', 'calls')} of {cost.model}, "
+            f"{plural(cost.calls, 'call', 'calls')} of {cost.model}, "
             f"{cost.prompt_tokens:,} + {cost.completion_tokens:,} tokens"
         )
     return "\n".join(f"{name:<14} {value}" for name, value in rows.items())

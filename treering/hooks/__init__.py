@@ -1,1 +1,1 @@
-"""What the hooks of agents keep beside a memory, and what of it goes with erased entries."""
+"""Files of agents' hooks beside a memory, and their erasure with the entries."""

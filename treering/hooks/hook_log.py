@@ -18,7 +18,7 @@ from treering import files
 from treering.hooks.places import agents_home, make_private
 
 MAX_BYTES = 1 << 20
-"""After which the log is begun anew; the one before it is kept."""
+"""A longer log is renamed, and a new one begins."""
 
 
 log = logging.getLogger("treering")

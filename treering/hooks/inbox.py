@@ -31,7 +31,7 @@ def folder_of(memory: str) -> Path:
 
 def leave(memory: str, job: dict[str, Any]) -> None:
     """Leave a job if something was said; it is durable, whole and masked when this returns."""
-    messages = _masked(job["messages"])
+    messages = _mask(job["messages"])
     if not job["transcript"] and not messages:
         return
     content = json.dumps(job | {"messages": messages}).encode()
@@ -44,7 +44,7 @@ def leave(memory: str, job: dict[str, Any]) -> None:
     _sync(folder)
 
 
-def waiting(memory: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+def waiting_jobs(memory: str) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Iterate over the jobs in the order they were left; one that is damaged is empty."""
     for path in _files(memory, "*.json"):
         try:
@@ -84,7 +84,7 @@ def age_s(path: Path) -> float:
 
 def sweep(memory: str) -> None:
     """Remove the unfinished files of processes that were killed."""
-    for path in _unfinished(memory):
+    for path in _unfinished_files(memory):
         with suppress(FileNotFoundError):  # it was finished meanwhile
             if age_s(path) > UNFINISHED_S:
                 path.unlink()
@@ -92,14 +92,14 @@ def sweep(memory: str) -> None:
 
 def discard(memory: str, space: str) -> None:
     """Remove the jobs of a space, and all unfinished files: they may be of it."""
-    for path, job in waiting(memory):
+    for path, job in waiting_jobs(memory):
         if job.get("space") in (space, None):
             path.unlink(missing_ok=True)
-    for path in _unfinished(memory):
+    for path in _unfinished_files(memory):
         path.unlink(missing_ok=True)
 
 
-def _unfinished(memory: str) -> list[Path]:
+def _unfinished_files(memory: str) -> list[Path]:
     """Return the files of ``_write`` and of ``replace_file``."""
     return [*_files(memory, "*.part"), *_files(memory, ".*"), *agents_home().glob(".*")]
 
@@ -108,7 +108,7 @@ def _files(memory: str, pattern: str) -> list[Path]:
     return sorted(folder_of(memory).glob(pattern))
 
 
-def _masked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _mask(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return messages without secrets and private passages."""
     if not messages:
         return []

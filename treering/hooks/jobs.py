@@ -98,7 +98,7 @@ def removing_space(memory: str, space: str) -> Iterator[None]:
 
 def _discard(memory: str, space: str) -> None:
     offsets = Offsets(memory)
-    for _, job in inbox.waiting(memory):
+    for _, job in inbox.waiting_jobs(memory):
         if job.get("space") == space and job.get("transcript"):
             offsets.pass_over(Path(job["transcript"]))
     offsets.discard(space)
@@ -111,7 +111,7 @@ def drop_waiting(memory: str, space: str, entries: Collection[str]) -> None:
 
     They are there again if an event was sent twice, or if the server was killed.
     """
-    for path, job in inbox.waiting(memory):
+    for path, job in inbox.waiting_jobs(memory):
         if job.get("space") == space and job.get("messages"):
             said = zip(job["messages"], job_messages(job), strict=True)
             kept = [message for message, parsed in said if _ids(parsed).isdisjoint(entries)]

@@ -24,7 +24,7 @@ except ModuleNotFoundError as missing:
 Matrix = NDArray[np.float32]
 
 TUNED: Final = ("llama", "qwen2")
-"""Architectures whose weights are known to stand where ``MODULES`` says."""
+"""Architectures whose weights have the names of ``MODULES``."""
 
 MODULES: Final[Mapping[str, str]] = {
     "self_attn.q_proj": "attn_q",
@@ -35,7 +35,7 @@ MODULES: Final[Mapping[str, str]] = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
-"""What transformers calls a linear map of a layer, and what GGUF calls it."""
+"""Names of the linear maps of a layer, in transformers and in GGUF."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class LowRank:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a converter must know of a model: its architecture, layers, and heads by weight."""
+    """Properties of a model for a converter: its architecture, layers, and heads by weight."""
 
     architecture: str
     layers: int
@@ -116,7 +116,7 @@ def _write(writer: Any, facts: ModelFacts, changes: Mapping[str, LowRank], alpha
 def _tensor(name: str, facts: ModelFacts) -> str:
     _, layer, module = name.split(".", 2)
     if int(layer) >= facts.layers or module not in MODULES:
-        raise LLMNotConfigured(f"{name!r} is no linear map of a model of {facts.layers} layers")
+        raise LLMNotConfigured(f"{name!r} is not a linear map of a model of {facts.layers} layers")
     return f"blk.{layer}.{MODULES[module]}"
 
 

@@ -31,14 +31,14 @@ GPU_TOKENS: Final = 16_384
 """Padded tokens that a GPU computes at once: row by row, it would wait for Python."""
 
 _NO_MEMORY: Final = "can't allocate memory"
-"""What PyTorch says in a plain RuntimeError where a machine's main memory is full."""
+"""PyTorch's message in a plain RuntimeError if a machine's main memory is full."""
 
 _FAILURES = (ValueError, KeyError, OSError, RuntimeError, NotImplementedError, TypeError)
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A row as token numbers: what is asked, with the chat template, and the reply that ends it."""
+    """A row as token numbers: the prompt, with the chat template, and the reply with its end."""
 
     asked: tuple[int, ...]
     reply: tuple[int, ...]
@@ -55,7 +55,7 @@ class Learner:
         torch.set_num_threads(threads)
         self.alpha = float(ALPHA_OF_RANK * rank)
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        model, self._tokenizer = _loaded(path)
+        model, self._tokenizer = _load(path)
         torch.manual_seed(seed)  # of the adapter's first weights
         config = peft.LoraConfig(
             r=rank,
@@ -115,7 +115,7 @@ class Learner:
         return total
 
     def changes(self) -> dict[str, LowRank]:
-        """What has been learned so far, by transformers' names."""
+        """Return the learned changes, by transformers' names."""
         changes = {}
         for name, module in self._model.named_modules():
             if hasattr(module, "lora_A") and "default" in module.lora_A:
@@ -163,7 +163,7 @@ class Learner:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False))
 
 
-def _loaded(path: Path) -> tuple[Any, Any]:
+def _load(path: Path) -> tuple[Any, Any]:
     """The model and its tokenizer, from the file alone: nothing is looked up elsewhere."""
     options = {"gguf_file": path.name, "local_files_only": True}
     transformers.utils.logging.set_verbosity_error()

@@ -1,4 +1,4 @@
-"""Tuning a model on instruction rows: checkpointed, so that a killed run goes on from there.
+"""Tune a model on instruction rows, with checkpoints from which a killed run continues.
 
 The order of the rows follows from the seed alone. A run that was killed sees the same rows in the
 same order as one that was not.
@@ -230,6 +230,38 @@ def learn(
     if len(losses) > saved:
         place.save(losses, learner.state())
     return losses
+
+
+_ROW_FORM = 'a row is {"text": PROMPT, "answer": REPLY}'
+
+
+def read_rows(path: Path) -> Iterator[PromptAndReply]:
+    """Yield the prompt and the reply of each row; other fields are ignored.
+
+    Raise InputError for a row of another form, and for a file without rows.
+    """
+    try:
+        lines = files.read_bytes(path).decode("utf-8").split("\n")
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r} ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is not UTF-8: {error}") from error
+    if not any(map(str.strip, lines)):
+        raise InputError(f"{path} has no rows; {_ROW_FORM}")
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield _prompt_and_reply(line, f"{path}, line {number}")
+
+
+def _prompt_and_reply(line: str, place: str) -> PromptAndReply:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not JSON ({error}); {_ROW_FORM}") from error
+    pair = (row.get("text"), row.get("answer")) if isinstance(row, dict) else (None, None)
+    if not isinstance(pair[0], str) or not isinstance(pair[1], str):
+        raise InputError(f"{place}: no text with its answer; {_ROW_FORM}")
+    return pair[0], pair[1]
 
 
 def micro_batches(examples: Sequence[S], tokens: int) -> Iterator[list[S]]:

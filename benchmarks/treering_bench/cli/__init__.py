@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from treering.cli.failures import reported
+from treering.cli.failures import report_errors
 from treering.cli.output import use_utf8
 from treering.cli.subapps import LazyGroup, SubApp
 
@@ -38,7 +38,7 @@ class Bench(LazyGroup):
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run a command."""
-        with reported():
+        with report_errors():
             return super().invoke(ctx)
 
 
