@@ -32,7 +32,7 @@ def without(
             return values
         out[:] = values
         return out
-    if len(gone) == 1 and out is not None:  # what is forgotten at a time, mostly
+    if len(gone) == 1 and out is not None:  # mostly one entry is forgotten at a time
         row = int(gone[0])
         out[:row], out[row:] = values[:row], values[row + 1 :]
         return out
@@ -47,7 +47,7 @@ def without(
 
 
 def union(*parts: NDArray[T]) -> NDArray[T]:
-    """What is in any of some arrays, ascending and once.
+    """Return the values that are in any of the arrays, ascending and once.
 
     ``np.unique`` takes ten times as long: it hashes, and only then sorts. And its first call in a
     process imports masked arrays, as that of ``np.isin`` does, which takes longer than a search.
@@ -59,7 +59,7 @@ def union(*parts: NDArray[T]) -> NDArray[T]:
 
 
 def are_among(values: NDArray[np.integer[Any]], members: Codes) -> NDArray[np.bool_]:
-    """Which of some values are among others, which ascend.
+    """Return which values are among ``members``, which ascend.
 
     ``np.isin`` takes several times as long for a few thousand.
     """
@@ -78,7 +78,7 @@ def zeros_in_large_pages(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     A matrix that is read from one end to the other is read up to a quarter faster so.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
-    # What is mapped is whole small pages: these may fill a large one though the array does not.
+    # The system maps whole small pages: they may fill a large page although the array does not.
     if sys.platform != "linux" or size <= LARGE_PAGE - mmap.PAGESIZE:
         return np.zeros(shape, dtype=dtype)
     return np.frombuffer(room_of(size), dtype=dtype, count=prod(shape)).reshape(shape)

@@ -1,7 +1,7 @@
 """Copying a space into another memory: of a file, a server or PostgreSQL, each into each.
 
-A copy is the export of the space, taken in batch by batch. What a batch has brought is durable, so
-that a copy that was cut short goes on. In the end both sides are read and compared line by line.
+A copy imports the export of the space, batch by batch. Each batch is durable, so an interrupted
+copy goes on. In the end both sides are read and compared line by line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NO_SETTINGS: Final = exchange.header({})
 
 @dataclass(frozen=True, slots=True)
 class SpaceCopy:
-    """What a copy of a space has done; both sides hold the same now.
+    """The result of a copy of a space; both sides hold the same now.
 
     ``added`` of the ``entries`` were not there before; ``pending`` are not fully searchable yet.
     ``digest`` is of all lines of the export but its header and what was forgotten, in hexadecimal:
@@ -60,7 +60,7 @@ def copy_space(source: Memory, target: Memory, *, progress: Progress | None = No
     refuse_clashes({space: _others(there, source)})
     sent = _Lines()
     receipts = _send(source, target, there, sent, progress)
-    now, copied = _Lines.of(source), _Lines.of(target)
+    now, copied = _Lines.from_memory(source), _Lines.from_memory(target)
     _refuse_difference(sent, now, copied)
     if now.damaged is not None:
         raise now.damaged
@@ -103,7 +103,7 @@ class _Lines:
     damaged: JournalCorrupt | None = None
 
     @classmethod
-    def of(cls, memory: Memory) -> _Lines:
+    def from_memory(cls, memory: Memory) -> _Lines:
         """Those of a space as it is now."""
         lines = cls()
         for _ in lines.read(memory):
@@ -117,7 +117,7 @@ class _Lines:
             memory.stats()  # as a server says so before it begins to answer, not in its export
         except UnknownName:  # the first line that is taken in makes it
             return cls()
-        lines = cls.of(memory)
+        lines = cls.from_memory(memory)
         if lines.damaged is not None:
             raise lines.damaged
         return lines
@@ -126,17 +126,15 @@ class _Lines:
         """Each line after the header with its digest, which is noted. Damage is noted, too."""
         exported = memory.export()
         self.settings = json.loads(next(exported))["settings"]
-        return self._noted(exported)
+        return self._digest_lines(exported)
 
-    def _noted(self, exported: Iterator[str]) -> Iterator[tuple[str, bytes]]:
+    def _digest_lines(self, exported: Iterator[str]) -> Iterator[tuple[str, bytes]]:
         try:
             for text in exported:
                 fields = json.loads(text)
                 canonical = json.dumps(fields, sort_keys=True).encode()
                 digest = hashlib.sha256(canonical).digest()[:_DIGEST_BYTES]
-                if (
-                    "forgotten" not in fields
-                ):  # both sides may have forgotten an entry by themselves
+                if "forgotten" not in fields:  # each side may have forgotten other entries
                     self.digests.add(digest)
                 self.entries += "id" in fields
                 yield text, digest
@@ -144,35 +142,37 @@ class _Lines:
             self.damaged = error
 
     def digest(self) -> str:
-        """One digest of all lines, in whatever order."""
+        """Return one digest of all lines, in any order."""
         return hashlib.sha256(b"".join(sorted(self.digests))).hexdigest()
 
 
 def _others(there: _Lines, source: Memory) -> int:
     """How many lines of a target the source does not have; one that is empty costs no reading."""
-    return len(there.digests - _Lines.of(source).digests) if there.digests else 0
+    return len(there.digests - _Lines.from_memory(source).digests) if there.digests else 0
 
 
 def _send(
     source: Memory, target: Memory, there: _Lines, sent: _Lines, progress: Progress | None
 ) -> list[Receipt]:
-    """Take in what is not there, in batches that are durable one by one."""
+    """Import the missing entries, in batches that are durable one by one."""
     total = source.stats().entries
     lines = sent.read(source)
-    # First the settings: what is derived of the entries depends on them.
+    # First the settings, because the views derive rows by them.
     receipts = [target.import_([exchange.header(sent.settings)], settings=True)]
     last: list[str] = []
-    for batch in _batches(_missing(lines, there, last)):
+    for batch in _batches(_missing_lines(lines, there, last)):
         receipts.append(target.import_([_NO_SETTINGS, *batch]))
         if progress is not None:
             progress(sent.entries, max(total, sent.entries))
-    # That a file was read is noted once all of it is there, and what holds instead of what. Of an
-    # entry that is damaged nothing can be noted: that is left out.
+    # Files and supersessions come last, because they name entries; those of damaged entries are
+    # left out.
     receipts.append(target.import_([exchange.transcript_header(), *last]))
     return receipts
 
 
-def _missing(lines: Iterator[tuple[str, bytes]], there: _Lines, last: list[str]) -> Iterator[str]:
+def _missing_lines(
+    lines: Iterator[tuple[str, bytes]], there: _Lines, last: list[str]
+) -> Iterator[str]:
     """The lines of entries that the target does not hold; lines of other kinds go to ``last``."""
     numbering = Numbering()
     for text, digest in lines:
@@ -190,7 +190,7 @@ def _missing(lines: Iterator[tuple[str, bytes]], there: _Lines, last: list[str])
 
 
 def _batches(lines: Iterator[str]) -> Iterator[list[str]]:
-    """The lines in lists that are taken in at once."""
+    """Yield the lines in batches."""
     batch: list[str] = []
     chars = 0
     for text in lines:

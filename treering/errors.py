@@ -155,7 +155,7 @@ class FilterError(InputError):
 
 
 class JournalError(TreeringError):
-    """The database could not do what was asked."""
+    """The database failed."""
 
 
 class JournalCorrupt(JournalError):
@@ -226,7 +226,7 @@ class TuningStopped(LLMError):
 
 
 class ServerError(TreeringError):
-    """A treering server failed, or what answered is not a treering server."""
+    """A treering server failed, or another server answered."""
 
 
 class AccessDenied(ServerError):
@@ -252,18 +252,18 @@ class CopyMismatch(TreeringError):
 
 
 class ViewError(TreeringError):
-    """A view failed in a way that nobody foresaw, mostly one of another package."""
+    """A view raised an unexpected error, mostly one of another package."""
 
 
 class WorkersLost(TreeringError):
-    """Processes that helped with a bulk ingest ended; all that was taken in is durable."""
+    """Worker processes of a bulk ingest ended; all stored entries are durable."""
 
     @classmethod
     def over(cls, count: int, why: str = "killed, perhaps for want of memory") -> WorkersLost:
         """The error after so many workers ended over the same task."""
         return cls(
-            f"{count} workers one after the other ended over the same texts: {why}. What was taken "
-            "in is durable; the same command goes on, with fewer workers perhaps"
+            f"{count} workers one after the other ended over the same texts: {why}. Stored "
+            "entries are durable; run the same command again, with fewer workers perhaps"
         )
 
 

@@ -20,7 +20,7 @@ from treering.journal import posix_locks
 
 _SHOWN_CHARS = 200  # of a path in a message
 REASON = "the memory itself"
-"""Why a file was left out."""
+"""The reason for skipping a file."""
 
 
 class VirtualFile:
@@ -53,7 +53,7 @@ class VirtualFile:
         raise NotImplementedError
 
     def open(self) -> AbstractContextManager[BinaryIO]:
-        """Its bytes, from the first on; several may read at once."""
+        """Open its bytes, from the first on; several threads may read it."""
         raise NotImplementedError
 
 
@@ -61,7 +61,7 @@ AnyFile = Path | VirtualFile
 
 
 def is_memory(path: Path) -> bool:
-    """Whether a path leads to a database that is open here, or its log, by whatever name."""
+    """Return whether a path leads to a database that is open here, or to its log."""
     return posix_locks.is_open(path)
 
 
@@ -73,7 +73,7 @@ def refuse_memory(path: Path) -> None:
 
 @contextmanager
 def looking_at(path: Path) -> Iterator[None]:
-    """Turn what the system says of a path that cannot be looked at into InputError."""
+    """Turn an OSError of a path into InputError."""
     try:
         yield
     except OSError as error:
@@ -118,7 +118,7 @@ def read_replaced(path: Path) -> str:
 
 
 def replace_file(path: Path, content: bytes | None, *, private: bool = False) -> None:
-    """Make a file hold this, at once and whole; None removes it.
+    """Replace the content of a file atomically; None removes the file.
 
     It keeps its permissions; a new one can be read by its owner alone if it is ``private``.
     Raises InputError.

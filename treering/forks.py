@@ -1,8 +1,8 @@
 """Forked processes: the locks, threads and connections that a child must not use as they are.
 
-A fork copies the memory of a process, and of its threads only the one that called it. A lock that
-another thread held stays locked for ever in the copy, and what a library keeps of files and threads
-is wrong there.
+A fork copies the memory of a process, and only the thread that called it. A lock that another
+thread held stays locked for ever in the copy, and the state of libraries about files and threads is
+wrong there.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Gate:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._inside: dict[int, int] = {}
-        self._alone: int | None = None  # the thread that lets nobody else in
+        self._alone: int | None = None  # the thread that keeps others out
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """Use a database. A thread that is inside already passes at once."""
+        """Use a database. A thread that is inside already does not wait."""
         me = threading.get_ident()
         with self._changed:
-            # A nested use must not wait: who waits to be alone waits for this thread to leave.
+            # A nested use must not wait, because the thread that shuts the gate waits for this one.
             if me not in self._inside:
                 self._changed.wait_for(lambda: self._alone in (None, me))
             self._inside[me] = self._inside.get(me, 0) + 1
@@ -62,7 +62,7 @@ class Gate:
             self.reopen()
 
     def shut(self, timeout_s: float = QUIET_TIMEOUT_S) -> bool:
-        """Let nobody else in until ``reopen``; False if one was still inside at the end."""
+        """Keep others out until ``reopen``; False if a thread was still inside at the end."""
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: self._alone in (None, me))
@@ -92,9 +92,9 @@ gate = Gate()
 
 
 def importing() -> AbstractContextManager[None]:
-    """Around an import that is not at the top of a module: a fork of another thread waits for it.
+    """A lazy import: a fork in another thread waits for it.
 
-    In a process that is forked amid an import the module stays half imported, and locked for ever.
+    A process that is forked during an import keeps the module half imported, and locked for ever.
     """
     return gate.inside()
 
@@ -120,7 +120,7 @@ def was_quiet() -> bool:
 
 
 def abandon(thing: object) -> None:
-    """Never free a thing: what its library would do to free it is wrong in a forked process."""
+    """Never free an object: its library would free it wrongly in a forked process."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 

@@ -13,7 +13,7 @@ WORTHWHILE = 1 << 16
 """Rows from which a second thread gains more than it costs to wake."""
 
 PIECE = 1 << 15
-"""Rows worked on at a time, so that what is made of them stays in the processor's cache."""
+"""Rows per step, so that results stay in the processor's cache."""
 
 _lock = threading.Lock()
 _second: ThreadPoolExecutor | None = None
@@ -48,7 +48,7 @@ def for_each(work: Callable[[int], object], size: int, rows: int) -> None:
         while (at := next(left)) < size:
             work(at)
 
-    later = _submitted(work_on) if rows >= WORTHWHILE and size > 1 else None
+    later = _submit(work_on) if rows >= WORTHWHILE and size > 1 else None
     try:
         work_on()
     finally:
@@ -57,7 +57,7 @@ def for_each(work: Callable[[int], object], size: int, rows: int) -> None:
             later.result()
 
 
-def _submitted(work: Callable[[], None]) -> Future[None] | None:
+def _submit(work: Callable[[], None]) -> Future[None] | None:
     """Work under way; None once the interpreter ends, when no thread may begin."""
     try:
         return _helper().submit(work)

@@ -1,4 +1,4 @@
-"""What other packages bring to treering: their entry points."""
+"""Entry points of other packages that extend treering."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ def private_folder(parent: Path, begins: str) -> Iterator[Path]:
     it is used.
     """
     for left in parent.glob(f"{escape(begins)}*{_ENDS}"):
-        if left.is_dir() and not left.is_symlink() and (lock := _locked(left)) is not None:
+        if left.is_dir() and not left.is_symlink() and (lock := _lock(left)) is not None:
             rmtree(left, ignore_errors=True)
             os.close(lock)
     folder = Path(mkdtemp(prefix=begins, dir=parent))
-    lock = _locked(folder)
+    lock = _lock(folder)
     folder = folder.rename(f"{folder}{_ENDS}")  # locked by now
     try:
         yield folder
@@ -59,14 +59,14 @@ def private_file(path: Path) -> Iterator[TextIO]:
 
 if sys.platform == "win32":
 
-    def _locked(folder: Path) -> int | None:
+    def _lock(folder: Path) -> int | None:
         """None: a folder cannot be locked there, so that what was left stays."""
         del folder
         return None
 
 else:
 
-    def _locked(folder: Path) -> int | None:
+    def _lock(folder: Path) -> int | None:
         """A descriptor that locks a folder until it is closed.
 
         None if another process has it, or if it is another user's.

@@ -62,10 +62,10 @@ def with_speaker(text: str, speaker: str | None) -> str:
 
 
 def nearest_told(name: str, there: Iterable[str]) -> str:
-    """What a name may have been meant for, as errors go on: ``, but there is 'home'``.
+    """Return the end of an error that suggests a name, such as ``, but there is 'home'``.
 
-    A name that it is the beginning of, or else one that is spelled like it, in capitals or not;
-    nothing if there is none.
+    The suggestion begins with ``name``, or is spelled like it, in any case. Without one the result
+    is empty.
     """
     by_folded = {other.casefold(): other for other in there}
     typed = name.casefold()

@@ -129,9 +129,9 @@ def test_a_url_is_shown_without_what_is_secret_in_it(
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://ana:top/secret@db/life", "no URL of PostgreSQL"),
-        ("postgresql://ana:1/secret@db/life", "no URL of PostgreSQL"),
-        ("postgresql://ana@db/life?nonsense=secret", "no URL of PostgreSQL"),
+        ("postgresql://ana:top/secret@db/life", "not a URL of PostgreSQL"),
+        ("postgresql://ana:1/secret@db/life", "not a URL of PostgreSQL"),
+        ("postgresql://ana@db/life?nonsense=secret", "not a URL of PostgreSQL"),
         ("postgresql://db/life?schema=Team", "schema is 'Team'"),
         ("postgresql://db/life?schema=pg_temp", "schema is 'pg_temp'"),
         ("postgresql://db/life?pool=0", "pool is '0'"),

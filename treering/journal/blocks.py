@@ -1,9 +1,9 @@
-"""Fragments in blocks: what searching reads of many fragments stands in few large rows.
+"""Fragments in blocks: a search reads the columns of many fragments from a few large rows.
 
-A block has room for some fragments of a space, the slots, and for their postings. It is made as
-large as it will be, the slots are filled in the order of arrival, and what is erased is zeroed
-where it stands: SQLite moves none of it, and leaves no copy behind. When a block is full its
-postings are sorted by term, in place. So opening a space reads a few large rows, and sorts nothing.
+A block has slots for some fragments of a space, and room for their postings. It is created at its
+full size, its slots are filled in the order of arrival, and erased slots are zeroed in place:
+SQLite moves nothing, and leaves no copy behind. A full block is sorted by term, in place. So
+opening a space reads a few large rows, and sorts nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SPARE: Final = 1.125
 """Room for postings beyond what the fragments at hand lead to expect."""
 
 FEWEST_SLOTS: Final = 2
-_LOOKED_AT: Final = 64  # slots read at first where the new ones of a block are looked for
+_LOOKED_AT: Final = 64  # slots of a block read at first, to find the new ones
 _PAGE: Final = 500  # entries asked for at a time
 
 ROW: Final = np.dtype(
@@ -42,10 +42,10 @@ ROW: Final = np.dtype(
         *(("start", "<i4"), ("length", "<i4"), ("offset", "<i4"), ("kind", "i1"), ("zone", "<i2")),
     ]
 )
-"""What is kept of a fragment: ``at`` in microseconds or ``NEVER``; speaker and session by their
-``name_code``; how many terms it has with repetitions; where its postings begin while a block is not
-sorted; a place in ``KINDS``; the minutes that the clock of ``at`` is ahead of UTC. All are zero
-where none is, or none is any more."""
+"""The columns of a fragment: ``at`` in microseconds or ``NEVER``; speaker and session by their
+``name_code``; ``length``, its terms with repetitions; ``offset``, the begin of its postings while a
+block is not sorted; ``kind``, a place in ``KINDS``; ``zone``, the minutes that the clock of ``at``
+is ahead of UTC. An empty or erased slot is all zeros."""
 
 POSTING: Final = np.dtype([("term", "<u4"), ("slot", "<u2"), ("count", "<u2")])
 MOST_TERM: Final = int(np.iinfo(np.uint32).max)
@@ -97,7 +97,7 @@ class FragmentBlock:
 
 
 def name_code(name: str) -> int:
-    """What stands for a speaker or session in a row, which must not hold words; never 0."""
+    """Return the number of a speaker or session in a row, which must not hold words; never 0."""
     return int.from_bytes(sources.name_hash(name)[:8], "little") | 1
 
 
@@ -107,10 +107,9 @@ def name_code(name: str) -> int:
 def reserve(
     writer: Writer, space: int, sizes: Sequence[int]
 ) -> tuple[list[Place], dict[int, FragmentBlock]]:
-    """Places for new fragments with so many different terms each, behind all that there are, and
-    their blocks as they are to become.
+    """Return places for new fragments, behind all others, and their blocks once they are filled.
 
-    They are to be given to ``fill`` in the same transaction.
+    ``sizes`` are the numbers of different terms of each. Call ``fill`` in the same transaction.
     """
     places: list[Place] = []
     blocks: dict[int, FragmentBlock] = {}
@@ -137,10 +136,10 @@ def _block(row: Row) -> FragmentBlock:
 
 
 def _create(writer: Writer, space: int, sizes: Sequence[int]) -> FragmentBlock:
-    """A new block for fragments of these sizes and more of their kind.
+    """Create a block for fragments of these sizes and more of their kind.
 
-    It has half as many slots as the space has already: so a small space stays small, and a large
-    one has few blocks.
+    It has half as many slots as the space already has: a small space stays small, and a large one
+    has few blocks.
     """
     total = writer.row("SELECT coalesce(sum(slots), 0) FROM block WHERE space = ?", (space,))
     before = int(total[0]) if total else 0
@@ -189,7 +188,7 @@ def fill(
 
 
 def _lengths(terms: Sequence[Counts]) -> Codes:
-    """How many words, stop words apart, each of some fragments has by its terms, (n,)."""
+    """Return the number of words, without stop words, of each fragment, (n,)."""
     flat = np.concatenate([np.zeros((0, 2), dtype=np.uint32), *terms])
     total = np.zeros(len(flat) + 1, dtype=np.int64)
     np.minimum(flat[:, 1], MAX_COUNT).cumsum(out=total[1:])
@@ -198,7 +197,7 @@ def _lengths(terms: Sequence[Counts]) -> Codes:
 
 
 def _postings(slots: Sequence[int], terms: Sequence[Counts]) -> Postings:
-    """The postings of slots, one slot after the other."""
+    """Return the postings of slots, one slot after the other."""
     flat = np.concatenate([np.zeros((0, 2), dtype=np.uint32), *terms])
     postings = np.empty(len(flat), dtype=POSTING)
     postings["term"] = flat[:, 0]
@@ -212,7 +211,7 @@ def _patch(writer: Writer, table: str, key: RowKey, first: int, items: NDArray[A
 
 
 def _sort_full(writer: Writer, space: int) -> None:
-    """Sort the postings of the blocks that nothing more comes into: all but the newest."""
+    """Sort the postings of the full blocks: all but the newest."""
     unsorted = writer.rows(
         f"SELECT {_COLUMNS} FROM block WHERE space = ? AND sorted = 0 ORDER BY id DESC", (space,)
     )
@@ -230,7 +229,7 @@ def rows_of(
     entries: Sequence[int],
     starts: Sequence[int],
 ) -> Rows:
-    """Rows for fragments of a space, with what their entries say of them."""
+    """Return rows for fragments of a space, with the columns of their entries."""
     rows = np.zeros(len(fragments), dtype=ROW)
     rows["fragment"], rows["entry"], rows["start"] = fragments, entries, starts
     with damage.decoding("an entry", damage.HELP):
@@ -243,7 +242,7 @@ def rows_of(
 
 
 def _of_entries(reader: Reader, space: int, seqs: Sequence[int]) -> list[NDArray[Any]]:
-    """What a row has of its entry, a column for each name of ``_OF_ENTRY``. Raises KeyError."""
+    """Return the columns ``_OF_ENTRY`` of entries. Raise KeyError if one is missing."""
     read: list[Row] = []
     for start in range(0, len(seqs), _PAGE):
         chunk = seqs[start : start + _PAGE]
@@ -324,7 +323,7 @@ def read_part(reader: Reader, table: str, key: RowKey, start: int, size: int) ->
 
 
 def new_rows(reader: Reader, block: FragmentBlock, fragment: int) -> tuple[int, Rows]:
-    """The first slot behind that of ``fragment`` and of all before it, and the rows from there."""
+    """Return the first slot behind ``fragment`` and all before it, and the rows from there."""
     if not fragment:
         return 0, read_rows(reader, block)
     size = _LOOKED_AT
@@ -362,7 +361,7 @@ def count(reader: Reader, space: int) -> int:
 
 
 def by_block(places: Iterable[tuple[K, int]]) -> dict[K, list[int]]:
-    """Slots, ascending, by what they are in."""
+    """Group slots by their block, ascending."""
     slots: dict[K, list[int]] = defaultdict(list)
     for block, slot in places:
         slots[block].append(slot)
@@ -408,7 +407,7 @@ def rewrite(
 ) -> None:
     """Give slots of a block, ascending, other rows and terms; a damaged block is mended."""
     block = _with_id(writer, writer.space, identity)
-    old_rows, old = _mended(writer, block)
+    old_rows, old = _mend(writer, block)
     new_rows = old_rows.copy()
     rows["offset"] = old_rows["offset"][slots]
     rows["length"] = _lengths(terms)
@@ -434,7 +433,7 @@ def rewrite(
 
 
 def _with_room(writer: Writer, block: FragmentBlock, size: int) -> FragmentBlock:
-    """The block with a larger row for its postings; the other one is blanked."""
+    """Return the block with a larger row for its postings, and blank the old one."""
     writer.blank("block_postings", ("data",), block.space, [block.postings])
     room = max(int(size * SPARE), size)
     postings = writer.allot("block_postings", room * POSTING.itemsize, block.space)
@@ -446,8 +445,8 @@ def _with_room(writer: Writer, block: FragmentBlock, size: int) -> FragmentBlock
     return larger
 
 
-def _mended(writer: Writer, block: FragmentBlock) -> tuple[Rows, Postings]:
-    """Rows and postings of a block. What has another size than it was given is made anew."""
+def _mend(writer: Writer, block: FragmentBlock) -> tuple[Rows, Postings]:
+    """Return rows and postings of a block; create those again that have a wrong size."""
     for table, identity, size in (
         ("block_rows", block.id, block.slots * ROW.itemsize),
         ("block_postings", block.postings, block.room * POSTING.itemsize),

@@ -1,15 +1,15 @@
-"""The contract of a database: what treering needs of it; one file per backend.
+"""The contract of a database, with one package per engine.
 
-Statements are SQL with ``?`` placeholders, as both SQLite and PostgreSQL understand it. A list of
-numbers or texts is one parameter, as JSON, in ``IN (SELECT value FROM json_each(?))``; ``instr``,
-``zeroblob`` and ``CAST(… AS BLOB)`` are understood everywhere, too, and so are SQLite's types in
-``CREATE TABLE``. What goes beyond is asked of the reader's ``dialect``. Views keep their tables in
-the same database: an entry and the work it causes become durable in one transaction.
+Statements are SQL with ``?`` placeholders, in words that SQLite and PostgreSQL share. A list of
+numbers or texts is one parameter, as JSON, in ``IN (SELECT value FROM json_each(?))``. Every engine
+understands ``instr``, ``zeroblob``, ``CAST(… AS BLOB)`` and SQLite's types in ``CREATE TABLE``.
+``Dialect`` has the other words. Views keep their tables in the same database, so that an entry and
+its pending work become durable in one transaction.
 
-A statement names the space beside each number: on a server every key begins with it. Heaps are the
-tables whose rows a file overwrites in place; they have no column of it there. So an engine that
-has one adds it to ``body b ON b.id = e.body`` and the like, of ``body`` and ``label``; statements
-on other heaps ask the dialect.
+A statement names the space beside each number, because on a server every key begins with it. Heaps
+are tables whose rows a file overwrites in place; in a file they have no column of the space. An
+engine with such a column adds it to joins with ``body`` and ``label``; statements on other heaps
+ask the dialect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 T = TypeVar("T")
 
-NO_SPACE: Final = "a transaction of the whole database was asked for the number of its space"
+NO_SPACE: Final = "a transaction of the whole database has no number of a space"
 
 Row = Sequence[Any]
 Value = None | int | float | str | bytes
@@ -31,13 +31,13 @@ SCRUB_WAIT_S: Final = 2.0
 """Scrubbing waits no longer for readers and writers: it can be done later."""
 
 RowKey = tuple[int | str, int]
-"""The space of a row and its number. What waits to be taken in has the name of its space."""
+"""The space of a row and its number. Staged imports have the name of their space."""
 
 Outcome = Literal["undone", "stored", "unknown"]
-"""What becomes of a transaction that ends now. Until it is told to commit, nothing of it stays."""
+"""The state of a transaction: nothing stored, everything stored, or not known."""
 
 Patch = tuple[int, bytes]
-"""Bytes of a value that are overwritten: where they begin in it, and what stands there then."""
+"""Bytes that overwrite a part of a value, and where they begin in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table as the database has it: its columns, of which some are texts, and its references."""
+    """A table of the database; ``texts`` are the columns that hold texts."""
 
     name: str
     columns: tuple[str, ...]
@@ -134,208 +134,173 @@ class Reader(Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """What the engine of this database writes differently."""
-        ...
+        """The words of the engine."""
 
     @property
     def space(self) -> int:
-        """The number of the space that the transaction is of; 0 while that has no row.
+        """The number of the transaction's space; 0 while the space has no row.
 
-        Raises JournalError in one of the whole database.
+        Raises JournalError in a transaction of the whole database.
         """
-        ...
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        """The rows of a query, fetched as they are consumed."""
-        ...
+        """Return the rows of a query, fetched as they are consumed."""
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
-        """The first row of a query, or None."""
-        ...
+        """Return the first row of a query, or None."""
 
     def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
-        """``size`` bytes of a large value, or as many as it has there; none if it is missing."""
-        ...
+        """Return up to ``size`` bytes of a large value; none if it is missing."""
 
     def extent(self, table: str, key: RowKey) -> int | None:
-        """How many bytes a large value has; None if it is missing."""
-        ...
+        """Return the bytes of a large value; None if it is missing."""
 
     def tables(self, prefix: str = "") -> list[StoredTable]:
-        """The tables whose names begin with ``prefix``, by name; case does not matter."""
-        ...
+        """Return the tables whose names begin with ``prefix``, by name; case does not matter."""
 
 
 class Writer(Reader, Protocol):
-    """A transaction that is writing. It commits as a whole or leaves no trace."""
+    """A write transaction. It commits as a whole or leaves no trace."""
 
     @property
     def outcome(self) -> Outcome:
-        """What has become of it, for whoever was interrupted while it ended."""
-        ...
+        """The state of the transaction, for a thread that was interrupted while it ended."""
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """Run a statement; return how many rows it changed."""
-        ...
 
     def insert(self, sql: str, params: Sequence[Value]) -> int:
         """Run an INSERT; return the id of the new row."""
-        ...
 
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
         """Run an INSERT once per parameter row; return the ids of the new rows, in their order."""
-        ...
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """Run a statement once per parameter row."""
-        ...
 
     def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
-        """Make a large value of so many zeros, as column ``data``, in a space; return its id.
+        """Create a large value of ``size`` zeros, as column ``data``; return its id.
 
-        Without an ``identity`` it is given the next one of its table.
+        Without an ``identity`` it gets the next one of its table.
         """
-        ...
 
     def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
-        """Overwrite parts of a large value where it stands; it keeps its size.
+        """Overwrite parts of a large value in place; it keeps its size.
 
         Raises JournalCorrupt if it is missing or too short.
         """
-        ...
 
     def vector_numbers(self, size: int) -> Sequence[int]:
-        """New numbers for vectors, ascending, above all that were ever given away."""
-        ...
+        """Return new numbers for vectors, ascending, above all earlier ones."""
 
     def share(self) -> None:
-        """Keep others who call this out until the transaction ends.
+        """Exclude other transactions that call this, until the transaction ends.
 
-        Called before rows are written that spaces share; then writers of two spaces never wait for
+        Call it before writing rows that spaces share, so that writers of two spaces never wait for
         each other in a ring.
         """
-        ...
 
     def blank(
         self, table: str, columns: Sequence[str], space: int | str, ids: Sequence[int]
     ) -> None:
-        """Overwrite columns of rows where they stand, with as many bytes that say nothing.
+        """Overwrite columns of rows in place, with as many bytes that say nothing.
 
-        For tables whose rows are appended and never deleted or resized: of what stood in such a
-        row the storage keeps no copy once ``Database.scrub`` has succeeded. Where a database never
-        overwrites anything in place, the rows go instead.
+        The rows of such a table are appended, and never deleted or resized. So the storage keeps no
+        copy of the old content once ``Database.scrub`` has succeeded. An engine that overwrites
+        nothing in place deletes the rows.
         """
-        ...
 
     def attempt(self) -> AbstractContextManager[None]:
         """A part of the transaction that leaves no trace if the block raises; never nested."""
-        ...
 
     def defer_references(self) -> None:
-        """Check what rows refer to when the transaction ends, not statement by statement."""
-        ...
+        """Check references when the transaction ends, not after each statement."""
 
 
 class Database(Protocol):
-    """A database file or server. Safe to use from many threads at once."""
+    """A database file or server. Safe to use from many threads at the same time."""
 
     url: str
 
     @property
     def file(self) -> Path | None:
-        """The file, by the path that it had when it was opened; None in a server."""
-        ...
+        """The file, by its path when it was opened; None for a server."""
 
     @property
     def limit(self) -> int | None:
-        """Fragments of a space that are held in main memory at most; None where all are.
+        """Fragments of a space held in main memory at most; None for all.
 
         The terms and vectors of a larger space are looked up in the database.
         """
-        ...
 
     def read(self, space: str | None = None) -> AbstractContextManager[Reader]:
         """A read transaction: everything seen inside is one state.
 
-        Where a database can keep rows of others from it, it sees those of the ``space`` of that
-        name alone; of all spaces without a name.
+        A server shows it the rows of the ``space`` of that name, or of all spaces without a name.
         """
-        ...
 
     def write(
         self, space: str | None = None, *, derived: bool = False
     ) -> AbstractContextManager[Writer]:
         """A write transaction, durable once the block has ended without an exception.
 
-        With ``derived``, of what can be derived again from earlier transactions, a file does not
-        wait for the disk: after a loss of power it may be missing, as a whole.
+        Rows that are ``derived`` from earlier transactions need not be durable: a file does not
+        wait for the disk, and after a loss of power the transaction may be missing as a whole.
 
-        It sees what ``read`` does. Where a database lets several write at once, this one is alone
-        in the ``space`` of that name, and writes nothing of others; without a name it is alone in
-        the whole database.
+        It sees what ``read`` sees. Where several may write at the same time, it is alone in the
+        ``space`` of that name and writes to no other; without a name it is alone in the database.
 
         Raises JournalBusy when another writer does not finish in time, JournalFull when there is
         no space, JournalCorrupt when the file is damaged.
         """
-        ...
 
     def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
-        """The result of ``work`` in a write transaction that other threads' work may share.
+        """Return the result of ``work`` in a write transaction shared with other threads.
 
-        ``space`` is that of ``write``.
-
-        Each work stands alone: what it raises undoes only itself, and is raised here. It may be
-        done by another thread, and more than once, so it uses nothing but the writer it is given.
-        Raises what ``write`` raises.
+        ``space`` is that of ``write``. An exception of one thread's work undoes only that work, and
+        is raised in that thread. Another thread may run the work, and more than once, so it must
+        use nothing but its writer. Raises what ``write`` raises.
         """
-        ...
 
     def scrub(
         self, tables: Collection[str], *, patient: bool = False, wait_s: float = SCRUB_WAIT_S
     ) -> bool:
-        """Remove from the storage what was blanked anywhere, and what was deleted from ``tables``.
+        """Remove blanked content, and the deleted rows of ``tables``, from the storage.
 
-        True once nothing of it is left. False if readers or writers of other processes prevented
-        it for ``wait_s`` seconds, or if the whole storage has to be rewritten for it, which only a
-        ``patient`` call does. Calls of several threads are done together. Raises JournalFull.
+        Return True once nothing of it is left. Return False if readers or writers of other
+        processes prevented it for ``wait_s`` seconds, or if the whole storage has to be rewritten
+        and the call is not ``patient``. Threads that call it at the same time share one scrubbing.
+        Raises JournalFull.
         """
-        ...
 
     def presence(self) -> int:
-        """A number that stands for this process until it ends or closes the database.
+        """Return a number of this process, valid until it ends or closes the database.
 
         Raises JournalError.
         """
-        ...
 
     def is_present(self, number: int) -> bool:
-        """Whether the process of a ``presence`` still has the database open, wherever it runs.
+        """Return whether the process of a ``presence`` has the database open, on any machine.
 
         Raises JournalError.
         """
-        ...
 
     def task(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[bool]:
         """The right to do a piece of work during the block; False if another has it for ``wait_s``.
 
         It saves processes from doing the same work twice. That would only cost time, because every
-        transaction checks what it stores. The right ends with the process, however that ends. A
-        file gives it to every process.
+        transaction checks its rows. The right ends with the process. A file gives it to every
+        process.
         """
-        ...
 
     def size(self) -> int:
-        """Bytes on disk."""
-        ...
+        """Return the bytes on disk."""
 
     def check(self) -> list[str]:
-        """Problems found by an integrity check; empty if there are none."""
-        ...
+        """Return the problems that an integrity check finds."""
 
     def reindex(self) -> None:
-        """Make all indexes anew from the tables."""
-        ...
+        """Rebuild all indexes from the tables."""
 
     def close(self) -> None:
         """Close every connection; a second call does nothing."""
-        ...

@@ -19,7 +19,7 @@ from treering.records import Entry, Filter
 from treering.text import check_text
 
 OWN_SOURCES = "treering:"
-"""The prefix of sources that treering itself writes to; what they hold was said by nobody."""
+"""The prefix of sources that treering itself writes to; no person said their entries."""
 
 ANOTHER = "the index of ids leads to another entry"
 PAGE = 500  # rows read at a time: no long read transaction keeps the WAL from shrinking
@@ -104,8 +104,9 @@ def matching_ids(
 
 
 def _seq_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[str, int]:
-    """The sequence numbers of some ids. Raises UnknownName, and JournalCorrupt if the index of ids
-    leads to another entry.
+    """Return the sequence numbers of ids.
+
+    Raise UnknownEntry, and JournalCorrupt if the index of ids leads to another entry.
     """
     ids_listed = json.dumps(list(identities))
     rows = reader.rows(
@@ -116,8 +117,8 @@ def _seq_by_id(reader: Reader, space: int, identities: Collection[str]) -> dict[
     for identity in identities:
         if identity not in seq_by_id:
             raise _unknown(identity)
-    # The index answers the first statement alone; the rows themselves are looked at here. An id in
-    # a row that no index knows is a damaged id, and the row is the right one.
+    # The index answers the first statement alone; this one reads the rows. An id that a row has and
+    # no index knows is damaged, and the row is the right one.
     rows = reader.rows(
         "SELECT e.seq, o.id FROM entry e JOIN entry o ON o.space = e.space AND o.id = e.id"
         " WHERE e.space = ? AND e.seq IN (SELECT value FROM json_each(?))",
@@ -188,7 +189,7 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
         " WHERE s.space = ? AND s.hash = ? AND e.position BETWEEN ? AND ? ORDER BY e.position",
         (*sources.key(space, source), position - limit, position + limit),
     )
-    # Each user message before the position begins the round anew, so the last one before it stays.
+    # Each user message before the position begins a new round, so the last one before it stays.
     round_: list[int] = []
     for seq, role, place in rows:
         if role == "user":
@@ -199,24 +200,24 @@ def exchange(reader: Reader, space: int, source: str, position: int, limit: int)
     return round_[:limit]
 
 
-def identities(reader: Reader, seqs: Sequence[int]) -> list[str]:
-    """The ids of entries."""
-    sql, space = "SELECT id FROM entry WHERE space = ? AND seq = ?", reader.space
-    rows = (reader.row(sql, (space, seq)) for seq in seqs)
-    return [str(row[0]) for row in rows if row is not None]
+def identities(reader: Reader, seqs: Collection[int]) -> list[str]:
+    """Return the ids of entries, in the order of their sequence numbers."""
+    rows = reader.rows(
+        "SELECT id FROM entry WHERE space = ? AND seq IN (SELECT value FROM json_each(?))"
+        " ORDER BY seq",
+        (reader.space, _listed(seqs)),
+    )
+    return [str(row[0]) for row in rows]
 
 
-def by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, Entry]:
-    """Entries by sequence number; those that have gone are left out."""
-    entry_by_seq: dict[int, Entry] = {}
-    unique = sorted(set(seqs))
-    for start in range(0, len(unique), PAGE):
-        chunk = unique[start : start + PAGE]
-        marks = ", ".join("?" * len(chunk))
-        entry_by_seq.update(
-            read(reader, f"e.space = ? AND e.seq IN ({marks})", (reader.space, *chunk))
-        )
-    return entry_by_seq
+def _listed(seqs: Collection[int]) -> str:
+    return json.dumps(sorted(set(seqs)))
+
+
+def by_seq(reader: Reader, seqs: Collection[int]) -> dict[int, Entry]:
+    """Return entries by sequence number, without those that have gone."""
+    where = "e.space = ? AND e.seq IN (SELECT value FROM json_each(?)) ORDER BY e.seq"
+    return dict(read(reader, where, (reader.space, _listed(seqs)))) if seqs else {}
 
 
 def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]:
@@ -252,7 +253,7 @@ def within(
             if first and total > size:
                 return first
             first.append(seq)
-        # The database reads a text to know its length: of no more than twice what is taken.
+        # The database reads a text to know its length, so ask for twice as many as fit so far.
         page = list(seqs[len(first) : 2 * len(first)])
     return first
 
@@ -278,8 +279,9 @@ def _text_bytes(reader: Reader, seqs: Sequence[int]) -> dict[int, int]:
 
 
 def digests_by_seq(reader: Reader, seqs: Sequence[int]) -> dict[int, bytes]:
-    """The digests of entries by sequence number, not compared with what they are of; those that
-    have gone are left out. A digest changes when its entry is rewritten.
+    """Return the stored digests of entries by sequence number, without entries that have gone.
+
+    A digest changes when its entry is rewritten.
     """
     rows = reader.rows(
         "SELECT seq, digest FROM entry WHERE space = ? AND seq IN (SELECT value FROM json_each(?))",
@@ -337,7 +339,7 @@ def count(reader: Reader, table: str, space: int) -> int:
 
 
 def expired_seqs(reader: Reader, space: int) -> list[int]:
-    """The sequence numbers of the entries that are not to be kept any longer."""
+    """Return the sequence numbers of the entries whose time to expire has come."""
     rows = reader.rows(
         "SELECT seq FROM entry WHERE space = ? AND expires <= ? ORDER BY seq",
         (space, micros(datetime.now(UTC))),

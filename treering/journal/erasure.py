@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from treering.journal import staged, storage, vector_blocks
@@ -56,11 +56,11 @@ def remove(writer: Writer, space: int, name: str) -> dict[str, int]:
     for model in all_models(writer):
         vector_blocks.drop(writer, space, model)
     staged.drop(writer, name)
-    # Rows refer to each other in every direction: what must agree is looked at when all are gone.
+    # Rows refer to each other in every direction, so references are checked at the end.
     writer.defer_references()
     tables = {table.name: table for table in writer.tables()}
     gone: Counter[str] = Counter()
-    # Most tables have the number of the space; keys, and what waits to be taken in, have its name.
+    # Most tables have the number of the space; keys and staged imports have its name.
     for value in (space, name):
         own = {table.name for table in tables.values() if _has_space(table, type(value))}
         for table in sorted(tables.keys() - own):
@@ -88,21 +88,6 @@ def _leave_unnamed(writer: Writer, space: int) -> None:
         (f"{UNNAMED}{space}", space),
     )
     storage.queue_scrub(writer, space)
-
-
-def removed_spaces(reader: Reader) -> list[int]:
-    """The numbers of removed spaces whose bytes may still be in the file."""
-    rows = reader.rows("SELECT id FROM space WHERE instr(name, ?) = 1", (UNNAMED,))
-    return [int(row[0]) for row in rows]
-
-
-def finish(writer: Writer, spaces: Iterable[int]) -> None:
-    """Drop what was left of removed spaces, once the file has been scrubbed."""
-    writer.many(
-        "DELETE FROM space WHERE id = ? AND instr(name, ?) = 1"
-        " AND NOT EXISTS (SELECT 1 FROM work WHERE space = ?)",
-        ((space, UNNAMED, space) for space in spaces),
-    )
 
 
 def _has_space(table: StoredTable, form: type[int | str]) -> bool:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, timezone
-from json.encoder import encode_basestring
 from unicodedata import category
 
 from treering.errors import InputError, TextEncodingError
@@ -21,14 +20,14 @@ _canonical = json.JSONEncoder(
 ).encode
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 UNNAMEABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Not the invisible marks that names in chat exports have: joiners, directions, hard spaces."""
+"""Invisible marks of names in chat exports are allowed: joiners, directions, hard spaces."""
 
 
 def parse_time(value: object, what: str) -> datetime:
     """Return an aware time from ISO 8601, a date, a datetime or seconds since the epoch.
 
-    It keeps its offset from UTC, in whole minutes; without one it is UTC. A year, a month or a date
-    stands for its beginning. Raises InputError.
+    The time keeps its offset from UTC, in whole minutes; without one it is UTC. A year, a month or
+    a date means its beginning. Raises InputError.
     """
     try:
         if isinstance(value, datetime):
@@ -46,7 +45,7 @@ def parse_time(value: object, what: str) -> datetime:
             raise TypeError(f"a {type(value).__name__}")
         moment = moment.astimezone(_zone(moment)) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, TypeError, OverflowError, OSError) as error:
-        reason = "" if "isoformat" in str(error) else f" ({error})"  # it says no more than that
+        reason = "" if "isoformat" in str(error) else f" ({error})"  # which only repeats the value
         raise InputError(
             f"{what}: time {value!r}{reason} cannot be read; give a date such as 2026-05-03, a "
             "year or a month, or ISO 8601 such as 2026-05-03T10:00:00Z"
@@ -73,26 +72,10 @@ def checked_name(value: object, what: str) -> str | None:
         )
     categories = set() if value.isprintable() else set(map(category, value))
     if "Cs" in categories:
-        raise InputError(f"{what} {value!r} has bytes that are no UTF-8; give it another name")
+        raise InputError(f"{what} {value!r} has bytes that are not UTF-8; give it another name")
     if not UNNAMEABLE.isdisjoint(categories):
         raise InputError(f"{what} {value!r} has a control character or line break; remove it")
     return composed(value)
-
-
-def _of_simple(metadata: Mapping[str, JSON]) -> str | None:
-    """What ``_canonical`` makes of texts and whole numbers, which is what most metadata are; None
-    for anything else. An encoder takes longer to begin.
-    """
-    parts: list[str] = []
-    for key in sorted(metadata):
-        value = metadata[key]
-        if type(value) is str:
-            parts.append(f"{encode_basestring(key)}:{encode_basestring(value)}")
-        elif type(value) is int:
-            parts.append(f"{encode_basestring(key)}:{value}")
-        else:
-            return None
-    return f"{{{','.join(parts)}}}"
 
 
 def metadata_json(metadata: Mapping[str, JSON]) -> str:
@@ -107,7 +90,7 @@ def metadata_json(metadata: Mapping[str, JSON]) -> str:
         for key in metadata:
             if not isinstance(key, str):
                 raise TypeError(f"key {key!r} is not a text")
-        text = _of_simple(metadata) or _canonical(dict(metadata))
+        text = _canonical(dict(metadata))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be stored as JSON: {error}") from error
     if "\\u0000" in text and _ESCAPED_NUL.search(text):

@@ -44,10 +44,10 @@ def compile_filter(
 ) -> tuple[str, list[Value]]:
     """A filter as SQL conditions on the tables of ``stored.FROM``, each starting with AND.
 
-    With a ``space`` the entries of a source are looked up by its number. Without one entries are
-    looked at one after the other, in which order a page of them is found without sorting.
+    With a ``space`` the entries of a source are found by its number. Without one the database reads
+    entry after entry, in an order that needs no sorting for a page.
 
-    Raises FilterError for a condition that cannot mean anything.
+    Raises FilterError for a condition that makes no sense.
     """
     if condition.kind is not None and condition.kind not in KINDS:
         raise FilterError(f"kind is {condition.kind!r}; it can be {', '.join(KINDS)}", param="kind")
@@ -89,7 +89,7 @@ def _metadata_clause(
 
     ``depth`` is how deep ``$or`` and ``$and`` may nest.
     """
-    return _joined(
+    return _join(
         " AND ", [_key_clause(dialect, key, value, depth) for key, value in metadata.items()]
     )
 
@@ -109,7 +109,7 @@ def _key_clause(dialect: Dialect, key: str, value: JSON, depth: int) -> Clause:
     if not depth:
         raise FilterError(f"metadata {key}: conditions are nested over {MAX_DEPTH} deep")
     parts = [_condition(key, part) for part in value]
-    return _joined(_JOINS[key], [_metadata_clause(dialect, part, depth - 1) for part in parts])
+    return _join(_JOINS[key], [_metadata_clause(dialect, part, depth - 1) for part in parts])
 
 
 def _condition(key: str, part: JSON) -> Mapping[str, JSON]:
@@ -120,7 +120,7 @@ def _condition(key: str, part: JSON) -> Mapping[str, JSON]:
     return part
 
 
-def _joined(join: str, clauses: Iterable[tuple[str, Sequence[Value]]]) -> Clause:
+def _join(join: str, clauses: Iterable[tuple[str, Sequence[Value]]]) -> Clause:
     sql, params = zip(*clauses, strict=True)
     return f"({join.join(sql)})", list(chain.from_iterable(params))
 
@@ -133,13 +133,13 @@ class _MetadataKey:
     key: str
 
     def clause(self, value: JSON, depth: int) -> Clause:
-        """What must hold for the value, with conditions nested up to ``depth``."""
+        """Return the clause about the value, with conditions nested up to ``depth``."""
         if not _is_condition(self.key, value):
             return self._exists(*self.dialect.equals("m", self._literal(value)))
         assert isinstance(value, Mapping)  # what a condition is
         if not depth:
             raise FilterError(f"metadata {self.key!r}: conditions are nested over {MAX_DEPTH} deep")
-        return _joined(
+        return _join(
             " AND ", [self._operation(name, operand, depth) for name, operand in value.items()]
         )
 
@@ -167,7 +167,7 @@ class _MetadataKey:
         if not isinstance(values, list) or not values:
             raise FilterError(f"metadata {self.key!r}: $in takes a list of values, not {values!r}")
         clauses = [self.dialect.equals("m", self._literal(value)) for value in values]
-        return self._exists(*_joined(" OR ", clauses))
+        return self._exists(*_join(" OR ", clauses))
 
     def _comparison(self, name: str, operand: JSON) -> Clause:
         """A range of numbers, or of texts: dates in ISO 8601 are in order as texts."""
@@ -207,10 +207,11 @@ def _is_condition(key: str, value: JSON) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
-    """What some entries have under a key of their metadata: kinds and values as the database gives
-    them, the entries that have one, shape (n,), and the place of its value for each.
+    """The values of entries under a key of their metadata.
 
-    The entries' metadata are so many ``texts``, or at most so many.
+    ``values`` are kinds and values as the database gives them; ``holders``, shape (n,), the entries
+    that have one, and ``places`` its place in ``values`` for each. ``texts`` is the number of
+    different texts of metadata, or a bound of it.
     """
 
     values: list[tuple[str, Value]]
@@ -222,10 +223,10 @@ class KeyValues:
 def values_between(
     reader: Reader, space: int, key: str, first: int, last: int, *, alike: bool
 ) -> KeyValues:
-    """What the entries from one sequence number to another have under a key of their metadata.
+    """Return the values of the entries from one sequence number to another under a key.
 
-    The database says what a value is, as in a filter. Where entries are ``alike``, many have the
-    same metadata: then it takes each text apart once, in half the time. To sort texts that are all
+    The database decides the kind of a value, as in a filter. If entries are ``alike``, many have
+    the same metadata: then it parses each text once, in half the time. Sorting texts that are all
     different takes twice as long.
     """
     if not alike:
@@ -242,7 +243,7 @@ def values_between(
 
 
 def values_of(reader: Reader, space: int, key: str, seqs: Collection[int]) -> KeyValues:
-    """What some entries have under a key of their metadata."""
+    """Return the values of some entries under a key of their metadata."""
     listed = json.dumps(list(seqs))
     condition = "e.seq IN (SELECT value FROM json_each(?))"
     return _by_entry(reader, key, condition, (space, listed))

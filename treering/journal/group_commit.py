@@ -19,10 +19,10 @@ from treering.journal.contract import Outcome, Writer
 T = TypeVar("T")
 
 SHARE_S: Final = 0.1
-"""A transaction takes in no further change after so long, as other writers wait for it."""
+"""A transaction accepts no further change after this time, because other writers wait."""
 
 WAIT_S: Final = 60.0
-"""A change waits no longer for those before it."""
+"""A change waits this long for the changes before it."""
 
 UNKNOWN: Final = (
     "the thread that stored this for several was interrupted meanwhile: this change may be stored "
@@ -35,7 +35,7 @@ OpenWriter = Callable[[], AbstractContextManager[Writer]]
 class SharedWrites:
     """The changes of one database that wait for a transaction.
 
-    A transaction takes in no further one after ``share_s`` seconds.
+    A transaction accepts no further change after ``share_s`` seconds.
     """
 
     def __init__(self, share_s: float = SHARE_S) -> None:
@@ -49,11 +49,11 @@ class SharedWrites:
         self._leader: _Change | None = None  # that of the thread that makes them
 
     def run(self, work: Callable[[Writer], T], write: OpenWriter) -> T:
-        """The result of ``work``, done in a transaction of ``write`` or of another thread's.
+        """Return the result of ``work``, run in a transaction of this thread or of another one.
 
-        It may run in another thread and may be repeated, so it uses nothing but the writer that it
-        is given. Raises what it raises, and what the transaction raises, of which nothing is stored
-        then; JournalBusy if others take too long.
+        It may run in another thread, and more than once, so it must use nothing but its writer.
+        Raises its errors, those of the transaction, which is then undone, and JournalBusy if other
+        threads take too long.
         """
         change = _Change(work, self._lock)
         batch = _Batch(change)
@@ -61,7 +61,7 @@ class SharedWrites:
             if self._has_its_turn(change):
                 self._lead(batch, write)
         finally:
-            # Whoever is interrupted once more still lets those go on who wait for it.
+            # If this thread is interrupted again, it still lets the waiting threads go on.
             try:
                 self._leave(batch)
             except BaseException:
@@ -70,11 +70,11 @@ class SharedWrites:
         return cast(T, change.outcome())
 
     def _has_its_turn(self, change: _Change) -> bool:
-        """Wait until a change is done, or is to be made by this thread. Raises JournalBusy."""
+        """Wait; return whether this thread runs the change. Raise JournalBusy."""
         is_its_turn = lambda: change.is_done or self._leader is None  # noqa: E731
         with self._lock:
             self._waiting.append(change)
-            # One that another thread has taken will be done: what became of it is waited for.
+            # Once another thread has taken the change, wait for its outcome without a limit.
             while not change.turn.wait_for(is_its_turn, WAIT_S):
                 if change in self._waiting:
                     raise JournalBusy(f"others kept writing for over {WAIT_S:.0f} s; try again")
@@ -103,7 +103,7 @@ class SharedWrites:
             batch.failure = error
 
     def _leave(self, batch: _Batch) -> None:
-        """Let others make what waits. What was made here, and is stored or has failed, is done."""
+        """Report the outcome of a batch, and let another thread run the waiting changes."""
         with self._lock:
             change = batch.changes[0]
             if self._leader is change:
@@ -114,7 +114,7 @@ class SharedWrites:
                 self._waiting = again + behind
                 self._leader = None
             else:
-                change.is_awaited = False  # its thread has been told, or has stopped waiting
+                change.is_awaited = False  # its thread knows the outcome, or has stopped waiting
                 if change in self._waiting:
                     self._waiting.remove(change)
             if self._waiting and self._leader is None:
@@ -126,19 +126,19 @@ class _Undone(Exception):
 
 
 class _Change:
-    """A change that waits to be made, or has been."""
+    """A change that waits for a transaction, or has run."""
 
     def __init__(self, work: Callable[[Writer], Any], lock: threading.Lock) -> None:
         self._work = work
         self._result: Any = None
         self._error: Exception | None = None
-        self.turn = threading.Condition(lock)  # its own: many wait, and one is to wake up
+        self.turn = threading.Condition(lock)  # its own, because one of many threads wakes up
         self.is_made = False
         self.is_done = False
         self.is_awaited = True
 
     def make(self, writer: Writer) -> None:
-        """Make the change, or none of it. Raises what undoing it raises."""
+        """Run the change as a whole or not at all. Raises errors of undoing it."""
         self.is_made = True
         self._result = self._error = None
         with suppress(_Undone), writer.attempt():
@@ -149,14 +149,14 @@ class _Change:
                 raise _Undone from error
 
     def end(self, error: Exception | None) -> None:
-        """Note that the transaction has ended, and how; tell who waits for it."""
+        """Store the outcome of the transaction, and wake the waiting thread."""
         self._error = self._error or error
         self.is_done = True
         self.is_awaited = False
         self.turn.notify()
 
     def outcome(self) -> Any:
-        """What the change has given. Raises what stopped it."""
+        """Return the result of the change, or raise its error."""
         if self._error is not None:
             raise self._error
         return self._result
@@ -172,13 +172,13 @@ class _Batch:
         self.failure: Exception | None = None
 
     def end(self) -> None:
-        """Tell those that wait what has become of their changes.
+        """Report the outcome to the waiting threads.
 
-        What the interruption of this thread has undone stays open: the others make it themselves.
+        If the interruption of this thread has undone the changes, the other threads run theirs.
         """
         own = self.changes[0]
         if self.failure is not None:
-            # What could not even begin says nothing of the others: each of them tries by itself.
+            # If the transaction could not begin, each of the other threads tries its own.
             self._end(self.changes if own.is_made else [own], self.failure)
         elif self.is_stored or self._outcome == "stored":
             self._end(self.changes, None)

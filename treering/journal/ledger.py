@@ -1,4 +1,4 @@
-"""The ledger of a space: counts, settings, and what its models have cost."""
+"""The ledger of a space: counts, settings, and the costs of models."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def spend(writer: SpaceWriter, cost: Spent) -> None:
 
 
 def spent(reader: Reader, space: int) -> tuple[Spent, ...]:
-    """What models have cost, by operation."""
+    """Return the costs of models, by operation."""
     rows = reader.rows(
         "SELECT operation, model, calls, prompt_tokens, completion_tokens FROM spent"
         " WHERE space = ? ORDER BY operation, model",

@@ -62,7 +62,7 @@ class FileSource:
 
     @property
     def whole(self) -> str:
-        """What the whole file is called, of which this may be a part."""
+        """The name of the whole file, of which this may be a part."""
         return self.document or self.name
 
 
@@ -125,7 +125,7 @@ def set_file(writer: Writer, space: int, file: FileSource) -> None:
 
 
 def source_names(reader: Reader, space: int) -> list[str]:
-    """The names of the sources of a space, in the order they were made."""
+    """Return the names of the sources of a space, oldest first."""
     rows = reader.rows(
         "SELECT n.text FROM source s JOIN label n ON n.id = s.name WHERE s.space = ? ORDER BY s.id",
         (space,),
@@ -216,7 +216,7 @@ def name_hash(name: str) -> bytes:
 
 
 def family_hash(name: str) -> bytes | None:
-    """The hash of a name up to and with its first colon; None if it has none."""
+    """Return the hash of a name up to its first colon, included; None without a colon."""
     head, colon, _ = name.partition(":")
     return name_hash(head + colon) if colon else None
 

@@ -22,7 +22,7 @@ NOWHERE = 0
 """The number of a space without a row: no row of any table has it."""
 
 UNNAMED = "\n"
-"""Begins the name of what is left of a removed space; no name that is given has a line break."""
+"""Begins the name of a removed space; names from users have no line break."""
 
 
 ATTEMPTS = 4
@@ -101,8 +101,8 @@ class SpaceReader:
 
     @property
     def is_there(self) -> bool:
-        """Whether the space has a row. Who writes what came of it asks first: it may have been
-        removed since, and must not begin anew by that."""
+        """Whether the space has a row. Ask before writing results of slow work: the space may have
+        been removed meanwhile, and writing would create it again."""
         return self.state.id != NOWHERE
 
     @property
@@ -125,8 +125,8 @@ class SpaceReader:
     def ensure_there(self) -> None:
         """Raise UnknownName if the file has spaces, but not this one.
 
-        "Nothing found" would hide a slip of the pen. A file without any space is a new one, and
-        what a key opens was named on purpose.
+        "Nothing found" would hide a typing error. A file without any space is new, and the space of
+        a key was named on purpose.
         """
         if self.is_there:
             return
@@ -151,7 +151,7 @@ class SpaceWriter(SpaceReader):
 
     @property
     def id(self) -> int:
-        """The number of the space, which is given one if it has none yet."""
+        """The number of the space; asking for it creates the space."""
         if self.state.id == NOWHERE:
             self._writer.execute(
                 "INSERT INTO space (name) VALUES (?) ON CONFLICT DO NOTHING", (self.name,)
@@ -231,11 +231,10 @@ class Space:
             yield SpaceWriter(writer, self)
 
     def change(self, work: Callable[[SpaceWriter], T], *, derived: bool = False) -> T:
-        """What ``work`` returns, done in a write transaction; for ``derived`` see ``write`` of
-        ``Database``.
+        """Return the result of ``work`` in a write transaction; see ``write`` of ``Database``.
 
-        If the server ends it in favour of another one, all of it is done again, a few times. So
-        ``work`` must change nothing but the database. Raises as ``write`` does.
+        If the server ends the transaction in favour of another one, it is run again, a few times.
+        So ``work`` must change nothing but the database. Raises as ``write`` does.
         """
 
         def attempt() -> T:

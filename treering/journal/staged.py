@@ -1,7 +1,7 @@
-"""What is staged: slices of what is too large for one transaction, until they are taken in.
+"""Staged imports: slices of an import that is too large for one transaction.
 
-A slice is overwritten where it stands. The blank rows are deleted when no slice waits any more:
-until then SQLite could move one that says something, and leave a copy of it behind.
+A slice is overwritten in place. The blank rows are deleted when no slice waits any more: until then
+SQLite could move a row with text, and leave a copy of it behind.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def abandoned_imports(database: Database, space: str) -> list[StagedImport]:
 
 
 def is_under_way(database: Database, space: str) -> bool:
-    """Whether somebody is taking much into the space of that name at this moment."""
+    """Return whether a process is importing into the space of that name now."""
     return any(is_at_work for _, is_at_work in _all(database, space))
 
 
@@ -71,9 +71,9 @@ def begin(writer: Writer, space: str, presence: int, attempt: int, plan: str) ->
 
 
 def hold(writer: Writer, mine: StagedImport, presence: int, attempt: int | None = None) -> bool:
-    """Note which process works on an import, for another ``attempt`` if one is given.
+    """Note which process works on an import; a new ``attempt`` takes it over.
 
-    False if the import is that of another attempt by now, or gone with its space.
+    Return False if another attempt has it by now, or if it went with its space.
     """
     held = writer.execute(
         "UPDATE intake SET presence = ?, attempt = ? WHERE space = ? AND id = ? AND attempt = ?",

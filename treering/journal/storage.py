@@ -1,16 +1,24 @@
-"""The state of the storage: what was blanked, and whether the file has to be rewritten."""
+"""The state of the storage: blanked bytes, scrubbings that are due, and a rewrite that is due."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from treering.journal import sources, work
 from treering.journal.contract import Reader, Writer
+from treering.journal.space import UNNAMED
 
 SCRUB: Final = "scrub"
-"""Work left while erased text may be in the bytes of the file; done for all spaces at once."""
+"""Pending work while the file may hold erased text; one scrubbing ends it for all spaces."""
+
+SPACE_TABLES: Final = ("code_repository", "code_file", "code_relation", "space", "serve_key")
+"""Tables with words of whole spaces, such as their names."""
+
+FOREIGN: Final = "view_"
+"""Begins the names of the tables of other packages."""
 
 _MARK_BITS: Final = 62  # each mark is its own: one made during a scrubbing is not taken off by it
 _USED: Final = {
@@ -80,7 +88,7 @@ def set_refill_mark(writer: Writer, table: str, gone: int) -> None:
 
 
 def drop_refill_mark(writer: Writer, table: str) -> None:
-    """Note that rows of a table were changed: what they said before may be left in it."""
+    """Note that rows of a table were changed: it may still hold their old content."""
     writer.share()
     writer.execute("DELETE FROM storage WHERE name = ?", (_FILLED + table,))
 
@@ -100,9 +108,26 @@ def queue_scrub(writer: Writer, space: int) -> None:
     work.enqueue(writer, space, SCRUB, [secrets.randbits(_MARK_BITS)])
 
 
+@dataclass(frozen=True, slots=True)
+class DueScrub:
+    """A scrubbing: the marks of work that it ends, removed spaces, and the tables to scrub."""
+
+    marks: Sequence[tuple[int, int]]
+    removed: Sequence[int]
+    tables: frozenset[str]
+
+
+def due_scrub(reader: Reader, tables: Collection[str]) -> DueScrub:
+    """Return the scrubbing of ``tables``, those of other packages, and those of removed spaces."""
+    removed = removed_spaces(reader)
+    foreign = {table.name for table in reader.tables(FOREIGN)}
+    of_spaces = SPACE_TABLES if removed else ()
+    return DueScrub(pending_scrubs(reader), removed, frozenset((*tables, *foreign, *of_spaces)))
+
+
 def pending_scrubs(reader: Reader) -> list[tuple[int, int]]:
-    """The scrubbings that are due, of all spaces: space and target."""
-    # Space by space, as work is found: asked of the view alone, every opening would read all work.
+    """Return the marks of scrubbings that are due, of all spaces: space and target."""
+    # Space by space, because the index begins with it: otherwise it reads all pending work.
     rows = reader.rows(
         "SELECT space, target FROM work WHERE space IN (SELECT id FROM space) AND view = ?",
         (SCRUB,),
@@ -110,16 +135,28 @@ def pending_scrubs(reader: Reader) -> list[tuple[int, int]]:
     return [(int(row[0]), int(row[1])) for row in rows]
 
 
-def end_scrubs(writer: Writer, pending: Iterable[tuple[int, int]], *, rewritten: bool) -> None:
-    """Note that scrubbings are done; ``rewritten``: the whole file was."""
+def removed_spaces(reader: Reader) -> list[int]:
+    """Return the numbers of removed spaces whose bytes may still be in the file."""
+    rows = reader.rows("SELECT id FROM space WHERE instr(name, ?) = 1", (UNNAMED,))
+    return [int(row[0]) for row in rows]
+
+
+def end_scrub(writer: Writer, scrub: DueScrub, *, rewritten: bool) -> None:
+    """Take the marks of a scrubbing off, and drop removed spaces; ``rewritten``: the whole file."""
     writer.share()
-    # Scrubbing notes no errors: what is left of a mark is its row.
+    # Scrubbing stores no errors, so a mark has no other row.
     writer.many(
         "DELETE FROM work WHERE space = ? AND view = ? AND target = ?",
-        ((space, SCRUB, target) for space, target in pending),
+        ((space, SCRUB, target) for space, target in scrub.marks),
     )
     if rewritten:
         writer.execute("DELETE FROM storage WHERE name = ?", (_REWRITE,))
+    if scrub.removed:
+        writer.many(
+            "DELETE FROM space WHERE id = ? AND instr(name, ?) = 1"
+            " AND NOT EXISTS (SELECT 1 FROM work WHERE space = ?)",
+            ((space, UNNAMED, space) for space in scrub.removed),
+        )
 
 
 def _value(reader: Reader, name: str) -> int:

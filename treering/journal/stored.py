@@ -29,7 +29,7 @@ FROM = (
     " LEFT JOIN source s ON s.space = e.space AND s.id = e.source"
     " LEFT JOIN label n ON n.id = s.name"
 )
-"""An entry ``e`` with what it says ``b``, its source ``s`` and the name of that ``n.text``."""
+"""An entry ``e``, its body ``b``, its source ``s`` and the name ``n.text`` of the source."""
 
 
 def micros(moment: datetime) -> int:
@@ -141,7 +141,7 @@ def metadata_of(text: str) -> dict[str, JSON]:
 
 
 def cut(entry: Entry, span: tuple[int, int] | None) -> str:
-    """The text of a fragment of an entry. Raises JournalCorrupt if that has no such place."""
+    """Return the text of a fragment of an entry. Raise JournalCorrupt if the span is damaged."""
     with damage.decoding(f"the fragments of entry {entry.id!r}"):
         if span is None or not 0 <= span[0] < span[1] <= len(entry.text):
             raise ValueError(span)

@@ -1,7 +1,7 @@
-"""What a person says of two entries: the newer one holds instead of the older one.
+"""Supersessions: a person says that one entry holds instead of an older one.
 
-It is no view's: nothing in the texts tells it, so no rebuild could find it again. It goes with
-either entry.
+They belong to the journal and not to a view, because no rebuild could find them in the texts. A
+supersession goes with either entry.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from treering.journal.contract import Reader, Writer
 K = TypeVar("K", bound=Hashable)
 
 MOST_STEPS: Final = 5_000
-"""Entries looked at on either side of a new pair, to tell whether it closes a circle."""
+"""Entries read on either side of a new pair, to see whether it closes a circle."""
 
 
 def put(writer: Writer, space: int, older: int, newer: int) -> None:

@@ -1,4 +1,4 @@
-"""Tombstones: digests of the ids of erased entries, so that no import brings these back by itself.
+"""Tombstones: digests of the ids of erased entries, so that no import brings these back.
 
 The messages of a transcript have the same ids whenever they are read. A digest is keyed by random
 bytes of the space, and says nothing of the text. A space that got tombstones from an export has

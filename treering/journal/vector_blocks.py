@@ -1,10 +1,10 @@
-"""Vectors in eight bits, in blocks beside those of the fragments: what opening a space reads.
+"""Vectors in eight bits, in blocks beside those of the fragments; opening a space reads them.
 
-A vector block is of one model, and of a stretch of the slots of a fragment block. It holds one
-after the other, for all of its slots: the numbers of their vectors in ``vector_data``, where the
-floats are; their fragments; and the scales and codes of ``treering.embed.quantised``. A slot whose
-fragment is not embedded has number 0. Numbers ascend with time: who has read up to one asks for
-those above.
+A vector block belongs to one model, and to a stretch of the slots of a fragment block. It has four
+parts, each for all of its slots: the numbers of their vectors in ``vector_data``, which has the
+floats; their fragments; and the scales and codes of ``treering.embed.quantised``. A slot whose
+fragment is not embedded has number 0. Numbers ascend with time, so a reader asks for those above
+the last one it has read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class VectorBlock:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What its data is found by."""
+        """The key of its data."""
         return self.space, self.id
 
     @property
@@ -77,7 +77,7 @@ class VectorBlock:
 
 @dataclass(frozen=True, slots=True)
 class StoredVectors:
-    """Vectors in eight bits with their numbers and fragments, as they stand in a block."""
+    """Vectors in eight bits with their numbers and fragments, as in a block."""
 
     number: Codes
     fragment: Codes
@@ -85,7 +85,7 @@ class StoredVectors:
     codes: Bytes
 
     def only(self, which: NDArray[Any]) -> StoredVectors:
-        """Those of a mask or of places."""
+        """Return the vectors of a mask or of places."""
         return StoredVectors(
             self.number[which], self.fragment[which], self.scale[which], self.codes[which]
         )
@@ -119,7 +119,7 @@ def put(
 def _find_or_create(
     writer: Writer, space: int, model: EmbeddingModel, block: int, slot: int
 ) -> VectorBlock:
-    """The vector block of a model that begins at a slot; made if there is none."""
+    """Return the vector block of a model that begins at a slot; create it if it is missing."""
     if there := _find(writer, space, model, block, slot):
         return there
     slots = writer.row("SELECT slots FROM block WHERE space = ? AND id = ?", (space, block))
@@ -238,7 +238,7 @@ def count_after(reader: Reader, space: int, model: EmbeddingModel, number: int) 
 def number_at(
     reader: Reader, model: EmbeddingModel, places: Sequence[tuple[int, int]]
 ) -> list[int]:
-    """The number of the vector at each place, given as block and slot; 0 where there is none."""
+    """Return the number of the vector at each place, given as block and slot, or 0."""
     numbers: dict[tuple[int, int], int] = {}
     for (block, first), slots in _stretches(places).items():
         vectors = _find(reader, reader.space, model, block, first)
@@ -391,7 +391,7 @@ def drop_block(writer: Writer, block: VectorBlock) -> None:
 
 
 def drop_damaged(writer: Writer, model: EmbeddingModel, fragment_blocks: Iterable[int]) -> None:
-    """Drop the vector blocks beside some blocks that have another size than they were given."""
+    """Drop the vector blocks beside some blocks whose data have a wrong size."""
     for identity in fragment_blocks:
         for block in _in(writer, model, identity):
             if drop_if_damaged(writer, TABLE, block.key, block.total_bytes):

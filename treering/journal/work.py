@@ -1,4 +1,4 @@
-"""Pending work of views, kept in the database until it is done."""
+"""Pending work of views, in the database until a transaction stores its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_ERROR_CHARS = 500  # enough to act on; an endpoint may answer with a page of
 
 
 def enqueue(writer: Writer, space: int, view: str, targets: Iterable[int]) -> None:
-    """Add work; what is queued already stays as it is."""
+    """Add work; targets that are queued already stay as they are."""
     writer.many(
         "INSERT INTO work (space, view, target) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
         ((space, view, target) for target in targets),
@@ -38,7 +38,7 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
     and of two workers only one stores.
     """
     listed = list(targets)
-    # Mostly nothing is queued, and of what follows the journal next to nothing ever was.
+    # Mostly nothing is queued for a view.
     if (
         not listed
         or writer.row("SELECT 1 FROM work WHERE space = ? AND view = ? LIMIT 1", (space, view))
@@ -65,7 +65,7 @@ def claim(writer: Writer, space: int, view: str, targets: Iterable[int]) -> set[
 
 
 def note_failure(writer: Writer, space: int, view: str, targets: Iterable[int], error: str) -> None:
-    """Note why targets could not be done; they stay queued."""
+    """Store the error of targets, which stay queued."""
     for target in targets:
         if writer.execute(
             "UPDATE work SET attempts = attempts + 1 WHERE space = ? AND view = ? AND target = ?",

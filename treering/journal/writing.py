@@ -24,7 +24,7 @@ to a space in the same millisecond give the same id once in some 10¹⁴ times, 
 
 
 class Draft(NamedTuple):
-    """An entry before it has an id and a place: what ``append`` takes.
+    """An entry before it has an id and a place.
 
     ``key`` tells apart drafts of one source that are otherwise equal (the n-th "ok" of a chat).
     """
@@ -51,7 +51,7 @@ class Draft(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """An entry as it was stored, and its digest: what reading it would give."""
+    """An entry as reading it would give it, and its digest."""
 
     entry: Entry
     digest: bytes
@@ -142,10 +142,10 @@ def append(
 
 
 def _new_ids(now: int) -> Iterator[str]:
-    """Ids that nobody has: the time in milliseconds, then a number that begins by chance.
+    """Generate new ids: the time in milliseconds, then a number with a random begin.
 
-    So ids ascend with time, as those of UUID version 7 do, and the index of ids grows at its end:
-    random ones would write a page of it for each entry.
+    Ids ascend with time, like those of UUID version 7, so the index of ids grows at its end: random
+    ones would write a page of it for each entry.
     """
     first = secrets.randbits(_ID_BITS - 1)
     return (f"{now // 1000:012x}{number:012x}" for number in itertools.count(first))
@@ -245,8 +245,7 @@ def set_pinned(writer: Writer, seq: int, pinned: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ErasedEntry:
-    """What is known of an entry that is gone: its id, the number of its source, the file that this
-    was read from, and its role."""
+    """An erased entry: its id, the number of its source, the path of its file, and its role."""
 
     id: str
     source: int
@@ -255,9 +254,9 @@ class ErasedEntry:
 
 
 def erase(writer: Writer, seqs: Sequence[int]) -> list[ErasedEntry]:
-    """Delete entries; their derived rows must have gone before. What they said is overwritten.
+    """Delete entries and overwrite their bodies; their derived rows must be gone already.
 
-    Returns those that were there.
+    Return the entries that existed.
     """
     if not seqs:
         return []

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from treering.errors import JournalBusy, JournalError, JournalFull, UnknownSpace
+from treering.errors import JournalError, JournalFull, UnknownSpace
 from treering.journal import (
     claims,
     entries,
@@ -53,9 +53,6 @@ in the file."""
 
 CODE_WORDS = ("code_repository", "code_file", "code_relation")
 """The same of repositories that are indexed."""
-
-SPACE_WORDS = (*CODE_WORDS, "space", "serve_key")
-"""The same of whole spaces, their names among it."""
 
 _COUNTED = {
     "fragment": "fragments",
@@ -204,7 +201,7 @@ class Eraser:
     def is_scrub_due(self, reader: SpaceReader) -> bool:
         """Whether bytes of what was erased here, or of a removed space, may be in the file."""
         return bool(
-            erasure.removed_spaces(reader) or work.targets(reader, reader.id, storage.SCRUB, 1)
+            storage.removed_spaces(reader) or work.targets(reader, reader.id, storage.SCRUB, 1)
         )
 
     def _views_with_rows(self, states: Mapping[str, ViewState]) -> list[View]:
@@ -307,7 +304,7 @@ def _remove_space(database: Database, name: str) -> Forgotten:
 def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
     """Scrub the file if that is due, of whatever space. False if it has to wait once more."""
     with database.read() as reader:
-        is_due = storage.pending_scrubs(reader) or erasure.removed_spaces(reader)
+        is_due = storage.pending_scrubs(reader) or storage.removed_spaces(reader)
         is_rewrite_due = patient and storage.is_rewrite_due(reader)
     return not (is_due or is_rewrite_due) or _scrub(database, wait_s, patient=patient)
 
@@ -328,21 +325,11 @@ def retry(database: Database) -> None:
 def _scrub(
     database: Database, wait_s: float, *, patient: bool = False, further: Sequence[str] = ()
 ) -> bool:
-    with database.read() as reader:
-        removed = erasure.removed_spaces(reader)
-        foreign = tables_of(reader)
-    own = [*WORDS, *further, *(SPACE_WORDS if removed else ())]
     try:
-        is_clean = database.scrub([*own, *foreign], patient=patient, wait_s=wait_s)
-        if is_clean and removed:
-            with database.write() as writer:
-                erasure.finish(writer, removed)
-    except JournalBusy:  # the rows of removed spaces go with the next scrubbing
-        return False
+        return database.scrub([*WORDS, *further], patient=patient, wait_s=wait_s)
     except JournalFull as error:  # rewriting needs as much room again as the file has
         log.warning("erased, but not yet from the file's bytes; settle() retries: %s", error)
         return False
-    return is_clean
 
 
 def refuse_hidden(reader: SpaceReader, condition: Filter) -> None:

@@ -15,13 +15,14 @@ from typing import Final
 from treering.errors import ViewError
 from treering.journal.contract import Reader
 from treering.journal.space import SpaceWriter
+from treering.journal.storage import FOREIGN
 from treering.plugins import plugins
 from treering.views.contract import Resources, View, ViewFactory, is_foreign
 
 GROUP: Final = "treering.views"
 """The entry point group of views of other packages: each names a ``ViewFactory``."""
 
-PREFIX: Final = "view_"
+PREFIX: Final = FOREIGN
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*")
 """Without "_": the tables of one view would else pass for those of another."""
 

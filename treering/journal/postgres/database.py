@@ -1,13 +1,12 @@
-"""The PostgreSQL backend: a schema of a database, a writer a space, connections from a pool.
+"""The PostgreSQL engine: one schema per memory, one writer per space, and a pool of connections.
 
-Who writes takes a lock of the space first, as SQLite has one of a file. So the writers of a space
-see what those before them stored, whichever process they are of, and numbers of rows are given in
-the order of commits. Writers of different spaces do not wait for each other; who writes what is of
-no space shuts all of them out. Readers wait for nobody.
+A writer first takes the lock of its space, as a writer of a file takes that of SQLite. So the
+writers of a space, in any process, see all earlier commits, and rows are numbered in the order of
+commits. Writers of different spaces do not wait for each other; a writer of the whole database
+excludes all of them. Readers never wait.
 
-Locks are taken in this order: that of the schema, shared; that of the space; that of the rows which
-spaces share (``share``). Nobody who holds the last one waits for anything that another writer
-holds, so that no ring of waiting can come about.
+The order of locks is: the schema, shared; the space; the rows that spaces share (``share``). A
+writer with the last lock waits for no other writer, so writers never wait in a ring.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import Final, TypeVar
 
 import psycopg
@@ -36,23 +35,23 @@ from treering.journal.postgres.statements import adapt
 from treering.journal.postgres.transaction import PostgresTransaction, enter
 from treering.journal.schema import refuse_unreadable
 from treering.journal.space import UNNAMED, retry
+from treering.journal.usage import DatabaseUse
 
 T = TypeVar("T")
 
 POOL_TIMEOUT_S: Final = 30.0
-"""Who needs a connection waits no longer for one."""
+"""A thread waits this long for a connection."""
 
 PROBE_S: Final = 1.0
-"""Who has waited for so long looks whether the server is there at all."""
+"""After this time without a connection, a thread checks that the server answers."""
 
-CLOSE_TIMEOUT_S: Final = 10.0
 _READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _VERSION: Final = "SELECT number FROM treering_version"
 _DURABLE: Final = (
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') = 'off'"
 )
-"""A server may be told to acknowledge what a power cut undoes; an add must not be."""
+"""A server may be set to acknowledge commits that a power cut undoes; an add must be durable."""
 
 _SIZE: Final = (
     "SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS BIGINT) FROM pg_class"
@@ -62,7 +61,7 @@ _CHECKSUMS: Final = (
     "SELECT coalesce(checksum_failures, 0) FROM pg_stat_database WHERE datname = current_database()"
 )
 
-# The pool tells of every attempt to connect; whoever waits for a connection hears of it, too.
+# The pool logs every attempt to connect; a waiting thread raises the error, too.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 PgConnection = psycopg.Connection[TupleRow]
@@ -83,15 +82,14 @@ class PostgresDatabase:
         self.url = self._location.shown
         self._local = threading.local()
         self._queues = locks.WriterQueues(self._location.pool)
-        self._idle = threading.Condition()  # protects _closed and _inside
-        self._inside: Counter[int] = Counter()  # transactions under way, by thread
-        self._closed = False
         self._closed_message = f"{self.url} has been closed; open it again"
+        self._usage = DatabaseUse(self._closed_message)
+        self._closed = False
         self._keys: dict[str, str] = {}
         self._scrubs = SharedScrubs()
         self._process = locks.ProcessLocks(self._connect, self._location.schema)
         self._locks = locks.WriterLocks(self._location.schema)
-        with self._entered():
+        with self._usage.enter():
             retry(lambda: self._prepare(create))
         self._pool = self._new_pool()
         forks.renew_in_child(self, PostgresDatabase._renew_in_child)
@@ -108,7 +106,7 @@ class PostgresDatabase:
             with outer.within(space):
                 yield outer
             return
-        with self._entered(), self._transaction(_READ, space) as (transaction, connection):
+        with self._usage.enter(), self._transaction(_READ, space) as (transaction, connection):
             yield transaction
             with translate_errors(self.url):
                 connection.execute("ROLLBACK")
@@ -122,14 +120,14 @@ class PostgresDatabase:
     ) -> Iterator[Writer]:
         """A write transaction; rolled back as a whole if the block raises.
 
-        What is ``derived`` is as durable as all else: processes outlive a server that has to begin
-        again, and must not hold in memory what it has lost.
+        ``derived`` rows are durable, too: processes outlive a restart of the server, and must not
+        hold rows in memory that it has lost.
         """
         if self._current() is not None:
             raise JournalError("a write inside another transaction of the same thread")
-        with self._queues.turn(space), self._entered():
-            # What others stored must be seen once the locks are there, which no isolation level but
-            # this one does; the server may have another one as its default.
+        with self._queues.turn(space), self._usage.enter():
+            # Only this isolation level sees commits of others once the locks are taken; the server
+            # may have another default.
             begin = (
                 "BEGIN ISOLATION LEVEL READ COMMITTED;"
                 f" SET LOCAL lock_timeout = {int(BUSY_TIMEOUT_S * 1000)};"
@@ -137,15 +135,15 @@ class PostgresDatabase:
             )
             with self._transaction(begin, space) as (transaction, connection):
                 yield transaction
-                # What was to hold in the end is checked before, so that only a lost connection
-                # leaves it open whether the change is there.
+                # Check deferred constraints first, so that only a lost connection leaves the
+                # outcome of the commit open.
                 with translate_errors(self.url):
                     connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
                 with translate_errors(self.url, ending=True):
                     transaction.commit()
 
     def write_together(self, work: Callable[[Writer], T], space: str | None = None) -> T:
-        """See ``Database``; what is of one space shares a transaction."""
+        """See ``Database``; changes of one space share a transaction."""
         with self._queues.writes(space) as writes:
             return writes.run(work, lambda: self.write(space))
 
@@ -156,9 +154,9 @@ class PostgresDatabase:
         patient: bool = False,
         wait_s: float = SCRUB_WAIT_S,
     ) -> bool:
-        """Take the dead rows of ``tables`` away, and of those that hold what users wrote.
+        """Vacuum ``tables``, and those with texts of users.
 
-        A ``patient`` call writes the tables anew if that is due, which keeps others out meanwhile.
+        A ``patient`` call rewrites the tables if that is due, which excludes other processes.
         """
         return self._scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
 
@@ -166,39 +164,39 @@ class PostgresDatabase:
         if self._current() is not None:
             raise JournalError("a scrubbing inside a transaction of the same thread")
         with self.read() as reader:
-            pending = storage.pending_scrubs(reader)
+            due = storage.due_scrub(reader, tables)
             rewrites = patient and storage.is_rewrite_due(reader)
         try:
             if rewrites:
                 with self.write() as writer:
                     storage.drop_blanked(writer)
-            with self._entered(), self._borrowed() as connection, translate_errors(self.url):
-                there = vacuum.present(connection, {*tables, *vacuum.HEAPS, nearest.TABLE})
+            with self._usage.enter(), self._borrow() as connection, translate_errors(self.url):
+                there = vacuum.present(connection, {*due.tables, *vacuum.HEAPS, nearest.TABLE})
                 own = there - {nearest.TABLE}
                 if not vacuum.run(connection, own, wait_s, rewrites=rewrites, patient=patient):
                     return False
                 sizes = nearest.index_sizes(connection)
-                erased = {space: sizes[space] for space, _ in pending if space in sizes}
+                erased = {space: sizes[space] for space, _ in due.marks if space in sizes}
                 is_left = sum(erased.values()) > nearest.SMALL and not patient
                 if nearest.TABLE in there and not vacuum.run(
                     connection, [nearest.TABLE], wait_s, indexes=bool(erased) and not is_left
                 ):
                     return False
-            done = [mark for mark in pending if not (is_left and mark[0] in erased)]
-            with self.write(UNNAMED) as writer:  # of no space, and in nobody's way
-                storage.end_scrubs(writer, done, rewritten=rewrites)
+            done = [mark for mark in due.marks if not (is_left and mark[0] in erased)]
+            with self.write(UNNAMED) as writer:  # of no space, so it waits for no writer
+                storage.end_scrub(writer, replace(due, marks=done), rewritten=rewrites)
         except JournalBusy:
             return False
         return not is_left
 
     def presence(self) -> int:
-        """The number of a lock that a connection of this process holds."""
-        with self._entered(), translate_errors(self.url):
+        """Return the number of a lock that a connection of this process holds."""
+        with self._usage.enter(), translate_errors(self.url):
             return self._process.presence()
 
     def is_present(self, number: int) -> bool:
-        """Whether the lock is held: the server frees it with the connection, however that ends."""
-        with self._entered(), self._borrowed() as connection, translate_errors(self.url):
+        """Return whether the lock is held: the server frees it with the connection."""
+        with self._usage.enter(), self._borrow() as connection, translate_errors(self.url):
             return locks.is_held(connection, number)
 
     @property
@@ -209,14 +207,14 @@ class PostgresDatabase:
     @contextmanager
     def connected(self) -> Iterator[tuple[PgConnection, str]]:
         """A connection outside any transaction, and the name of the schema."""
-        with self._entered(), self._borrowed() as connection, translate_errors(self.url):
+        with self._usage.enter(), self._borrow() as connection, translate_errors(self.url):
             yield connection, self._location.schema
 
     @contextmanager
     def task(self, name: str, wait_s: float = 0.0) -> Iterator[bool]:
         """See ``Database``."""
         with ExitStack() as stack:
-            with self._entered(), translate_errors(self.url):
+            with self._usage.enter(), translate_errors(self.url):
                 is_ours = stack.enter_context(self._process.task(name, wait_s))
             yield is_ours
 
@@ -225,7 +223,7 @@ class PostgresDatabase:
         return self._number(_SIZE)
 
     def check(self) -> list[str]:
-        """Pages of the database that the server found damaged while it read them."""
+        """Return the number of pages that the server found damaged."""
         failures = self._number(_CHECKSUMS)
         return [f"the server counts {failures} pages with wrong checksums"] if failures else []
 
@@ -237,14 +235,12 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Close all connections, once the transactions of other threads have ended."""
-        mine = threading.get_ident()
-        with self._idle:
-            if self._closed:
-                return
-            self._closed = True
-            self._idle.wait_for(lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S)
+        if self._closed:
+            return
+        self._closed = True
+        self._usage.end_uses()
         current = self._current()
-        if current is not None:  # the connection is given back when the block ends
+        if current is not None:  # the connection returns to the pool when the block ends
             current.refuse(self._closed_message)
         self._pool.close()
         self._process.close()
@@ -265,9 +261,9 @@ class PostgresDatabase:
     def _transaction(
         self, begin: str, space: str | None
     ) -> Iterator[tuple[PostgresTransaction, PgConnection]]:
-        """A transaction that the block ends; if it raises, nothing of it stays."""
+        """A transaction that the block ends; rolled back if the block raises."""
         pid = os.getpid()
-        with self._borrowed() as connection:
+        with self._borrow() as connection:
             transaction = PostgresTransaction(connection, self.url, self._keys, self._locks, space)
             try:
                 self._begin(connection, f"{begin}; {enter(space)}")
@@ -285,7 +281,7 @@ class PostgresDatabase:
     def _begin(self, connection: PgConnection, begin: str) -> None:
         """Begin a transaction, in one round trip. Raises JournalVersionError.
 
-        Whether a newer treering has changed the tables meanwhile is seen by every transaction.
+        Every transaction notices that a newer treering has changed the tables.
         """
         with translate_errors(self.url):
             cursor = connection.execute(f"{begin}; {_VERSION}")
@@ -296,7 +292,7 @@ class PostgresDatabase:
             refuse_unreadable(int(version[0]), self.url)
 
     @contextmanager
-    def _borrowed(self) -> Iterator[PgConnection]:
+    def _borrow(self) -> Iterator[PgConnection]:
         """A connection of the pool; that of this thread's transaction, if one is under way."""
         current = self._current()
         if current is not None:
@@ -315,26 +311,11 @@ class PostgresDatabase:
         try:
             with suppress(PoolTimeout):
                 return pool.getconn(PROBE_S)
-            with self._connect():  # says what is wrong if the server cannot be reached
+            with self._connect():  # raises the reason if the server cannot be reached
                 pass
             return pool.getconn()
         except PoolClosed:
             raise JournalError(self._closed_message) from None
-
-    @contextmanager
-    def _entered(self) -> Iterator[None]:
-        """Around everything that uses a connection: closing and forking wait for it."""
-        with forks.gate.inside():
-            with self._idle:
-                if self._closed:
-                    raise JournalError(self._closed_message)
-                self._inside[threading.get_ident()] += 1
-            try:
-                yield
-            finally:
-                with self._idle:
-                    self._inside -= Counter({threading.get_ident(): 1})  # drops what reaches zero
-                    self._idle.notify_all()
 
     def _connect(self) -> PgConnection:
         """A connection beside the pool. Raises psycopg.Error."""
@@ -367,8 +348,8 @@ class PostgresDatabase:
         holder = self._process.renew_in_child()
         if holder is not None:
             forks.abandon(holder)
-        self._queues, self._idle = locks.WriterQueues(self._location.pool), threading.Condition()
-        self._inside.clear()
+        self._queues = locks.WriterQueues(self._location.pool)
+        self._usage.renew_in_child()
         self._local = threading.local()
         if not self._closed:
             self._pool = self._new_pool()

@@ -76,8 +76,7 @@ def _translate(error: psycopg.Error, name: str, ending: bool) -> Exception:
         return InputError(f"a value cannot be stored: {words}")
     if isinstance(error, _REFUSED):
         return JournalError(
-            f"{name}: the server refuses it ({words}); check the user, what it may do, and the "
-            "database"
+            f"{name}: the server refuses it ({words}); check the user, its rights, and the database"
         )
     if _is_lost(error):
         outcome = "this change may be stored or not; look whether it is there, or repeat it"
@@ -97,6 +96,6 @@ def _is_lost(error: psycopg.Error) -> bool:
 
 
 def _words(error: psycopg.Error) -> str:
-    """What the server or libpq says in short: its details may quote a stored text."""
+    """Return the short message of the server or libpq: its details may quote a stored text."""
     message = error.diag.message_primary or str(error) or type(error).__name__
     return " ".join(message.split())

@@ -16,7 +16,7 @@ from treering.errors import InputError
 
 DEFAULT_SCHEMA: Final = "treering"
 CONNECT_TIMEOUT_S: Final = 10
-"""A server that does not answer is gone, unless libpq is told to wait longer for it."""
+"""How long to wait for a server, unless the URL or libpq's environment sets another time."""
 
 DEFAULT_POOL: Final = 16
 MAX_POOL: Final = 1_000
@@ -55,13 +55,13 @@ class Location:
                 conninfo = make_conninfo(conninfo, connect_timeout=CONNECT_TIMEOUT_S)
         except (psycopg.Error, ValueError):
             raise InputError(
-                "this is no URL of PostgreSQL; give postgresql://USER@HOST:PORT/DATABASE, with "
+                "this is not a URL of PostgreSQL; give postgresql://USER@HOST:PORT/DATABASE, with "
                 "'%' and two digits for each '@', ':', '/', '?' or '%' within a part of it"
             ) from None
         schema = _schema(own.get("schema", DEFAULT_SCHEMA))
         pool = _number("pool", own.get("pool"), "connections", DEFAULT_POOL, MAX_POOL)
         limit = _number("limit", own.get("limit"), "fragments", DEFAULT_LIMIT, MAX_LIMIT)
-        return cls(conninfo, schema, pool, limit, _shown(given, schema))
+        return cls(conninfo, schema, pool, limit, _without_secrets(given, schema))
 
 
 def _refuse_parts_of_a_password(base: str, given: Mapping[str, object]) -> None:
@@ -90,7 +90,7 @@ def _number(name: str, given: str | None, what: str, default: int, most: int) ->
     return int(given)
 
 
-def _shown(given: Mapping[str, object], schema: str) -> str:
+def _without_secrets(given: Mapping[str, object], schema: str) -> str:
     """The URL without anything secret."""
     hosts = str(given.get("host", ""))
     is_socket = hosts.startswith("/")

@@ -1,9 +1,9 @@
 """Nearest neighbours by an index of pgvector, for spaces that do not fit in main memory.
 
-The table ``nearest`` has a row for each vector, in halves, and an HNSW index for each space and
-model. It is made when a space first needs it, as only this needs the extension. A row goes with its
-vector by itself, as it refers to that. Vectors are numbered in the order of time: those up to the
-highest number in the table are in it, those above are not yet.
+The table ``nearest`` has a row for each vector, in half precision, and an HNSW index for each space
+and model. It is created when a space first needs it, because only this needs the extension. A row
+is deleted with its vector by a foreign key. Vectors are numbered in the order of time: the table
+has all vectors up to its highest number.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PgConnection = psycopg.Connection[TupleRow]
 TABLE: Final = "nearest"
 
 SMALL: Final = 64 << 20
-"""Bytes of an index that a vacuum reads while somebody waits: those of some 50,000 vectors."""
+"""Bytes of an index that a vacuum reads while a caller waits: those of some 50,000 vectors."""
 
 MOST_DIMENSIONS: Final = 4_000
-"""What HNSW takes of halves."""
+"""The limit of HNSW for half precision."""
 
 EF_SEARCH: Final = 200
-"""Neighbours that a search of the index keeps in view, at least: more of them find more."""
+"""Neighbours that a search of the index keeps in view, at least: more neighbours find more."""
 
 _PAIR: Final = np.dtype([("number", ">i8"), ("distance", ">f4")])
 
@@ -90,7 +90,7 @@ def neighbours(
     reader: Reader, index: VectorIndex, vector: Floats, limit: int
 ) -> tuple[Codes, Floats]:
     """The fragments whose vectors are nearest, nearest first, and their cosines."""
-    ef = min(max(EF_SEARCH, limit), 1_000)  # the most that the index takes; it goes on by itself
+    ef = min(max(EF_SEARCH, limit), 1_000)  # the limit of the index; it continues as needed
     reader.row(
         "SELECT set_config('hnsw.ef_search', ?, true),"
         " set_config('hnsw.iterative_scan', 'strict_order', true)",
@@ -131,8 +131,8 @@ def _half_fields(dimension: int) -> list[tuple[Any, ...]]:
 
 
 def _columns(row: Row | None) -> tuple[Codes, Floats]:
-    """Numbers and cosines from all rows in one: read one by one, thousands would take longer than
-    the database needs to find them.
+    """Return numbers and cosines from all rows packed in one: to read thousands one by one takes
+    longer than the database needs to find them.
     """
     data = b"" if row is None or row[0] is None else row[0]
     pairs = np.frombuffer(data, dtype=_PAIR)
@@ -165,10 +165,10 @@ _MISSING: Final = (
 
 
 def index_sizes(connection: PgConnection) -> dict[int, int]:
-    """Bytes of the index of each space that has one: what a vacuum reads to remove a vector.
+    """Return the bytes of the index of each space: a vacuum reads them to remove a vector.
 
-    Who erases waits for that where they are ``SMALL``. Larger ones are vacuumed when there is time,
-    once for all that was erased by then.
+    A call that erases waits for that if they are ``SMALL``. Larger indexes are vacuumed later, once
+    for all vectors that were erased by then.
     """
     return {int(space): int(size) for space, size in connection.execute(_SIZES)}
 
@@ -187,9 +187,9 @@ def ensure_fits(dimension: int) -> None:
 
 @contextmanager
 def fill_lock(connection: PgConnection, schema: str) -> Iterator[bool]:
-    """Make the table ready, and keep others from filling it; False if somebody does that already.
+    """Create the table, and exclude others from filling it; False if another process fills it.
 
-    Raises JournalError if the extension is missing and cannot be made.
+    Raises JournalError if the extension is missing and cannot be created.
     """
     digest = hashlib.sha256(f"treering nearest:{schema}".encode()).digest()
     number = -int.from_bytes(digest[:7]) - 1
@@ -231,7 +231,7 @@ def _make_table(connection: PgConnection) -> None:
             f" fragment BIGINT NOT NULL, half {_type(str(row[0]))} NOT NULL,"
             " PRIMARY KEY (space, number), FOREIGN KEY (space, number)"
             " REFERENCES vector_data (space, id) ON DELETE CASCADE DEFERRABLE)"
-            # The server must not analyze a new index by itself before it is left out of statistics.
+            # The server must not analyze a new index before statistics leave it out.
             " WITH (autovacuum_analyze_threshold = 2147483647)"
         )
         connection.execute("CREATE INDEX nearest_by_number ON nearest (space, model, number)")
@@ -267,7 +267,7 @@ def insert(
     fragments: Sequence[int],
     vectors: Floats,
 ) -> None:
-    """Put vectors into the table; those that were erased meanwhile are left out."""
+    """Insert vectors into the table, except those that were erased meanwhile."""
     row = connection.execute(_EXTENSION).fetchone()
     kind = _type(str(row[0] if row else "public"))
     connection.execute(
@@ -320,7 +320,7 @@ def has_index(connection: PgConnection, space: int, model: int) -> bool:
 
 
 def make_index(connection: PgConnection, space: int, model: int, dimension: int) -> None:
-    """Make the index of a space and a model; others read and write meanwhile."""
+    """Create the index of a space and a model; others read and write meanwhile."""
     name = _index(space, model)
     row = connection.execute(_EXTENSION).fetchone()
     kind = _type(str(row[0] if row else "public"))
@@ -335,7 +335,7 @@ def make_index(connection: PgConnection, space: int, model: int, dimension: int)
 
 
 def drop_others(connection: PgConnection, space: int, models: Sequence[int]) -> None:
-    """Drop the indexes of models that a space has no more."""
+    """Drop the indexes of models that a space no longer has."""
     names = [_index(space, model) for model in models]
     rows = connection.execute(
         "SELECT CAST(indexrelid AS regclass)::text FROM pg_index JOIN pg_class ON"

@@ -1,8 +1,8 @@
 """Large values in pieces: one row for so many bytes, so that a patch writes little.
 
-PostgreSQL writes a whole value anew when a part of it changes, and logs it, too. A turn that is
-stored changes some hundred bytes of values that have megabytes. So such a value stands in several
-rows, numbered from 0, which are all full but the last.
+PostgreSQL rewrites and logs a whole value when a part of it changes. Storing a turn changes some
+hundred bytes of values of megabytes. So such a value is in several rows, numbered from 0, which are
+all full except the last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PIECE: Final = 2_000
 
 
 def allot(connection: PgConnection, table: str, size: int, space: int, identity: int | None) -> int:
-    """Make a value of so many zeros; without an ``identity`` it is given the next one."""
+    """Create a value of zeros; without an ``identity`` it gets the next one."""
     if identity is None:
         row = connection.execute(
             "SELECT nextval(pg_get_serial_sequence(%s, 'id'))", (table,)

@@ -103,7 +103,7 @@ def translate(sql: str) -> PostgresStatement:
             return "%s"
         if match["percent"]:
             return "%%"
-        if match["heap"]:  # which has no column of the space in a file
+        if match["heap"]:  # a file has no column of the space here
             same_space = f"{match['alias']}.space = {match['owner']}.space"
             return f"{match['heap']}{same_space} AND {match['same']}"
         if match["instr"]:
@@ -163,7 +163,7 @@ class PostgresDialect(Dialect):
         if not is_text:
             sql = f"{alias}.value {operator} CAST(? AS JSONB)"
             return f"jsonb_typeof({alias}.value) = 'number' AND {sql}", [literal]
-        # Texts of JSON are compared as the locale of the database says, others as told.
+        # PostgreSQL compares texts of JSON by the locale of the database.
         sql = f"""({alias}.value #>> '{{}}') COLLATE "C" {operator} ?"""
         return f"jsonb_typeof({alias}.value) = 'string' AND {sql}", [json.loads(literal)]
 

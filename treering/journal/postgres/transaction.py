@@ -29,7 +29,7 @@ from treering.journal.space import UNNAMED
 PgConnection = psycopg.Connection[TupleRow]
 
 CHUNK: Final = 2_000
-"""Rows that are fetched at a time: a space is never in the driver's memory as a whole."""
+"""Rows that are fetched at a time, so that the driver never holds a whole space."""
 
 MAX_ENDED: Final = 100
 """Cursors that have given all their rows are closed together."""
@@ -105,23 +105,23 @@ class PostgresTransaction:
                 self._enter(before)
 
     def _enter(self, space: str | None) -> None:
-        with self._using():
+        with self._use():
             self._run(enter(space))
         self._space = space
 
     @contextmanager
-    def _using(self) -> Iterator[None]:
-        """Around every use of the connection."""
+    def _use(self) -> Iterator[None]:
+        """A use of the connection: translate its errors, and refuse it once closed."""
         if self._refusal is not None:
             raise JournalError(self._refusal)
         with translated_errors(self._name):
             yield
 
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
-        """The rows of a query, by a cursor of the server; the query begins at once."""
+        """Return the rows of a query, by a cursor of the server; the query begins immediately."""
         cursor = f"c{next(self._numbers)}"
         statement = translate(sql)
-        with self._using():
+        with self._use():
             self._close_ended()
             # Both in one round trip.
             with self.connection.pipeline():
@@ -129,12 +129,12 @@ class PostgresTransaction:
                           statement.bound(params))  # fmt: skip
                 first = self._run(f"FETCH {CHUNK} FROM {cursor}")
             fetched = first.fetchall()
-        return self._following(cursor, fetched)
+        return self._fetch_rest(cursor, fetched)
 
-    def _following(self, cursor: str, fetched: list[TupleRow]) -> Iterator[Row]:
+    def _fetch_rest(self, cursor: str, fetched: list[TupleRow]) -> Iterator[Row]:
         yield from fetched
         while len(fetched) == CHUNK:
-            with self._using():
+            with self._use():
                 fetched = self._run(f"FETCH {CHUNK} FROM {cursor}").fetchall()
             yield from fetched
         self._ended.append(cursor)
@@ -142,20 +142,20 @@ class PostgresTransaction:
     @contextmanager
     def attempt(self) -> Iterator[None]:
         """See ``Writer``."""
-        with self._using():
+        with self._use():
             self._close_ended(least=1)
             self._run("SAVEPOINT attempt")
         shares = self._shares
         try:
             yield
         except BaseException:
-            with self._using():
+            with self._use():
                 self._run("ROLLBACK TO SAVEPOINT attempt")
             self._ended.clear()  # the server has closed what was opened since
             self._shares = shares  # and freed the locks that were taken
             raise
         finally:
-            with self._using():
+            with self._use():
                 self._run("RELEASE SAVEPOINT attempt")
 
     def _close_ended(self, least: int = MAX_ENDED) -> None:
@@ -165,14 +165,14 @@ class PostgresTransaction:
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """See ``Reader``."""
-        with self._using():
+        with self._use():
             return self._translated(sql, params).fetchone()
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """See ``Writer``."""
-        if is_table(sql):  # which two cannot make at once, though it be IF NOT EXISTS
+        if is_table(sql):  # two transactions cannot create it together, even IF NOT EXISTS
             self.share()
-        with self._using():
+        with self._use():
             count = self._translated(sql, params).rowcount
             if is_definition(sql):
                 self._run("SELECT treering_without_statistics()")
@@ -180,7 +180,7 @@ class PostgresTransaction:
 
     def insert(self, sql: str, params: Sequence[Value]) -> int:
         """See ``Writer``."""
-        with self._using():
+        with self._use():
             returning = f"{sql} RETURNING {self._key_of(sql)}"
             return _new_id(self._translated(returning, params))
 
@@ -193,10 +193,10 @@ class PostgresTransaction:
 
     def insert_many(self, sql: str, params: Iterable[Sequence[Value]]) -> list[int]:
         """See ``Writer``; the rows go to the server together."""
-        every = list(params)  # together first: what gives them may ask the same connection
+        every = list(params)  # first, because the generator may use the same connection
         if not every:
             return []
-        with self._using():
+        with self._use():
             statement = translate(f"{sql} RETURNING {self._key_of(sql)}")
             bound = [statement.bound(row) for row in every]
             with self.connection.cursor(binary=True) as cursor:
@@ -206,10 +206,10 @@ class PostgresTransaction:
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
         """See ``Writer``."""
         statement = translate(sql)
-        # Taken together first: what gives them may ask the same connection.
+        # First, because the generator may use the same connection.
         every = [statement.bound(values) for values in params]
         if every:
-            with self._using(), self.connection.cursor() as cursor:
+            with self._use(), self.connection.cursor() as cursor:
                 cursor.executemany(statement.sql, every)
 
     @property
@@ -219,34 +219,34 @@ class PostgresTransaction:
 
     def part(self, table: str, key: RowKey, start: int, size: int) -> bytes:
         """See ``Reader``."""
-        with self._using():
+        with self._use():
             return pieces.part(self.connection, table, key, start, size)
 
     def extent(self, table: str, key: RowKey) -> int | None:
         """See ``Reader``."""
-        with self._using():
+        with self._use():
             return pieces.extent(self.connection, table, key)
 
     def allot(self, table: str, size: int, space: int, identity: int | None = None) -> int:
         """See ``Writer``."""
-        with self._using():
+        with self._use():
             return pieces.allot(self.connection, table, size, space, identity)
 
     def patch(self, table: str, key: RowKey, patches: Sequence[Patch]) -> None:
         """See ``Writer``."""
-        with self._using():
+        with self._use():
             pieces.patch(self.connection, table, key, patches)
 
     def vector_numbers(self, size: int) -> Sequence[int]:
-        """See ``Writer``; by a sequence, which nobody waits for."""
+        """See ``Writer``; a sequence needs no lock."""
         sql = "SELECT nextval('vector_number') FROM generate_series(1, %s)"
-        with self._using():
+        with self._use():
             return [int(row[0]) for row in self._run(sql, (size,))]
 
     def share(self) -> None:
         """See ``Writer``."""
         if not self._shares:
-            with self._using():
+            with self._use():
                 self._run(self._locks.for_shared_rows)
             self._shares = True
 
@@ -259,19 +259,19 @@ class PostgresTransaction:
     ) -> None:
         """Delete the rows: overwriting would leave the old ones behind like deleting does."""
         if ids:
-            with self._using():
+            with self._use():
                 sql = f"DELETE FROM {table} WHERE space = %s AND id = ANY (%s)"
                 self._run(sql, [space, list(ids)])
 
     def tables(self, prefix: str = "") -> list[StoredTable]:
         """See ``Reader``."""
-        with self._using():
+        with self._use():
             stored = schema.tables(self.connection)
         return [table for table in stored if table.name.casefold().startswith(prefix)]
 
     def defer_references(self) -> None:
         """See ``Writer``."""
-        with self._using():
+        with self._use():
             self._run("SET CONSTRAINTS ALL DEFERRED")
 
     def _translated(self, sql: str, params: Sequence[Value]) -> psycopg.Cursor[TupleRow]:

@@ -1,9 +1,8 @@
-"""Removing what was erased from the tables of PostgreSQL, which overwrites nothing in place.
+"""Remove erased rows from the tables of PostgreSQL, which overwrites nothing in place.
 
-A row that is deleted or changed leaves a dead one behind, which nobody sees any more. VACUUM takes
-the dead rows away, but for those that a transaction of somebody may still see. What it freed may
-keep old bytes until it is used again, and so may the write-ahead log, replicas and backups: the
-page on PostgreSQL says how to deal with those.
+A deleted or changed row leaves a dead row behind. VACUUM removes dead rows, unless a transaction
+may still see them. Freed space may keep old bytes until it is used again, and so may the
+write-ahead log, replicas and backups: the page on PostgreSQL says how to deal with those.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from psycopg.rows import TupleRow
 log = logging.getLogger("treering")
 
 PAUSE_S: Final = 0.05
-"""Between two looks whether an older transaction has ended."""
+"""Between two checks that older transactions have ended."""
 
 HEAPS: Final = (
     *("body", "label", "intake_slice", "vector_data"),
@@ -107,8 +106,8 @@ def run(
         finally:
             if not connection.broken:
                 connection.execute("RESET lock_timeout")
-    for warning in warnings:  # a table of another owner is left out with no more than that
-        log.warning("what was erased is not vacuumed: %s", warning)
+    for warning in warnings:  # PostgreSQL only warns when it skips a table of another owner
+        log.warning("erased rows are not vacuumed: %s", warning)
     if warnings:
         return False
     return rewrites or not indexes or _rebuild(connection, tables, wait_s, patient=patient)
@@ -143,7 +142,7 @@ def _rebuild(
 
 @contextmanager
 def _warnings(connection: psycopg.Connection[TupleRow]) -> Iterator[list[str]]:
-    """What the server warns of meanwhile."""
+    """Collect the warnings of the server during the block."""
     warnings: list[str] = []
 
     def note(diagnostic: psycopg.errors.Diagnostic) -> None:

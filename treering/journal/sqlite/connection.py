@@ -1,7 +1,4 @@
-"""Connections to a file: a look at it before, how each is opened, and the settings that it has.
-
-The look keeps treering from changing a file of another program.
-"""
+"""Connections to a file: a check that it is a memory, and the settings of each connection."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pathlib import Path
 from treering.errors import JournalCorrupt, JournalError
 from treering.journal.sqlite import failures
 
-APPLICATION_ID = 0x74726E67  # "trng": tells a treering file from any other SQLite file
+APPLICATION_ID = 0x74726E67  # "trng", in the header of every memory
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID_AT = slice(68, 72)  # of SQLite's header
 HEADER_BYTES = 100
@@ -23,7 +20,7 @@ PAGE_SIZE = 8192  # five 384-dimensional vectors a page; 4096 would waste a quar
 CONNECT_PAUSE_S = 0.005
 SHORTEST_LOOK_S = 0.001
 LONGEST_LOOK_S = 0.008
-"""Between two looks whether another writer is done."""
+"""Between two attempts to begin while another writer is active."""
 
 CACHE_KIB = 16_384  # beyond this a long transaction spills to the WAL: memory stays constant
 
@@ -95,10 +92,10 @@ def begin_writing(connection: sqlite3.Connection, *, durable: bool, wait_s: floa
     for both, as they stand one behind the other in the log; so does whoever moves that into the
     file. Raises sqlite3.Error.
     """
-    # Told each time: whoever is interrupted leaves the connection to others as it is.
+    # Set each time, because an interrupted thread leaves the connection as it is.
     connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-    # SQLite itself looks again after ever longer pauses, of a tenth of a second in the end: whoever
-    # waits for a writer who is done after that time would wait for twice as long.
+    # SQLite itself retries after ever longer pauses, of a tenth of a second in the end. A thread
+    # could then wait twice as long as the other writer needs.
     time_out = failures.BUSY_TIMEOUT_S
     until = time.monotonic() + (time_out if wait_s is None else wait_s)
     try:
@@ -125,7 +122,7 @@ def _has_begun(connection: sqlite3.Connection, until: float) -> bool:
 
 def _connect_once(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{file.as_uri()}?mode=rw",  # what is gone is not made anew, empty
+        f"{file.as_uri()}?mode=rw",  # a missing file is not created
         uri=True,
         timeout=failures.BUSY_TIMEOUT_S,
         isolation_level=None,

@@ -28,7 +28,7 @@ from treering.journal.sqlite.transaction import SqliteTransaction
 
 T = TypeVar("T")
 
-_LOCKS_LOST = "something else in this program opened and closed the file, which drops its locks"
+_LOCKS_LOST = "other code in this program opened and closed the file, which drops its locks"
 
 
 class SqliteDatabase:
@@ -46,14 +46,14 @@ class SqliteDatabase:
             )
         self.url = str(path)
         self._path = path
-        # Threads connect later, from whatever folder is the current one then.
+        # Threads connect later, when another folder may be the current one.
         self._given = path.absolute()
         self.file = Path(os.path.realpath(self._given))
         self._pool = ConnectionPool(self._connect, f"{path} has been closed; open it again")
         self._inode: posix_locks.Inode | None = None
         _databases.add(self)
         try:
-            with self._pool.entered():
+            with self._pool.enter():
                 self._prepare()
             self.presence()  # from now on, lost locks are noticed
         except BaseException:
@@ -64,7 +64,7 @@ class SqliteDatabase:
     def read(self, space: str | None = None) -> Iterator[Reader]:  # noqa: ARG002
         """A read transaction; nested in another of this thread, it is part of that one."""
         self._take_lost_locks_again()
-        with self._pool.entered():
+        with self._pool.enter():
             connection = self._pool.connection()
             # A nested read is part of the outer one, so that both see one state.
             if connection.in_transaction:
@@ -79,24 +79,22 @@ class SqliteDatabase:
                 with translate_errors(self._path):
                     connection.rollback()
 
-    @contextmanager
     def write(
         self,
         space: str | None = None,  # noqa: ARG002
         *,
         derived: bool = False,
-    ) -> Iterator[Writer]:
+    ) -> AbstractContextManager[Writer]:
         """A write transaction, alone in the file; rolled back as a whole if the block raises."""
-        with self._writing(derived=derived) as writer:
-            yield writer
+        return self._write(derived=derived)
 
     @contextmanager
-    def _writing(
+    def _write(
         self, *, derived: bool = False, wait_s: float | None = None, any_format: bool = False
     ) -> Iterator[Writer]:
-        """As ``write``; wait up to ``wait_s`` for other writers, by default the time-out."""
+        """Write; wait up to ``wait_s`` for other writers, by default the time-out."""
         self._take_lost_locks_again()
-        with self._queues.writing, self._pool.entered():
+        with self._queues.writing, self._pool.enter():
             connection = self._pool.connection()
             if connection.in_transaction:
                 raise JournalError("a write inside another transaction of the same thread")
@@ -114,13 +112,14 @@ class SqliteDatabase:
             except BaseException:
                 transaction.roll_back()
                 if transaction.is_committed:
-                    with suppress(JournalError):  # what is raised already is told
+                    with suppress(JournalError):  # the error of the block matters more
                         self._confirm(transaction)
                 raise
 
     def _confirm(self, transaction: SqliteTransaction) -> None:
-        """Acknowledge what was committed, unless into a file that had gone, or without locks: that
-        is not durable. Raises JournalError.
+        """Report the transaction as stored only if the file still exists, and was locked.
+
+        Raises JournalError.
         """
         self._ensure_in_place()
         self._ensure_locked("this change may be lost; look whether it is there, or repeat it")
@@ -137,9 +136,9 @@ class SqliteDatabase:
         patient: bool = False,
         wait_s: float = SCRUB_WAIT_S,
     ) -> bool:
-        """Fill ``tables`` again, and empty the WAL; rewrite the file if that is due.
+        """Refill ``tables``, and empty the WAL; rewrite the file if that is due.
 
-        A rewrite is done at once if the file is small, else if ``patient``.
+        A large file is rewritten only by a ``patient`` call.
         """
         self._take_lost_locks_again()
         return self._queues.scrubs.run(tables, lambda all_: self._scrub(all_, patient, wait_s))
@@ -147,16 +146,16 @@ class SqliteDatabase:
     def _scrub(self, tables: Collection[str], patient: bool, wait_s: float) -> bool:
         try:
             with self._pool.apart(foreign_keys="OFF", temp_store=2):
-                with self._writing(wait_s=wait_s) as writer:
-                    pending = storage.pending_scrubs(writer)
-                    scrub.refill(writer, tables)
+                with self._write(wait_s=wait_s) as writer:
+                    due = storage.due_scrub(writer, tables)
+                    scrub.refill(writer, due.tables)
                     is_due = storage.is_rewrite_due(writer)
                 is_ours = is_due and (patient or self.size() <= scrub.SMALL_FILE)
                 lost = self._rewrite(wait_s) if is_ours else {}
             if not self._empty_log(wait_s) or (is_due and not is_ours):
                 return False
             with self.write() as writer:
-                storage.end_scrubs(writer, pending, rewritten=is_ours)
+                storage.end_scrub(writer, due, rewritten=is_ours)
                 for table, count in lost.items():
                     storage.set_refill_mark(writer, table, count)
         except JournalBusy:
@@ -164,31 +163,31 @@ class SqliteDatabase:
         return True
 
     def presence(self) -> int:
-        """A byte of the file that this process has locked."""
-        with self._pool.entered(), self._lockable() as inode:
+        """Return a byte of the file that this process has locked."""
+        with self._pool.enter(), self._lockable() as inode:
             return posix_locks.presence(inode)
 
     def is_present(self, number: int) -> bool:
-        """Whether the byte is locked: the system frees it with the process, however that ends."""
-        with self._pool.entered(), self._lockable() as inode:
+        """Return whether the byte is locked: the system frees it with the process."""
+        with self._pool.enter(), self._lockable() as inode:
             return posix_locks.is_present(inode, number)
 
     @property
     def limit(self) -> None:
-        """See ``Database``: a file is one machine's, and so are all of its fragments."""
+        """None: a file belongs to one machine, which holds all of its fragments."""
         return
 
     def task(self, name: str, wait_s: float = 0.0) -> AbstractContextManager[bool]:  # noqa: ARG002
-        """The right to do a piece of work, which everybody has: few processes share a file."""
+        """Every process has the right: few processes share a file."""
         return nullcontext(True)
 
     def size(self) -> int:
-        """Bytes of the file and its WAL."""
+        """Return the bytes of the file and its WAL."""
         files = (self.file, Path(f"{self.file}-wal"))
         return sum(file.stat().st_size for file in files if file.is_file())
 
     def check(self) -> list[str]:
-        """The findings of SQLite's integrity check and of the foreign keys."""
+        """Return the findings of SQLite's integrity check, and broken foreign keys."""
         with self.read() as reader:
             try:
                 findings = [str(row[0]) for row in reader.rows("PRAGMA integrity_check(20)")]
@@ -246,16 +245,16 @@ class SqliteDatabase:
             raise not_lockable(self._path, error) from error
 
     def _take_lost_locks_again(self) -> None:
-        """Connect anew if something else in this process has dropped SQLite's locks on the file.
+        """Reconnect if other code in this process has dropped SQLite's locks on the file.
 
-        SQLite does not know of it, and takes locks only with the first of its connections to a
-        file: all that this process has must be closed before one is opened.
+        SQLite does not notice, and takes locks only with the first of its connections to a file:
+        all connections of this process must be closed before one is opened.
         """
         inode = self._inode
         if inode is None or forks.gate.is_inside() or not self._has_lost_locks(inode):
             return
         # No thread of this process may use the file while its connections are exchanged. If one
-        # does so for too long, nothing is changed here, and the next write notices the lost locks.
+        # uses it for too long, nothing changes here, and the next write notices the lost locks.
         with forks.gate.alone() as is_quiet:
             if is_quiet and self._has_lost_locks(inode):  # no other thread was faster
                 for database in list(_databases):
@@ -264,15 +263,9 @@ class SqliteDatabase:
                 posix_locks.relock(inode)
 
     def _renew_in_child(self) -> None:
-        """Begin again in a forked process, without the other threads and what they had locked.
-
-        The connections are closed, as new ones would share SQLite's state of the file and take no
-        locks of their own. That undoes nothing of the parent's as long as no transaction is under
-        way; if one was, they are left as they are for ever, and the file is refused.
-        """
-        if self._pool.begin_in_child(f"{self._path}: {posix_locks.FORKED}"):
-            return
-        if self._inode is not None:
+        """Begin again in a forked process; refuse the file if a transaction was open."""
+        is_usable = self._pool.begin_in_child(f"{self._path}: {posix_locks.FORKED}")
+        if not is_usable and self._inode is not None:
             posix_locks.make_unusable(self._inode)
 
     def _connect(self) -> sqlite3.Connection:
@@ -285,7 +278,7 @@ class SqliteDatabase:
         try:
             self._refuse_other_places()
             self._inode = posix_locks.enter(self.file)
-        except PermissionError as error:  # of the file, or of a folder that may not be looked into
+        except PermissionError as error:  # of the file, or of a folder above it
             raise no_permission(self._path, error) from error
         except (OSError, ValueError) as error:
             raise JournalError(f"{self._path} cannot be opened: {error}") from error
@@ -299,7 +292,7 @@ class SqliteDatabase:
             if not is_empty:
                 schema.refuse_other_format(reader, self.url)
         if is_empty:  # otherwise opening does not wait for a writer
-            with self._writing(any_format=True) as writer:
+            with self._write(any_format=True) as writer:
                 if schema.is_empty(writer):
                     schema.create(writer)
                     writer.execute(f"PRAGMA application_id={connection.APPLICATION_ID}")
@@ -307,7 +300,7 @@ class SqliteDatabase:
                     schema.refuse_other_format(writer, self.url)
 
     def _refuse_other_places(self) -> None:
-        """Raise JournalError where no memory can be."""
+        """Raise JournalError for a path that cannot be a memory."""
         if self._path.is_dir():
             raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
@@ -315,11 +308,11 @@ class SqliteDatabase:
         connection.refuse_a_log_without_its_file(self.file)
 
     def _rewrite(self, wait_s: float) -> dict[str, int]:
-        """Write what is live to new pages, without the blanked rows. Raises JournalBusy.
+        """Rewrite the file without the blanked rows. Raises JournalBusy.
 
-        Returns how many rows each numbered table had lost before.
+        Return how many rows each numbered table had lost before.
         """
-        with self._writing(wait_s=wait_s) as writer:
+        with self._write(wait_s=wait_s) as writer:
             storage.drop_blanked(writer)
             lost = scrub.lost(writer)
         with (
@@ -332,7 +325,7 @@ class SqliteDatabase:
         return lost
 
     def _empty_log(self, wait_s: float) -> bool:
-        """Move the WAL into the file and cut it to nothing. False if a reader stays in the way."""
+        """Move the WAL into the file and truncate it. Return False if a reader prevents it."""
         deadline = time.monotonic() + wait_s
         while True:
             with (

@@ -39,7 +39,7 @@ class translate_errors:  # noqa: N801 - it is called like a function
             return
         if isinstance(error, sqlite3.Error):
             raise _translate(error, self._path) from error
-        if isinstance(error, UnicodeDecodeError):  # from SQLite's words for what is damaged
+        if isinstance(error, UnicodeDecodeError):  # in a message of SQLite about damage
             raise JournalCorrupt(
                 f"{self._path}: not a readable treering file. Restore a copy or import an export"
             ) from error
@@ -48,12 +48,12 @@ class translate_errors:  # noqa: N801 - it is called like a function
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether somebody else's lock stood in the way."""
+    """Return whether another process or connection held a lock."""
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Whether what was read is no database, or a damaged one."""
+    """Return whether the file is damaged, or not a database."""
     return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -77,15 +77,13 @@ def _translate(error: sqlite3.Error, path: Path) -> JournalError:
     if is_damaged(error):
         return JournalCorrupt(
             f"{path}: not a readable treering file ({error}). Restore a copy or import an export; "
-            "`treering doctor` tells what is damaged"
+            "`treering doctor` lists the damage"
         )
     if str(error).startswith(_DAMAGED):  # the driver's own words; they may quote a text
-        return JournalCorrupt(
-            f"{path}: holds bad text or JSON; `treering doctor` tells what is damaged"
-        )
+        return JournalCorrupt(f"{path}: holds bad text or JSON; `treering doctor` lists the damage")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return no_permission(path, error)
-    if code == sqlite3.SQLITE_PROTOCOL:  # what SQLite calls locks that fail
+    if code == sqlite3.SQLITE_PROTOCOL:  # a lock failed
         return not_lockable(path, error)
     if code == sqlite3.SQLITE_IOERR:
         return JournalError(

@@ -1,7 +1,4 @@
-"""What the threads of a process share of one SQLite file: its connections, and queues for it.
-
-Each thread that is inside has a connection for itself.
-"""
+"""The connections of a process to one SQLite file, one a thread, and the queues of its writers."""
 
 from __future__ import annotations
 
@@ -13,61 +10,31 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from treering import forks
-from treering.errors import JournalError
 from treering.journal import posix_locks
 from treering.journal.group_commit import SharedScrubs, SharedWrites
 from treering.journal.sqlite.failures import BUSY_TIMEOUT_S
-
-CLOSE_TIMEOUT_S: Final = 10.0
-"""For calls in other threads, such as a search that is being cancelled."""
+from treering.journal.usage import DatabaseUse
 
 MOST_FREE: Final = 8
-"""Connections that are kept for whoever needs one next: opening one takes longer than a read."""
+"""Free connections that are kept, because opening one takes longer than a read."""
 
 
-class ConnectionPool:
-    """Lends connections to threads until it is closed. Safe to use from many threads.
-
-    ``why_closed`` is told to whoever asks for one then.
-    """
+class ConnectionPool(DatabaseUse):
+    """Lends connections to threads until it is closed. Safe to use from many threads."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], why_closed: str) -> None:
+        super().__init__(why_closed)
         self._connect = connect
-        self._why_closed = why_closed
-        self._idle = threading.Condition()  # protects what follows
         self._free: list[sqlite3.Connection] = []
         self._taken: dict[threading.Thread, sqlite3.Connection] = {}
         self._scrubbing: list[sqlite3.Connection] = []  # one at most
         self._aside: dict[threading.Thread, sqlite3.Connection] = {}  # while they have that
-        self._inside: dict[threading.Thread, int] = {}  # transactions under way
-        self._closed = False
-
-    @contextmanager
-    def entered(self) -> Iterator[None]:
-        """The time in which this thread may have a connection. Raises JournalError once closed."""
-        me = threading.current_thread()
-        with forks.gate.inside():
-            with self._idle:
-                if self._closed:
-                    raise JournalError(self._why_closed)
-                self._inside[me] = self._inside.get(me, 0) + 1
-            try:
-                yield
-            finally:
-                with self._idle:
-                    left = self._inside.pop(me, 1) - 1
-                    if left:
-                        self._inside[me] = left
-                    else:
-                        self._give_back(me, self._free, MOST_FREE)
-                    self._idle.notify_all()
 
     def connection(self) -> sqlite3.Connection:
-        """That of the transaction of this thread, which has entered; else one that is free."""
+        """Return the connection of this thread, which has entered."""
         me = threading.current_thread()
         with self._idle:
-            if self._closed:
-                raise JournalError(self._why_closed)
+            self._refuse_closed()
             if me not in self._taken and self._free:
                 self._taken[me] = self._free.pop()
             if me in self._taken:
@@ -76,13 +43,13 @@ class ConnectionPool:
 
     @contextmanager
     def apart(self, **pragmas: str | int) -> Iterator[None]:
-        """Another connection for this thread, for what makes SQLite prepare all statements anew.
+        """Another connection for this thread, with settings of its own.
 
-        Temporary tables and settings do: a search after it would take half as long again. The
-        connection has the settings for good, as nothing else uses it.
+        Temporary tables and settings make SQLite prepare all statements of a connection again,
+        which would slow down the next search by half.
         """
         me = threading.current_thread()
-        with self.entered():
+        with self.enter():
             with self._idle:
                 if me in self._taken:
                     self._aside[me] = self._taken.pop(me)
@@ -102,8 +69,8 @@ class ConnectionPool:
 
     @contextmanager
     def patience(self, wait_s: float) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, whose statements wait that long for locks meanwhile."""
-        with self.entered():
+        """The connection of this thread, whose statements wait that long for locks meanwhile."""
+        with self.enter():
             connection = self.connection()
             try:
                 connection.execute(f"PRAGMA busy_timeout={round(1000 * wait_s)}")
@@ -112,17 +79,13 @@ class ConnectionPool:
                 connection.execute(f"PRAGMA busy_timeout={round(1000 * BUSY_TIMEOUT_S)}")
 
     def close(self, leave: Callable[[], None]) -> None:
-        """Close all connections, once the transactions of other threads have ended; then ``leave``.
+        """Close all connections once the uses of other threads have ended; then ``leave``.
 
-        SQLite does not survive that a connection is closed while another thread uses it. One that
-        is not given back in time is closed when it is, and nothing is left then.
+        Closing a connection under another thread would crash SQLite. A connection that is not
+        given back in time is closed when it is, and nothing is left then.
         """
-        mine = threading.current_thread()
+        is_quiet = self.end_uses()
         with self._idle:
-            self._closed = True
-            is_quiet = self._idle.wait_for(
-                lambda: not self._inside.keys() - {mine}, CLOSE_TIMEOUT_S
-            )
             for unused in (self._free, self._scrubbing):
                 while unused:
                     unused.pop().close()
@@ -132,23 +95,22 @@ class ConnectionPool:
 
     def drop(self) -> None:
         """Close all connections, which no other thread may be using."""
-        for connection in self._forgotten():
+        for connection in self._forget_all():
             connection.close()
 
     def begin_in_child(self, why_unusable: str) -> bool:
-        """Begin again in a forked process, without the other threads and what they had locked.
+        """Begin again in a forked process; return whether it may use the file.
 
-        The connections are closed, as new ones would share SQLite's state of the file and take no
-        locks of their own. That undoes nothing of the parent's as long as no transaction is under
-        way; if one was, they are left as they are for ever, and this is closed. False then.
+        The connections are closed, because new ones would share SQLite's state of the file and
+        take no locks of their own. That undoes nothing of the parent's if no transaction is open.
+        If one is, the connections stay as they are for ever, and the pool is closed.
         """
-        is_usable = forks.was_quiet() or not self._inside
-        self._idle = threading.Condition()
-        self._inside.clear()
+        is_usable = forks.was_quiet() or not self._uses
+        self.renew_in_child()
         if is_usable:
             self.drop()
             return True
-        for connection in self._forgotten():
+        for connection in self._forget_all():
             forks.abandon(connection)
         self._closed = True
         self._why_closed = why_unusable
@@ -160,10 +122,13 @@ class ConnectionPool:
             self._taken[me] = connection
         return connection
 
+    def _end(self, thread: threading.Thread) -> None:
+        self._give_back(thread, self._free, MOST_FREE)
+
     def _give_back(
         self, thread: threading.Thread, unused: list[sqlite3.Connection], most: int
     ) -> None:
-        """Leave the connection of a thread to whoever needs one next, of so many at most."""
+        """Keep the connection of a thread for the next one, ``most`` at most."""
         connection = self._taken.pop(thread, None)
         if connection is None:
             return
@@ -172,20 +137,15 @@ class ConnectionPool:
         else:
             unused.append(connection)
 
-    def _forgotten(self) -> list[sqlite3.Connection]:
-        """All connections, which nobody is given any more."""
-        connections: list[sqlite3.Connection] = []
-        for some in (self._taken, self._aside):
-            connections += some.values()
+    def _forget_all(self) -> list[sqlite3.Connection]:
+        connections = [*self._taken.values(), *self._aside.values(), *self._free, *self._scrubbing]
+        for some in (self._taken, self._aside, self._free, self._scrubbing):
             some.clear()
-        for unused in (self._free, self._scrubbing):
-            connections += unused
-            unused.clear()
         return connections
 
 
 class Queues:
-    """What all databases of one file share in a process: threads queue here, and do not poll it."""
+    """Queues of the threads of a process, shared by all of its databases of one file."""
 
     def __init__(self) -> None:
         self.scrubs = SharedScrubs()
@@ -202,7 +162,7 @@ _finding = threading.Lock()  # protects _queues
 
 
 def queues_of(inode: posix_locks.Inode) -> Queues:
-    """Those of a file."""
+    """Return the queues of a file."""
     with _finding:
         queues = _queues.get(inode)
         if queues is None:

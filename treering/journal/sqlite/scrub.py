@@ -24,7 +24,7 @@ PAUSE_S: Final = 0.05
 """Between two attempts to empty the log."""
 
 SMALL_FILE: Final = 32 << 20
-"""Bytes of a file that is rewritten at once where that is due; a larger one when there is time."""
+"""Bytes of a file that is rewritten immediately; a larger one waits for a patient call."""
 
 MAX_ROWS: Final = 100_000
 MAX_BYTES: Final = 64 << 20
@@ -87,7 +87,7 @@ def _refill(writer: Writer, table: str, has_rows: bool) -> bool:
         storage.set_rewrite_due(writer)
         return False
     columns = ", ".join(names)
-    # A table of the file would have every other connection read all definitions anew.
+    # A table of the file would make every other connection read all definitions again.
     writer.execute(f"CREATE TABLE {_COPY} AS SELECT {columns} FROM {table}")
     writer.execute(f"DELETE FROM {table}")
     writer.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {_COPY}")
@@ -112,8 +112,8 @@ def _is_large(reader: Reader, table: str, columns: Sequence[str]) -> bool:
 
 
 def empty_log(connection: sqlite3.Connection) -> bool:
-    """Move the log into the file and cut it to nothing. False if a reader stands in the way."""
-    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # most of the work, while nobody waits
+    """Move the log into the file and truncate it. Return False if a reader prevents it."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")  # most of the work, blocking nothing
     row = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return int(row[0]) == 0
 

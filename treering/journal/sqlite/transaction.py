@@ -26,7 +26,7 @@ from treering.journal.sqlite import scrub
 from treering.journal.sqlite.failures import translate_errors
 
 _TEXT_TYPES = ("CHAR", "CLOB", "TEXT")
-"""What SQLite looks for in the type of a column to keep texts in it."""
+"""Parts of the type of a column by which SQLite stores texts in it."""
 
 
 class SqliteTransaction:
@@ -45,8 +45,8 @@ class SqliteTransaction:
     def rows(self, sql: str, params: Sequence[Value] = ()) -> Iterator[Row]:
         """See ``Reader``."""
         with translate_errors(self._path):
-            # The chain has no ``close``, which a generator that is dropped after its connection was
-            # closed, as by Ctrl-C, would call on the cursor, and which would fail.
+            # A chain lacks ``close``, which a generator dropped after its connection was closed, as
+            # by Ctrl-C, would call on the cursor, and which would fail.
             yield from chain(self._connection.execute(sql, params))
 
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
@@ -75,7 +75,7 @@ class SqliteTransaction:
         with translate_errors(self._path):
             self._connection.executemany(sql, rows)
             [last] = self._connection.execute("SELECT last_insert_rowid()").fetchone()
-        # Nobody else writes meanwhile, and each new row has the number behind the highest there is.
+        # This is the only writer, and each new row gets the number after the highest one.
         return list(range(last - len(rows) + 1, last + 1))
 
     def many(self, sql: str, params: Iterable[Sequence[Value]]) -> None:
@@ -135,7 +135,7 @@ class SqliteTransaction:
         return range(last - size + 1, last + 1)
 
     def share(self) -> None:
-        """Nothing to do: whoever writes is alone in the file."""
+        """Nothing to do: a writer is alone in the file."""
 
     def blank(
         self,
@@ -148,9 +148,9 @@ class SqliteTransaction:
         self._blanked += scrub.blank(self, table, columns, ids)
 
     def commit(self) -> None:
-        """Store what was written, with a count of what was blanked.
+        """Commit, with a count of the blanked bytes.
 
-        The outcome stays unknown until somebody has looked whether the file is still there.
+        The outcome stays unknown until the caller has checked that the file still exists.
         """
         if self._blanked:
             storage.add_blanked(self, self._blanked)
@@ -162,7 +162,7 @@ class SqliteTransaction:
             except sqlite3.Error:
                 raise
             except BaseException as interruption:
-                # It comes before SQLite begins, or once it has done or refused what it was told.
+                # It comes before SQLite begins, or after SQLite has committed or refused.
                 refusal = interruption.__context__
                 is_refused = isinstance(refusal, sqlite3.Error) and refusal is not earlier
                 self.is_committed = not (is_refused or self._connection.in_transaction)
