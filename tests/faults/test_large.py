@@ -50,7 +50,7 @@ def test_a_chat_of_any_length_is_taken_in_as_a_stream(
     open_memory: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What grows is the receipt's ids and the marks of what was said: some bytes a message."""
-    monkeypatch.setattr(follow, "MOST_ENTRIES", 64)  # else a fast machine reads more at once
+    monkeypatch.setattr(follow, "BATCH_ENTRIES", 64)
     few, many = 1_200, 3_600  # both are more than is taken in, and read by views, at once
     small = open_memory(tmp_path / "small.db", embedder=Constant(dimension=4))
     large = open_memory(tmp_path / "large.db", embedder=Constant(dimension=4))

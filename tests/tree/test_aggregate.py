@@ -6,7 +6,7 @@ from tests.tree.talking import echo
 from treering.errors import LLMUnavailable
 from treering.llm.contract import Reply, Usage
 from treering.llm.scripted import ScriptedLLM
-from treering.views.tree.aggregate import ExtractiveAggregator, LLMAggregator
+from treering.views.tree.aggregate import Aggregator
 
 
 def words(text: str) -> int:
@@ -15,7 +15,7 @@ def words(text: str) -> int:
 
 def test_the_prompt_is_the_papers_with_both_texts_and_the_number_of_entries() -> None:
     llm = ScriptedLLM(["Merged."])
-    made = LLMAggregator(llm).aggregate("Ana sails.", ["Ana fishes."], entries=3, limit=128)
+    made = Aggregator(llm).aggregate("Ana sails.", ["Ana fishes."], entries=3, limit=128)
     (request,) = llm.requests
     assert request.text.startswith("You will receive two pieces of information: New Information")
     assert "a summary from 3 previous entries. Your task" in request.text
@@ -26,14 +26,14 @@ def test_the_prompt_is_the_papers_with_both_texts_and_the_number_of_entries() ->
 
 def test_without_a_last_version_the_first_text_is_what_exists() -> None:
     llm = ScriptedLLM(["Merged."])
-    LLMAggregator(llm).aggregate(None, ["Ana sails.", "Ana fishes."], entries=1, limit=128)
+    Aggregator(llm).aggregate(None, ["Ana sails.", "Ana fishes."], entries=1, limit=128)
     assert "(from 1 previous entries)]\nAna sails." in llm.requests[0].text
 
 
 def test_news_that_do_not_fit_the_window_together_are_merged_in_turn() -> None:
     llm = ScriptedLLM(echo, context_window=60)
     news = [f"word{number} " * 12 for number in range(4)]
-    made = LLMAggregator(llm).aggregate("Ana sails.", news, entries=1, limit=128)
+    made = Aggregator(llm).aggregate("Ana sails.", news, entries=1, limit=128)
     assert made.usage.calls == len(llm.requests) == 4
     assert all(f"word{number}" in made.text for number in range(4))
     assert "(from 4 previous entries)" in llm.requests[-1].text
@@ -42,14 +42,13 @@ def test_news_that_do_not_fit_the_window_together_are_merged_in_turn() -> None:
 def test_one_text_alone_needs_no_model() -> None:
     llm = ScriptedLLM([])
     assert (
-        LLMAggregator(llm).aggregate(None, ["Ana sails."], entries=1, limit=128).text
-        == "Ana sails."
+        Aggregator(llm).aggregate(None, ["Ana sails."], entries=1, limit=128).text == "Ana sails."
     )
 
 
 def test_a_template_in_a_text_stays_a_text() -> None:
     llm = ScriptedLLM(["Merged."])
-    LLMAggregator(llm).aggregate(
+    Aggregator(llm).aggregate(
         "{new_content}", ["{n_children} {current_content}"], entries=1, limit=128
     )
     assert "\n{new_content}" in llm.requests[0].text
@@ -59,7 +58,7 @@ def test_a_template_in_a_text_stays_a_text() -> None:
 def test_a_failing_model_fails_the_aggregate() -> None:
     llm = ScriptedLLM([LLMUnavailable("down")])
     with pytest.raises(LLMUnavailable):
-        LLMAggregator(llm).aggregate("Ana sails.", ["Ana fishes."], entries=1, limit=128)
+        Aggregator(llm).aggregate("Ana sails.", ["Ana fishes."], entries=1, limit=128)
 
 
 @pytest.mark.parametrize(
@@ -74,21 +73,20 @@ def test_a_failing_model_fails_the_aggregate() -> None:
 def test_a_reply_that_its_limit_cut_ends_with_a_whole_sentence(reply: str, kept: str) -> None:
     llm = ScriptedLLM([Reply(reply, Usage(1, 10, 10), "scripted", "length")])
     assert (
-        LLMAggregator(llm).aggregate("Ana sails.", ["Ben fishes."], entries=1, limit=128).text
-        == kept
+        Aggregator(llm).aggregate("Ana sails.", ["Ben fishes."], entries=1, limit=128).text == kept
     )
 
 
 def test_a_reply_that_ended_by_itself_is_taken_as_it_is() -> None:
     llm = ScriptedLLM(["Ana sails. And Ben"])
     assert (
-        LLMAggregator(llm).aggregate("Ana.", ["Ben."], entries=1, limit=128).text
+        Aggregator(llm).aggregate("Ana.", ["Ben."], entries=1, limit=128).text
         == "Ana sails. And Ben"
     )
 
 
 def test_extraction_keeps_its_limit_and_costs_nothing() -> None:
     texts = ["Ana sails the boat.", "Ben sails the boat.", "The boat sails far away."]
-    made = ExtractiveAggregator(words).aggregate(None, texts, entries=1, limit=5)
+    made = Aggregator(None, words).aggregate(None, texts, entries=1, limit=5)
     assert words(made.text) <= 5
     assert (made.made_by, made.usage.calls) == ("extractive", 0)

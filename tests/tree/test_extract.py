@@ -46,9 +46,3 @@ def test_a_summary_keeps_the_limit_and_holds_only_what_was_said(
     summary = central_sentences([" ".join(sentences)], limit, words)
     assert 0 < words(summary) <= limit
     assert set(summary.split()) <= set(" ".join(sentences).split())
-
-
-@given(SENTENCES)
-def test_equal_texts_give_equal_summaries(sentences: list[str]) -> None:
-    text = " ".join(sentences)
-    assert central_sentences([text], 6, words) == central_sentences([text], 6, words)

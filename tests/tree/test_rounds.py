@@ -11,13 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import Open
-from tests.raised import raises
 from tests.tree.talking import WordEmbedder, echo
 from treering import Memory
 from treering.arrays import Floats
-from treering.errors import InputError
 from treering.llm.scripted import ScriptedLLM
-from treering.views.presets import PRESETS
 from treering.views.tree.node import TreeNode
 from treering.views.tree.shape import Tree
 
@@ -98,29 +95,6 @@ def test_a_leaf_names_all_messages_of_its_round(memory: Memory) -> None:
     assert memory.tree.find(asked) == [leaf]
 
 
-def test_a_message_is_a_leaf_before_its_reply_is_there(memory: Memory) -> None:
-    talk(memory, TALK[:3])
-    assert leaf_texts(memory) == [spoken(*TALK[:2]), spoken(TALK[2])]
-    talk(memory, TALK[3:4])
-    assert leaf_texts(memory) == [spoken(*TALK[:2]), spoken(*TALK[2:4])]
-
-
-def test_a_talk_that_grows_has_the_rounds_of_one_that_was_recorded(
-    memory: Memory, open_memory: Open, tmp_path: Path
-) -> None:
-    recorded = open_memory(tmp_path / "recorded.db", embedder=WordEmbedder())
-    recorded.configure("memtree-chat")
-    recorded.tree.replant(settle="later")
-    talk(recorded)
-    for turn in TALK:
-        talk(memory, [turn])
-        memory.tree.settle()
-    assert leaf_texts(memory) == leaf_texts(recorded)
-    told = sorted(node.text for node in nodes(memory))
-    recorded.tree.settle()
-    assert sorted(node.text for node in nodes(recorded)) == told
-
-
 @pytest.mark.both_engines
 def test_a_summary_tells_of_a_round_once_though_its_reply_came_later(open_memory: Open) -> None:
     memory = open_memory(embedder=WordEmbedder(), llm=ScriptedLLM(echo))
@@ -177,15 +151,6 @@ def test_a_reply_whose_question_is_forgotten_joins_the_round_before(memory: Memo
     )
 
 
-def test_without_any_message_of_the_user_each_reply_is_a_round(memory: Memory) -> None:
-    talk(memory, [TALK[1], TALK[0], TALK[3], TALK[2]])
-    for _, text in (TALK[0], TALK[2]):
-        memory.tree.settle()
-        memory.forget(*[entry.id for entry in memory.entries() if entry.text == text])
-    memory.tree.settle()
-    assert leaf_texts(memory) == sorted([spoken(TALK[1]), spoken(TALK[3])])
-
-
 @pytest.mark.both_engines
 def test_equal_rounds_stay_apart_and_equal_messages_alone_share_a_leaf(memory: Memory) -> None:
     greeting = (("user", "Hello"), ("assistant", "Hello"))
@@ -237,30 +202,6 @@ def test_texts_and_messages_alone_stand_among_rounds(memory: Memory) -> None:
         "The boat of Ana is red.",
         *(text for _, text in TALK[:2]),
     }
-
-
-@pytest.mark.both_engines
-def test_a_tree_of_rounds_is_grown_anew_for_single_messages_and_back(memory: Memory) -> None:
-    talk(memory)
-    rounds = [spoken(*TALK[at : at + 2]) for at in range(0, 8, 2)]
-    assert leaf_texts(memory) == sorted(rounds)
-    memory.tree.replant(chat_unit="messages")
-    assert leaf_texts(memory) == sorted(spoken(turn) for turn in TALK)
-    memory.tree.replant(chat_unit="rounds")
-    assert leaf_texts(memory) == sorted(rounds)
-
-
-def test_an_unknown_unit_is_refused_and_changes_nothing(memory: Memory) -> None:
-    before = memory.tree.settings()
-    with raises(InputError, param="chat_unit"):
-        memory.tree.replant(chat_unit="days")  # type: ignore[arg-type]
-    assert memory.tree.settings() == before
-
-
-def test_the_preset_for_chats_is_the_one_with_rounds() -> None:
-    trees = {name: preset.tree for name, preset in PRESETS.items() if preset.tree}
-    units = {name: tree.value.chat_unit for name, tree in trees.items() if tree}
-    assert units == {"memtree": "messages", "memtree-story": "messages", "memtree-chat": "rounds"}
 
 
 STEPS = st.lists(

@@ -79,11 +79,6 @@ def test_a_text_is_a_leaf_at_once_and_its_summaries_are_pending(memory: Memory) 
     assert memory.stats().pending == {"tree": len(waiting)}
 
 
-def test_pending_summaries_do_not_make_an_entry_count_as_not_searchable(memory: Memory) -> None:
-    fill(memory, SENTENCES[:2])
-    assert memory.add(SENTENCES[2]).pending == 0
-
-
 def test_without_a_model_settle_extracts_sentences_and_marks_them_so(memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()
@@ -124,19 +119,6 @@ def test_an_exact_repetition_raises_a_counter(memory: Memory) -> None:
     (leaf,) = [node for node in everything(memory) if node.text == SENTENCES[0]]
     assert leaf.repeats == 1
     assert len(everything(memory)) == before
-
-
-def test_closed_and_opened_after_every_text_the_same_tree_grows(
-    path: Path, memory: Memory, tmp_path: Path
-) -> None:
-    for number, sentence in enumerate(SENTENCES):
-        with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
-            other.add(sentence, source=f"note {number}")
-    fill(memory)
-    memory.tree.settle()
-    with Memory.open(tmp_path / "other.db", embedder=WordEmbedder()) as other:
-        other.tree.settle()
-        assert other.tree.draw() == memory.tree.draw()
 
 
 def test_two_who_write_in_turn_grow_one_tree(path: Path, memory: Memory, tmp_path: Path) -> None:
@@ -352,17 +334,6 @@ def test_forgetting_one_of_two_equal_texts_keeps_the_leaf(memory: Memory) -> Non
     assert leaf.repeats == 0
 
 
-def test_replacing_an_entry_changes_its_leaf_and_the_summaries_above(memory: Memory) -> None:
-    fill(memory)
-    memory.tree.settle()
-    entry = next(one for one in memory.entries() if "anchor" in one.text)
-    memory.replace(entry.id, "Ana found a compass near the harbour")
-    memory.tree.settle()
-    (leaf,) = memory.tree.find(entry.id)
-    assert leaf.text == "Ana found a compass near the harbour"
-    assert not any("anchor" in node.text for node in everything(memory))
-
-
 def test_everything_can_be_forgotten(memory: Memory) -> None:
     fill(memory)
     memory.tree.settle()
@@ -397,15 +368,6 @@ def test_another_embedding_model_keeps_the_tree_and_embeds_its_summaries_again(
     assert any(not node.leaf for node in found)
     memory.add("Ana moors the boat at the harbour", source="new")
     assert memory.tree.find(next(memory.entries(source="new")).id)
-
-
-@pytest.mark.parametrize("method", ["collapsed", "traversal"])
-def test_a_search_finds_summaries_and_leaves(memory: Memory, method: str) -> None:
-    fill(memory)
-    memory.tree.settle()
-    found = memory.tree.search("Ana boat harbour", k=6, method=method)  # type: ignore[arg-type]
-    assert {node.leaf for node in found} == {True, False}
-    assert "boat" in found[0].text
 
 
 def test_the_tree_is_a_relation_of_an_ordinary_search(memory: Memory) -> None:
@@ -470,14 +432,6 @@ def test_a_search_at_the_level_of_summaries_finds_nodes_of_the_tree(memory: Memo
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-def test_a_search_at_all_levels_ranks_summaries_among_texts(memory: Memory) -> None:
-    fill(memory)
-    memory.tree.settle()
-    hits = memory.search("Ana boat harbour", k=50, level="all")
-    assert len(hits) == len(everything(memory))
-    assert {hit.text for hit in hits if hit.node is None} == set(SENTENCES)
-
-
 def test_every_hit_tells_its_level_in_the_tree(memory: Memory) -> None:
     fill(memory)
     assert {hit.level for hit in memory.search("Ana boat", k=20)} == {None}  # it has not grown yet
@@ -495,16 +449,6 @@ def test_a_summary_meets_a_filter_only_if_all_that_it_rests_on_does(memory: Memo
         assert not any(hit.summary_of for hit in hits)
     kinds = memory.search("Ana boat harbour", k=50, level="all", kind="text")
     assert len(kinds) == len(everything(memory))
-
-
-def test_a_filter_lets_through_the_summaries_of_its_own_texts(memory: Memory) -> None:
-    memory.add([{"role": "user", "content": text} for text in SENTENCES[:3]], source="boats")
-    memory.add([{"role": "user", "content": text} for text in SENTENCES[3:6]], source="bread")
-    memory.tree.settle()
-    for source in ("boats", "bread"):
-        hits = memory.search("Ana Ben", k=50, level="summaries", source=source)
-        found = {leaf.source for hit in hits for leaf in memory.tree.leaves(hit.node or 0)}
-        assert found == {source}
 
 
 def test_a_summary_meets_a_filter_of_metadata_only_if_all_its_texts_do(memory: Memory) -> None:
@@ -535,14 +479,6 @@ def test_an_unknown_level_is_refused(memory: Memory) -> None:
         memory.search("Ana", level="top")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="tree"):
         memory.search("Ana", relations=["trees"])
-
-
-def test_figures_can_be_read_off(memory: Memory) -> None:
-    fill(memory)
-    memory.tree.settle()
-    stats = memory.tree.stats()
-    assert stats.leaves == len(SENTENCES)
-    assert sum(level.leaves for level in stats.levels) == len(SENTENCES)
 
 
 def test_an_empty_memory_has_an_empty_tree(memory: Memory) -> None:

@@ -21,6 +21,7 @@ from treering.errors import EmbeddingError, LLMUnavailable, UnknownName, ViewErr
 from treering.journal.contract import Reader, Writer
 from treering.journal.sqlite.database import SqliteDatabase
 from treering.llm.scripted import ScriptedLLM
+from treering.views import settle
 from treering.views.contract import save_states, view_states
 
 NAMES = ["fragments", "tree", "memo", "facts", "code", "shouts"]
@@ -114,8 +115,9 @@ class Killed(BaseException):
 @pytest.mark.parametrize("name", ["fragments", "facts", "code", "shouts"])
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_rebuild_that_is_killed_goes_on_and_makes_the_same(
-    full: Memory, open_memory: Open, name: str, batch: int
+    full: Memory, open_memory: Open, monkeypatch: pytest.MonkeyPatch, name: str, batch: int
 ) -> None:
+    monkeypatch.setattr(settle, "BATCH_ENTRIES", 64)
     full.add([{"role": "user", "content": f"I live in town {n}. HELLO"} for n in range(150)])
     full.settle()
     before = picture(full, name)

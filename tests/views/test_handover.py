@@ -16,8 +16,8 @@ from treering import Memory
 from treering.ingest.drafts import Envelope
 from treering.journal import entries
 from treering.journal.writing import Stored
-from treering.records import Entry, Filter
-from treering.views.follow import MOST_HANDED, Handover
+from treering.records import Entry
+from treering.views.follow import BATCH_ENTRIES, Handover
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40
@@ -58,9 +58,7 @@ def take_in(memory: Memory, content: Any, source: str = "chat") -> None:
 
 
 def handed_over(memory: Memory) -> dict[int, Stored]:
-    with memory._space.read() as reader:
-        seqs = list(entries.matching_seqs(reader, reader.id, Filter()))
-    return memory._views.handover.take(seqs)
+    return memory._views.handover.all()
 
 
 def undated(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -137,9 +135,7 @@ def test_nothing_is_kept_once_the_views_have_read_it(memory: Memory) -> None:
 def test_no_more_is_kept_than_views_take_in_at_once() -> None:
     entry = Entry("id", "text", "notes", 0, "text", datetime(2026, 1, 1, tzinfo=UTC))
     handover = Handover()
-    handover.put({seq: Stored(entry, b"") for seq in range(MOST_HANDED)})
-    assert len(handover.take(range(MOST_HANDED))) == MOST_HANDED
-    handover.put({MOST_HANDED: Stored(entry, b"")})
-    assert list(handover.take(range(MOST_HANDED + 1))) == [MOST_HANDED]
-    handover.put({seq: Stored(entry, b"") for seq in range(MOST_HANDED + 1)})
-    assert handover.take(range(MOST_HANDED + 1)) == {}
+    handover.put({seq: Stored(entry, b"") for seq in range(BATCH_ENTRIES)})
+    assert len(handover.all()) == BATCH_ENTRIES
+    handover.put({BATCH_ENTRIES: Stored(entry, b"")})
+    assert handover.all() == {}

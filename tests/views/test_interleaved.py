@@ -156,19 +156,6 @@ def test_a_rebuild_mends_rows_that_are_wrong(
     assert picture(memory, name) == before
 
 
-def test_a_view_new_to_a_long_journal_is_made_by_settling_alone(
-    open_memory: Open, request: pytest.FixtureRequest
-) -> None:
-    memory = open_memory()
-    memory.add([{"role": "user", "content": f"Line {n} is LONG."} for n in range(300)])
-    memory.close()
-    request.getfixturevalue("shouting")
-    memory = open_memory()
-    assert memory.search("line", k=1)
-    assert memory.settle().outdated == ()
-    assert len(rows(memory, "view_shouts")) == 300
-
-
 def test_a_damaged_entry_holds_up_nothing_but_itself(open_memory: Open) -> None:
     memory = open_memory()
     # Durable, and not followed yet, as a crash leaves it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -118,15 +117,6 @@ def test_texts_are_cut_as_large_as_the_paper_has_them(
     assert all(size(f"{text} {after.split('.')[0]}.") > most for text, after in pairwise(texts))
 
 
-def test_fragrel_takes_the_best_eight_of_a_chat(open_memory: Open) -> None:
-    memory = open_memory()
-    memory.add([{"role": "user", "content": f"word{n} again"} for n in range(12)])
-    assert len(memory.search("again")) == 10
-    memory.configure("fragrel-chat")
-    assert len(memory.search("again")) == 8
-    assert memory.chat_prompt("again").policy == "fragments"
-
-
 def test_fragrel_cuts_code_into_windows_that_overlap_by_half(
     open_memory: Open, tmp_path: Path
 ) -> None:
@@ -157,18 +147,6 @@ def tree(open_memory: Open) -> tuple[Memory, list[Request]]:
     return memory, asked
 
 
-def test_memtree_compares_with_the_text_of_a_summary_and_merges_by_its_prompt(
-    tree: tuple[Memory, list[Request]],
-) -> None:
-    memory, asked = tree
-    # cos 60° = 0.5 ≥ θ(0) = 0.4: the first leaf becomes the parent of both. Its text points to 30°.
-    # The cat at 100° is 70° from it, cos 70° = 0.34 < θ(0), and stays outside.
-    assert [node.leaf for node in memory.tree.roots()] == [False, True]
-    [request] = asked
-    assert "One boat. @0" in request.text
-    assert "Another boat. @60" in request.text
-
-
 def test_memtree_descends_by_the_text_and_not_by_the_leaves(
     tree: tuple[Memory, list[Request]],
 ) -> None:
@@ -182,38 +160,6 @@ def test_memtree_descends_by_the_text_and_not_by_the_leaves(
     memory.tree.replant(route="leaves", settle="later")
     [ship] = memory.tree.find(next(memory.entries(source="ship")).id)
     assert memory.tree.path(ship.number) == []
-
-
-def test_memtree_retrieves_the_most_similar_nodes_of_the_collapsed_tree(
-    tree: tuple[Memory, list[Request]],
-) -> None:
-    memory, _ = tree
-    hits = memory.search("query @20")
-    # Cosine against every node, the summary at 30° first, then the leaves at 0°, 60° and 100°.
-    assert [hit.text.rpartition("@")[2] for hit in hits] == [
-        "One boat, another boat.",
-        "0",
-        "60",
-        "100",
-    ]
-    assert all(set(hit.why.terms) == {"dense"} for hit in hits)
-    assert len(memory.search("query @20", k=2)) == 2
-
-
-def test_memochat_writes_by_table_6_and_chooses_by_table_7(open_memory: Open) -> None:
-    memo = json.dumps([{"topic": "boats", "summary": "The boat leaks.", "start": 1, "end": 10}])
-    llm = ScriptedLLM([memo, "2"])
-    memory = open_memory(llm=llm)
-    memory.configure("memochat")
-    turns = [("user", "The boat leaks."), ("assistant", "Oh dear, the boat.")] * 6
-    memory.add([{"role": role, "content": f"{text} {n}"} for n, (role, text) in enumerate(turns)])
-    memory.memos.settle()
-    assert "'end' should be smaller than the value of 'start'" in llm.requests[0].text
-    [written] = memory.memos.list()
-    assert written.topic == "boats"
-    assert memory.chat_prompt("What of the boat?").policy == "memo"
-    assert "N#M" in llm.requests[1].text
-    assert "None of the others." in llm.requests[1].text
 
 
 def test_each_preset_is_recognised_by_what_it_sets(memory: Memory) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from types import MappingProxyType
 
 from treering.errors import EntryCorrupt, InputError, UnknownEntry
 from treering.journal import damage, sources, stored
@@ -234,22 +233,14 @@ def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]
     return {int(row[0]): bytes(row[1]).decode(errors="ignore") for row in rows}
 
 
-def within(
-    reader: Reader, seqs: Sequence[int], size: int, known: Mapping[int, int] = MappingProxyType({})
-) -> list[int]:
-    """The first of some entries, as many as have ``size`` bytes of text together; one at least.
-
-    ``known`` are the bytes of entries that need not be looked up.
-    """
-    if len(known) == len(seqs) and sum(known.values()) <= size:
-        return list(seqs)
+def within(reader: Reader, seqs: Sequence[int], size: int) -> list[int]:
+    """The first of some entries, as many as have ``size`` bytes of text together; one at least."""
     total, first = 0, list[int]()
     page = list(seqs[:1])
     while page:
-        unknown = [seq for seq in page if seq not in known] if len(seqs) > 1 else []
-        sizes = _text_bytes(reader, unknown) if unknown else {}
+        sizes = _text_bytes(reader, page) if len(seqs) > 1 else {}
         for seq in page:
-            total += known[seq] if seq in known else sizes.get(seq, 0)
+            total += sizes.get(seq, 0)
             if first and total > size:
                 return first
             first.append(seq)

@@ -1,6 +1,6 @@
-"""The settings of a space as plain data: the name, type, limits and help of each.
+"""The settings of a space as a table: the name, type, limits and help of each.
 
-``Memory.configure``, ``treering configure`` and ``POST /v1/configure`` are made of ``Choices``.
+``Memory.configure``, ``treering configure`` and ``POST /v1/configure`` take ``Choices``.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def window_of(unit: Unit) -> tuple[int, int] | None:
 
 @cache
 def settings_by_name(table: type = Choices) -> Mapping[str, tuple[Any, Setting]]:
-    """The type of each setting of a table, without None, and what else is known of it."""
+    """The type of each setting of a table, without None, and its limits and help."""
     found = {}
     for name, hint in get_type_hints(table, include_extras=True).items():
         optional, setting = get_args(hint)

@@ -1,9 +1,9 @@
-"""What a view is: rows derived from the journal, which follow it and can be made from it again.
+"""The contract of a view: rows that are derived from the journal and can be derived again.
 
 A view receives the entries of the journal in batches: new entries, and entries whose text has
 changed. A ``ViewState`` records the last entry that it has read, the version that it read with, and
-how far a rebuild has come. Whatever concerns every view (reading, settling, erasing, marking,
-relations by name, pending work, rebuilding) is a loop over the list in ``treering.views.registry``.
+how far a rebuild has come. Reading, settling, erasing, marking, relations by name, pending work
+and rebuilding are loops over the list in ``treering.views.registry``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger("treering")
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a view may use: its space, the models of the memory it belongs to, and search.
+    """The resources of a view: its space, the models of its memory, and search.
 
     ``catch_up`` lets all views read what was added, and erases what has expired, which
     ``erase_expired`` does alone; ``defaults`` are the relations of a search.
@@ -52,7 +52,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What a view erased: rows by kind, and further entries that must go with the erased ones."""
+    """The rows that a view erased, by kind, and further entries that must go with them."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
     entries: Sequence[int] = ()
@@ -62,15 +62,13 @@ class View:
     """Rows derived from the journal of one space. A method that is not overridden does nothing.
 
     ``name`` identifies the view in ``rebuild``, in pending work and in the database. ``version``
-    names the way its rows are derived; rows of another version are made again. ``rests_on`` names
-    the view whose rows this view's rows refer to. ``traces`` say where rows of an entry are found:
-    if there are none, ``erase`` is not called, and no row of the ``kinds`` that it counts is
-    erased. Without any trace it is always called.
+    names the way its rows are derived; rows of another version are made again. ``traces`` say
+    where rows of an entry are found: if there are none, ``erase`` is not called, and no row of the
+    ``kinds`` that it counts is erased. Without any trace it is always called.
     """
 
     name: ClassVar[str]
     relation_name: ClassVar[str | None] = None
-    rests_on: ClassVar[str | None] = None
     traces: ClassVar[tuple[Trace, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = ()
 
@@ -98,7 +96,7 @@ class View:
         """
 
     def derive(self, entries: Mapping[int, Entry]) -> Mapping[int, Any]:
-        """What to store for each entry, by sequence number. Slow work belongs here.
+        """Return the rows to store for each entry, by sequence number. Slow work belongs here.
 
         No transaction is open meanwhile. Nothing is stored for an entry that the result leaves
         out. The result for an entry that is erased or changed meanwhile is dropped.
@@ -107,9 +105,6 @@ class View:
 
     def store(self, writer: SpaceWriter, derived: Mapping[int, Any]) -> None:
         """Store what ``derive`` returned. The view holds no rows of these entries at this point."""
-
-    def catch_up(self, progress: Progress | None = None) -> None:
-        """Do queued work that needs no language model; called after every ``add``."""
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
         """Do all pending work, with the language model if there is one.
@@ -207,7 +202,7 @@ def save_states(writer: SpaceWriter, states: Mapping[str, ViewState]) -> None:
 
 
 ViewFactory = Callable[[Resources], View]
-"""What the entry point group ``treering.views`` names: a view for the resources of a memory."""
+"""An entry point of the group ``treering.views``: makes a view for the resources of a memory."""
 
 
 def reread_kind(name: str) -> str:
@@ -222,7 +217,7 @@ def is_foreign(view: View) -> bool:
 
 @contextmanager
 def attribute_errors(view: View, entry: Entry | None = None) -> Iterator[None]:
-    """Name the view in what it raises, but for treering's own errors of its own views.
+    """Name the view in its errors, but for treering's own errors of its own views.
 
     The ``entry`` that it was reading is named as well, if there is one. Raises ViewError.
     """
@@ -244,14 +239,14 @@ Derive = Callable[[Mapping[int, Entry]], Mapping[int, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """What to store for entries, and the errors of those that the view could not read."""
+    """The rows to store for entries, and the errors of those that the view could not read."""
 
     rows: Mapping[int, Any]
     refused: Mapping[int, ViewError] = field(default_factory=dict)
 
 
 def derive_rows(view: View, derive: Derive, entries: Mapping[int, Entry]) -> Derivation:
-    """What a method of a view derives from entries, together or else one by one.
+    """The rows that a method of a view derives from entries, together or else one by one.
 
     Raises TreeringError for what is no matter of a single entry, such as a model that is not there;
     ViewError if a view of another package fails.
@@ -262,7 +257,7 @@ def derive_rows(view: View, derive: Derive, entries: Mapping[int, Entry]) -> Der
         except TreeringError:
             raise
         except Exception:
-            # Who waits for a service that is down would wait for it again with each entry.
+            # A service that is down would be waited for with each entry.
             if is_foreign(view):
                 raise
     rows: dict[int, Any] = {}

@@ -1,6 +1,6 @@
 """Erasing entries: from the journal, from everything derived, and from the bytes of the file.
 
-What users wrote, and vectors, are overwritten where they stand. Other tables with words (``WORDS``,
+Texts of users and vectors are overwritten in place. Other tables with words (``WORDS``,
 and those of other packages) are filled again by ``Database.scrub``.
 """
 
@@ -60,7 +60,7 @@ _COUNTED = {
     "memo": "memos",
     "serve_key": "keys",
 }
-"""What is counted of a removed space, by table."""
+"""The counts of a removed space, by table."""
 
 _TRACES = (
     *(Trace("reply"), Trace("unanswered", "entry"), Trace("claim_entry", "entry")),
@@ -69,10 +69,10 @@ _TRACES = (
 """Where something may be noted of an entry besides what views derive from it."""
 
 WAIT_S = 2.0
-"""Forgetting waits no longer for who reads or writes the file: scrubbing can be done later."""
+"""Forgetting waits no longer for others that use the file: scrubbing can be done later."""
 
 RETRY_WAIT_S = 0.2
-"""Who retries what is pending waits no longer."""
+"""A retry of pending scrubbing waits no longer."""
 
 HOLLOW = 0.25
 """The part of a file that may be blank before ``settle`` gives the space back."""
@@ -89,7 +89,7 @@ class Eraser:
         self._views = views
 
     def forget(self, work: Callable[[SpaceWriter], Forgotten]) -> Forgotten:
-        """Erase entries for good; ``scrubbed`` tells whether they have left the file's bytes, too.
+        """Erase entries for good; ``scrubbed`` says whether they have left the file's bytes, too.
 
         ``work`` calls ``erase`` in a transaction, which may be shared with others who forget. It
         runs in any thread, and may run again. Scrubbing the file comes after it and stays queued as
@@ -155,7 +155,7 @@ class Eraser:
         return erased
 
     def queue_scrub(self, writer: SpaceWriter) -> None:
-        """Note that the bytes of the file may hold erased text until they have been scrubbed."""
+        """Note that the file may hold bytes of erased text until it is scrubbed."""
         storage.queue_scrub(writer, writer.id)
 
     def forget_space(self, name: str) -> Forgotten:
@@ -174,7 +174,7 @@ class Eraser:
         return is_clean or self._has_no_bytes_left()
 
     def _has_no_bytes_left(self) -> bool:
-        """Whether scrubbing has to wait for what others erased alone, and not for this space."""
+        """Whether scrubbing waits for entries of other spaces alone."""
         with self._space.read() as reader:
             return not self.is_scrub_due(reader)
 
@@ -199,7 +199,7 @@ class Eraser:
         return scrub_pending(database, WAIT_S, patient=True)
 
     def is_scrub_due(self, reader: SpaceReader) -> bool:
-        """Whether bytes of what was erased here, or of a removed space, may be in the file."""
+        """Whether bytes of erased entries, or of a removed space, may be in the file."""
         return bool(
             storage.removed_spaces(reader) or work.targets(reader, reader.id, storage.SCRUB, 1)
         )
@@ -302,7 +302,7 @@ def _remove_space(database: Database, name: str) -> Forgotten:
 
 
 def scrub_pending(database: Database, wait_s: float, *, patient: bool = False) -> bool:
-    """Scrub the file if that is due, of whatever space. False if it has to wait once more."""
+    """Scrub the file if that is due for any space. False if it has to wait."""
     with database.read() as reader:
         is_due = storage.pending_scrubs(reader) or storage.removed_spaces(reader)
         is_rewrite_due = patient and storage.is_rewrite_due(reader)
@@ -344,6 +344,6 @@ def matching_seqs(reader: SpaceReader, entry_ids: Sequence[str], condition: Filt
 
     Raises UnknownName for an id that is not there.
     """
-    if entry_ids:  # what is named must not cost reading all there are
+    if entry_ids:  # not by reading all entries
         return entries.matching_ids(reader, reader.id, condition, entry_ids)
     return list(entries.matching_seqs(reader, reader.id, condition))

@@ -8,13 +8,23 @@ between one batch is repeated. If two processes read the same entries, only one 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from treering.errors import JournalCorrupt, JournalError, TreeringError, ViewError
+from treering.errors import (
+    EmbeddingError,
+    JournalCorrupt,
+    JournalError,
+    LLMError,
+    MissingExtra,
+    TreeringError,
+    ViewError,
+)
 from treering.journal import entries, work
 from treering.journal.contract import Reader
 from treering.journal.space import Space, SpaceReader, SpaceWriter
@@ -34,74 +44,58 @@ from treering.views.contract import (
 )
 from treering.views.foreign import prepare_tables
 
+if TYPE_CHECKING:
+    from treering.views.fragments.build import Fragments
+
 log = logging.getLogger("treering")
 
-BATCH_ENTRIES = 64
-"""Entries read, derived and committed together, at first and where that takes its time."""
+BATCH_ENTRIES = 256
+"""Entries read, derived and committed together."""
 
 BATCH_BYTES = 1 << 17
-"""Of texts in a batch, but for one that is longer: some ten seconds of the bundled model. Who is
-stopped has lost no more than that, and who waits is told how far it is."""
-
-MOST_ENTRIES = 1024
-QUICK_S = 0.2
-"""A batch that was done sooner is followed by one of twice as many entries: what a transaction
-costs by itself is then paid less often. One that took longer is followed by as many as are done in
-that time."""
+"""Bytes of texts in a batch, unless one is longer: about ten seconds of the bundled model, the most
+that an interruption loses."""
 
 SETTLE_PATIENCE_S = 60.0
-"""Who is to do all pending work waits so long for another process that does some of it."""
+"""``settle`` waits so long for another process that does some of the work."""
 
 _READING = "read"
 """The task of letting the views read; taken for a batch, so that several processes take turns."""
 
-MOST_HANDED = 4_096
-MOST_HANDED_CHARS = 1 << 22
-"""An ``add`` of more has its entries read back: that takes a fifth longer, and no memory."""
-
 
 class Handover:
-    """What an ``add`` stored, kept until the views have read it.
+    """The entries of an ``add``, kept until the views of the same process have read them.
 
-    Reading it back from the database and comparing it with its digest would take as long as storing
-    it. What another process reads first, or what is too much, is let go: it is read as any other.
+    To read them from the database and compare digests takes as long as storing them. More than a
+    batch is read from there all the same.
     """
 
     def __init__(self) -> None:
         self._stored: dict[int, Stored] = {}
-        self._chars = 0  # of their texts
 
     def put(self, stored: Mapping[int, Stored]) -> None:
-        """Hand entries over, by sequence number; once they are durable."""
-        chars = sum(len(each.entry.text) for each in stored.values())
-        if len(self._stored) + len(stored) > MOST_HANDED or self._chars + chars > MOST_HANDED_CHARS:
+        """Hand entries over, by sequence number, once they are durable."""
+        self._stored.update(stored)
+        texts = (each.entry.text for each in self._stored.values())
+        if len(self._stored) > BATCH_ENTRIES or sum(map(utf8_size, texts)) > BATCH_BYTES:
             self.clear()
-        if len(stored) <= MOST_HANDED and chars <= MOST_HANDED_CHARS:
-            self._stored.update(stored)
-            self._chars += chars
 
     def all(self) -> dict[int, Stored]:
-        """Return all that were handed over, in the order they were stored."""
+        """Return all entries, in the order in which they were stored."""
         return dict(sorted(self._stored.items()))
 
-    def take(self, seqs: Iterable[int]) -> dict[int, Stored]:
-        """Return those of some entries that were handed over, in the order given."""
-        stored = self._stored
-        return {seq: stored[seq] for seq in seqs if seq in stored} if stored else {}
-
     def clear(self) -> None:
-        """Let go of all: the texts of entries that are erased must not stay in main memory."""
-        self._stored, self._chars = {}, 0
+        """Drop all entries: the texts of erased ones must not stay in main memory."""
+        self._stored = {}
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Entries to read: new ones up to ``last``, and ``again`` those that views read once more.
+    """Entries to read: new ones up to ``last``, and ``again`` those that views read a second time.
 
     ``damaged`` are entries that cannot be read as they were stored. ``digests`` are those of all,
-    and ``read`` is how far every view had read, when the batch was read. ``is_cut`` says that more
-    were due, whose texts are too long together. ``is_handed`` says that the batch was not read from
-    the database, so that it may not be what the views have to read next.
+    and ``read`` is how far every view had read, when the batch was read. ``is_handed`` says that
+    the batch was not read from the database, so that other entries may come before it.
     """
 
     entries: Mapping[int, Entry]
@@ -110,7 +104,6 @@ class _Batch:
     last: int
     again: Mapping[str, frozenset[int]]
     read: Mapping[str, int]
-    is_cut: bool = False
     is_handed: bool = False
 
     def entries_for(self, view: View) -> dict[int, Entry]:
@@ -122,11 +115,10 @@ class _Batch:
 
 @dataclass(slots=True)
 class _Run:
-    """One call of ``follow``: the size of its next batch, the views that failed in it, and the
-    entries it met that are damaged, or that a view ``refused``: could not read."""
+    """One call of ``follow``: the views that failed in it, and the entries that are damaged, or
+    that a view could not read."""
 
     retry: bool
-    size: int
     failures: dict[str, TreeringError] = field(default_factory=dict)
     damaged: dict[int, JournalCorrupt] = field(default_factory=dict)
     refused: dict[str, dict[int, ViewError]] = field(default_factory=lambda: defaultdict(dict))
@@ -135,18 +127,28 @@ class _Run:
         """The entries that a view cannot read."""
         return self.damaged.keys() | self.refused[view.name].keys()
 
+    def errors(self) -> list[TreeringError]:
+        """The errors to raise, of single entries only after a retry."""
+        errors = list(self.failures.values())
+        if self.retry:
+            errors += self.damaged.values()
+            errors += (error for refused in self.refused.values() for error in refused.values())
+        return errors
+
 
 class Follower:
-    """Lets the views of one space follow its journal. One thread at a time."""
+    """Lets the views of one space follow its journal. One thread at a time has ``turn``."""
 
-    def __init__(self, space: Space, views: Sequence[View], handover: Handover) -> None:
+    def __init__(
+        self, space: Space, views: Sequence[View], fragments: Fragments, handover: Handover
+    ) -> None:
+        self.turn = threading.Lock()
         self._space = space
         self._views = views
+        self._fragments = fragments
         self._handover = handover
-        self._size = BATCH_ENTRIES
-        """Of the next batch: what was quick the last time need not be tried out again."""
         self._seen = set[str]()
-        """The names of views whose rows were stored here: what tables they make was looked at."""
+        """The names of views whose rows were stored here, and whose tables were checked."""
         self._is_in_step = False
         """Whether all views had read everything when they were last asked to."""
 
@@ -158,17 +160,17 @@ class Follower:
         patience_s: float = SETTLE_PATIENCE_S,
         leave: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Let every view read the entries that it has not read; True if no work is left for sure.
+        """Let every view read new entries, then embed fragments; True if surely no work is left.
 
-        A view that fails does not hold up the others, and goes on from there the next time. Its
-        error is raised once they are done: as ViewError, if it comes from another package. An entry
-        that is damaged, or that one of treering's own views fails on, is passed over and stays
-        queued. ``retry`` reads such entries again, and raises JournalCorrupt or ViewError for the
-        first that still cannot be read. What another process reads is waited for, ``patience_s``
-        seconds altogether, and left to it then. No further batch is begun once ``leave`` says
-        so.
+        A view that fails does not hold up the others, and continues there the next time. Its error
+        is raised last: as ViewError, if it comes from another package. An entry that is damaged, or
+        that one of treering's own views fails on, stays queued. ``retry`` reads such entries again,
+        and raises JournalCorrupt or ViewError for the first that still cannot be read. Wait
+        ``patience_s`` seconds altogether for other processes that read, and begin no batch once
+        ``leave`` returns True.
         """
-        run = _Run(retry, self._size)
+        self._fragments.begin()
+        run = _Run(retry)
         is_done = None
         try:
             if self._is_in_step and not retry and progress is None:
@@ -177,16 +179,13 @@ class Follower:
                 self._is_in_step = False
                 self._run(run, progress, patience_s, leave)
         finally:
-            self._size = run.size
             self._handover.clear()
-        for error in run.failures.values():
+        errors = run.errors()
+        if not is_done:
+            with collect_errors(errors):
+                self._fragments.catch_up(progress)
+        for error in errors:
             raise error
-        if retry:
-            for corrupt in run.damaged.values():
-                raise corrupt
-            for refused in run.refused.values():
-                for refusal in refused.values():
-                    raise refusal
         return bool(is_done)
 
     def _run(
@@ -246,8 +245,7 @@ class Follower:
         Return whether no work is left then. None if the views may have more to read.
         """
         handed = self._handover.all()
-        size = sum(utf8_size(stored.entry.text) for stored in handed.values())
-        if not handed or len(handed) > run.size or size > BATCH_BYTES:
+        if not handed:
             return None
         with self._space.task(_READING) as is_ours:
             if not is_ours:
@@ -266,13 +264,9 @@ class Follower:
 
     def _take_in(self, batch: _Batch, run: _Run) -> bool | None:
         """Let the views read a batch; see ``_store`` for the result."""
-        began = time.monotonic()
         derived = self._derive(batch, run)
         views = [view for view in self._views if view.name in derived]
-        is_done = self._store(views, batch, derived, run)
-        most = len(batch.entries) if batch.is_cut else run.size
-        run.size = size_after(len(batch.entries), most, time.monotonic() - began)
-        return is_done
+        return self._store(views, batch, derived, run)
 
     def _behind(self) -> int:
         with self._space.read() as reader:
@@ -287,21 +281,15 @@ class Follower:
             stored_states = view_states(reader)
             states = self._with_new_views(stored_states)
             read = min(states[view.name].read for view in views)
-            fresh = entries_after(reader, read, run.size)
+            fresh = entries_after(reader, read, BATCH_ENTRIES)
             again = self._queued_entries(reader, views, run)
             queued = frozenset().union(*again.values())
             due = sorted(queued.union(fresh))
-            # What is queued may have been changed since it was handed over: it is read.
-            handed = self._handover.take(seq for seq in fresh if seq not in queued)
-            sizes = {seq: utf8_size(stored.entry.text) for seq, stored in handed.items()}
-            seqs = entries.within(reader, due, BATCH_BYTES, sizes)
+            seqs = entries.within(reader, due, BATCH_BYTES)
             fresh = [seq for seq in fresh if seq <= seqs[-1]] if seqs else []
             again = {name: of_view.intersection(seqs) for name, of_view in again.items()}
-            read_back, damaged = read_sound(reader, [seq for seq in seqs if seq not in handed])
-            digests = entries.digests_by_seq(reader, list(read_back)) if read_back else {}
-        known = read_back | {seq: stored.entry for seq, stored in handed.items()}
-        sound = {seq: known[seq] for seq in seqs if seq in known}
-        digests |= {seq: handed[seq].digest for seq in sound if seq in handed}
+            sound, damaged = read_sound(reader, seqs)
+            digests = entries.digests_by_seq(reader, list(sound)) if sound else {}
         run.damaged |= damaged
         last = fresh[-1] if fresh else read
         # A view that is new to the space is noted, though there may be nothing to read for it now.
@@ -309,7 +297,7 @@ class Follower:
         if not seqs and not is_new:
             return None
         places_read = {name: state.read for name, state in states.items()}
-        return _Batch(sound, digests, damaged, last, again, places_read, len(seqs) < len(due))
+        return _Batch(sound, digests, damaged, last, again, places_read)
 
     def _queued_entries(
         self, reader: SpaceReader, views: Sequence[View], run: _Run
@@ -321,14 +309,14 @@ class Follower:
         for view in views:
             if view.reread_kind in counts:
                 unreadable = run.unreadable(view)
-                limit = run.size + len(unreadable)
+                limit = BATCH_ENTRIES + len(unreadable)
                 untried = not run.retry
                 seqs = work.targets(reader, reader.id, view.reread_kind, limit, untried=untried)
                 queued[view.name] = frozenset(seqs) - unreadable
         return queued
 
     def _states(self, reader: SpaceReader) -> dict[str, ViewState]:
-        """Where every view stands, also those of which nothing is stored."""
+        """The states of all views, also of those that have stored nothing."""
         return self._with_new_views(view_states(reader))
 
     def _with_new_views(self, stored_states: Mapping[str, ViewState]) -> dict[str, ViewState]:
@@ -346,7 +334,7 @@ class Follower:
         return {**stored_states, **new}
 
     def _derive(self, batch: _Batch, run: _Run) -> dict[str, Derivation]:
-        """What every view derives from its part of a batch, by the view's name."""
+        """The rows that every view derives from its part of a batch, by the view's name."""
         derived: dict[str, Derivation] = {}
         for view in self._views:
             if view.name in run.failures:
@@ -354,7 +342,7 @@ class Follower:
             try:
                 derived[view.name] = derive_rows(view, view.derive, batch.entries_for(view))
                 run.refused[view.name].update(derived[view.name].refused)
-                if not run.retry:  # who retries is told by the error
+                if not run.retry:  # a retry raises the error
                     log_refused(derived[view.name])
             except JournalError:
                 raise
@@ -385,8 +373,8 @@ class Follower:
                 return None  # others come before it
             kinds = [view.reread_kind for view in self._views if view.reads]
             reread_kind = work.counts(writer, writer.space, kinds)
-            # Deriving took its time. An entry that was changed or erased meanwhile is left to
-            # whoever changed it: that queued it for reading, or deleted it.
+            # Deriving took its time. An entry that was changed or erased meanwhile is skipped: the
+            # change queued it for reading.
             current = entries.digests_by_seq(writer, list(batch.entries))
             as_read = {s for s, digest in batch.digests.items() if current.get(s) == digest}
             done: dict[str, ViewState] = {}
@@ -437,16 +425,6 @@ class Follower:
         return reader.model is not None and not work.is_queued(reader, reader.id, kinds)
 
 
-def size_after(done: int, most: int, seconds: float) -> int:
-    """How many entries the next batch may have, after one in which so many were done.
-
-    It might have had ``most``. To begin with few again after a slow batch would part what is added
-    next into many batches, each of which has a transaction.
-    """
-    size = 2 * most if seconds < QUICK_S else int(done * QUICK_S / seconds)
-    return max(BATCH_ENTRIES, min(size, MOST_ENTRIES))
-
-
 def _store_of(
     writer: SpaceWriter,
     view: View,
@@ -479,12 +457,24 @@ def _store_of(
 
 
 def queue_unread(writer: SpaceWriter, view: View, errors: Mapping[int, TreeringError]) -> None:
-    """Have a view read entries once more that it cannot read now, and note why it could not."""
+    """Queue entries that a view cannot read now, each with the reason."""
     if not view.reads:
         return
     for seq, error in errors.items():
         work.enqueue(writer, writer.id, view.reread_kind, [seq])
         work.note_failure(writer, writer.id, view.reread_kind, [seq], str(error))
+
+
+@contextmanager
+def collect_errors(errors: list[TreeringError]) -> Iterator[None]:
+    """Collect the errors of one part of the work, so that the others get on.
+
+    An error that stops every part, such as a full disk, is raised.
+    """
+    try:
+        yield
+    except (LLMError, EmbeddingError, MissingExtra, ViewError, JournalCorrupt) as error:
+        errors.append(error)
 
 
 def entries_after(reader: Reader, seq: int, limit: int) -> list[int]:

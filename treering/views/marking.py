@@ -1,4 +1,4 @@
-"""What the views know against entries: marks on what is about to be shown, and newer entries."""
+"""The marks of views on texts that are about to be shown, and the entries that replace others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Marking:
         return _without_expired(reader, marked)
 
     def mark_entries(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:
-        """Entries, by sequence number, with what is known against them."""
+        """Entries, by sequence number, with their marks."""
         marks = self.marks(reader, [Quote.whole(seq, entry) for seq, entry in rows])
         return [
             replace(entry, superseded_by=mark.superseded_by, stale=mark.stale)
@@ -75,7 +75,7 @@ def _without_expired(reader: SpaceReader, marks: list[Mark]) -> list[Mark]:
 
 
 def _marks_of(view: View, reader: SpaceReader, quotes: Sequence[Quote]) -> Mapping[int, Mark]:
-    """The marks of one view, but for those that rest on damaged entries, which the log names."""
+    """The marks of one view, without those that rest on damaged entries, which the log names."""
     try:
         with attribute_errors(view):
             return view.marks(reader, quotes)

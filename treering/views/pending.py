@@ -1,4 +1,4 @@
-"""Pending work as users are told of it: the names of its kinds say little to them."""
+"""Pending work in the words of users."""
 
 from __future__ import annotations
 

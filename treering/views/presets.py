@@ -1,8 +1,7 @@
-"""Presets: the settings that a paper prints, all at once and by name.
+"""Presets: the settings that a paper prints, all together and by name.
 
-A preset sets everything: what its paper does not speak of has our own default. Beside each value
-stands the section of the paper that prints it. docs/explanation/papers.md has a row for each
-component, and what no setting can give.
+Settings that a paper does not print have our own default. docs/explanation/papers.md has a row for
+each component, and the parts that no setting can give.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from treering.errors import InputError, UnknownName
 from treering.journal.contract import Reader
@@ -28,9 +27,8 @@ from treering.views.tree.settings import with_tree_settings
 DEFAULT: Final = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedValue:
-    """A value and where it is printed."""
+class Printed(NamedTuple):
+    """A value and the place that prints it."""
 
     value: Any
     section: str
@@ -47,9 +45,9 @@ class Preset:
     name: str
     about: str
     kinds: tuple[Kind, ...] = KINDS
-    choices: Mapping[str, PrintedValue] = field(default_factory=dict)
-    relations: PrintedValue | None = None
-    tree: PrintedValue | None = None
+    choices: Mapping[str, Printed] = field(default_factory=dict)
+    relations: Printed | None = None
+    tree: Printed | None = None
 
     def as_settings(self) -> dict[str, Any]:
         """The settings of a space that has this preset and nothing else."""
@@ -64,16 +62,16 @@ class Preset:
         return stored
 
 
-_COSINE: Final = PrintedValue("dense", "FragRel eq. 4: the cosine of query and fragment")
-_STORY: Final[Mapping[str, PrintedValue]] = {
+_COSINE: Final = Printed("dense", "FragRel eq. 4: the cosine of query and fragment")
+_STORY: Final[Mapping[str, Printed]] = {
     "mode": _COSINE,
-    "fragment": PrintedValue("500 words", "FragRel 4.1; 800, too"),
-    "order": PrintedValue("score", "FragRel eq. 11: the best first, as many as the window holds"),
-    "budget": PrintedValue("4000 words", "FragRel 4.1: from 1,000 to 28,000 words"),
-    "prompt": PrintedValue("fragrel", "FragRel prompt 1"),
-    "temperature": PrintedValue(1.0, "FragRel B.1: the temperature is 1.0"),
+    "fragment": Printed("500 words", "FragRel 4.1; 800, too"),
+    "order": Printed("score", "FragRel eq. 11: the best first, as many as the window holds"),
+    "budget": Printed("4000 words", "FragRel 4.1: from 1,000 to 28,000 words"),
+    "prompt": Printed("fragrel", "FragRel prompt 1"),
+    "temperature": Printed(1.0, "FragRel B.1: the temperature is 1.0"),
 }
-_MEMTREE_TREE: Final = PrintedValue(
+_MEMTREE_TREE: Final = Printed(
     TreeSettings(
         base=0.4,
         rate=0.5,
@@ -85,25 +83,23 @@ _MEMTREE_TREE: Final = PrintedValue(
     "MemTree 3.1, A.1.2 and A.1.3: compared by the embedding of a text as it was written, and "
     "without a limit; written after each insert",
 )
-_MEMTREE_CHAT: Final = PrintedValue(
+_MEMTREE_CHAT: Final = Printed(
     replace(_MEMTREE_TREE.value, chat_unit="rounds"),
     "MemTree A.2.1: each round individually, without any chunking; the rest as for documents",
 )
-_COLLAPSED: Final[Mapping[str, PrintedValue]] = {
-    "mode": PrintedValue("dense", "MemTree 3.2: cosine against every node"),
-    "level": PrintedValue("all", "MemTree 3.2: collapsed retrieval"),
-    "order": PrintedValue("score", "MemTree 3.2: sorted by similarity"),
-    "prompt": PrintedValue("memtree", "MemTree A.2.2"),
-    "policy": PrintedValue("nodes", "MemTree A.2.2: based solely on the retrieved content"),
+_COLLAPSED: Final[Mapping[str, Printed]] = {
+    "mode": Printed("dense", "MemTree 3.2: cosine against every node"),
+    "level": Printed("all", "MemTree 3.2: collapsed retrieval"),
+    "order": Printed("score", "MemTree 3.2: sorted by similarity"),
+    "prompt": Printed("memtree", "MemTree A.2.2"),
+    "policy": Printed("nodes", "MemTree A.2.2: based solely on the retrieved content"),
 }
-_LONG: Final[Mapping[str, PrintedValue]] = {
+_LONG: Final[Mapping[str, Printed]] = {
     **_COLLAPSED,
-    "k": PrintedValue(10, "MemTree A.1.4: k = 10"),
-    "budget": PrintedValue("8192 tokens", "MemTree A.1.4: a context length of 8192 tokens"),
+    "k": Printed(10, "MemTree A.1.4: k = 10"),
+    "budget": Printed("8192 tokens", "MemTree A.1.4: a context length of 8192 tokens"),
 }
-_UNRELATED: Final = PrintedValue(
-    dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another"
-)
+_UNRELATED: Final = Printed(dict.fromkeys(KINDS, ()), "MemTree 3.2: no node counts for another")
 
 _ALL: Final = (
     Preset(DEFAULT, "Our own settings, chosen by measurement."),
@@ -112,16 +108,14 @@ _ALL: Final = (
         "FragRel on stories with the semantic relation (A-FragRel).",
         kinds=("text",),
         choices=_STORY,
-        relations=PrintedValue(
-            {"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"
-        ),
+        relations=Printed({"text": (Weighted(Semantic(), 0.5),)}, "FragRel eq. 6 and 4.1: α 0.5"),
     ),
     Preset(
         "fragrel-b-story",
         "FragRel on stories with the context relation (B-FragRel).",
         kinds=("text",),
         choices=_STORY,
-        relations=PrintedValue(
+        relations=Printed(
             {"text": (Weighted(ContextRelation(w=0.3), 0.5),)},
             "FragRel eq. 7 and 4.1: w_rel 0.3, α 0.5",
         ),
@@ -132,15 +126,15 @@ _ALL: Final = (
         kinds=("chat",),
         choices={
             "mode": _COSINE,
-            "k": PrintedValue(8, "FragRel B.3: the top 8"),
-            "chat_unit": PrintedValue("rounds", "FragRel B.3: a fragment is a round"),
-            "policy": PrintedValue("fragments", "FragRel B.3: related fragments in order of time"),
-            "budget": PrintedValue("2000 tokens", "FragRel B.3: constrained to 2K tokens"),
-            "whole_tokens": PrintedValue(1_000, "FragRel B.3: once the record exceeds 1K tokens"),
-            "whole_rounds": PrintedValue(10, "FragRel B.3: or the rounds surpass 10"),
-            "prompt": PrintedValue("fragrel", "FragRel prompt 3"),
+            "k": Printed(8, "FragRel B.3: the top 8"),
+            "chat_unit": Printed("rounds", "FragRel B.3: a fragment is a round"),
+            "policy": Printed("fragments", "FragRel B.3: related fragments in order of time"),
+            "budget": Printed("2000 tokens", "FragRel B.3: constrained to 2K tokens"),
+            "whole_tokens": Printed(1_000, "FragRel B.3: once the record exceeds 1K tokens"),
+            "whole_rounds": Printed(10, "FragRel B.3: or the rounds surpass 10"),
+            "prompt": Printed("fragrel", "FragRel prompt 3"),
         },
-        relations=PrintedValue(
+        relations=Printed(
             {"chat": (Weighted(ContextRelation(w=0.8), 0.5),)}, "FragRel 4.3: w_rel 0.8, α 0.5"
         ),
     ),
@@ -149,8 +143,8 @@ _ALL: Final = (
         "FragRel on code: windows of lines, BM25, the graph of the repository.",
         kinds=("code",),
         choices={
-            "unit": PrintedValue("windows", "FragRel B.2: 20 lines, 10 of them overlapping"),
-            "aside": PrintedValue(False, "FragRel eq. 10: every fragment counts alike"),
+            "unit": Printed("windows", "FragRel B.2: 20 lines, 10 of them overlapping"),
+            "aside": Printed(False, "FragRel eq. 10: every fragment counts alike"),
         },
     ),
     Preset(
@@ -159,7 +153,7 @@ _ALL: Final = (
         kinds=("text",),
         choices={
             **_LONG,
-            "fragment": PrintedValue("1024 tokens", "MemTree A.2.1: MultiHop RAG"),
+            "fragment": Printed("1024 tokens", "MemTree A.2.1: MultiHop RAG"),
         },
         relations=_UNRELATED,
         tree=_MEMTREE_TREE,
@@ -170,7 +164,7 @@ _ALL: Final = (
         kinds=("text",),
         choices={
             **_LONG,
-            "fragment": PrintedValue("512 tokens", "MemTree A.2.1: QuALITY"),
+            "fragment": Printed("512 tokens", "MemTree A.2.1: QuALITY"),
         },
         relations=_UNRELATED,
         tree=_MEMTREE_TREE,
@@ -181,9 +175,9 @@ _ALL: Final = (
         kinds=("chat",),
         choices={
             **_COLLAPSED,
-            "k": PrintedValue(3, "MemTree A.1.4: k = 3"),
-            "budget": PrintedValue("1000 tokens", "MemTree A.1.4: a context length of 1000 tokens"),
-            "chat_unit": PrintedValue("rounds", "MemTree A.2.1: each round individually"),
+            "k": Printed(3, "MemTree A.1.4: k = 3"),
+            "budget": Printed("1000 tokens", "MemTree A.1.4: a context length of 1000 tokens"),
+            "chat_unit": Printed("rounds", "MemTree A.2.1: each round individually"),
         },
         relations=_UNRELATED,
         tree=_MEMTREE_CHAT,
@@ -193,12 +187,12 @@ _ALL: Final = (
         "MemoChat: memos written, chosen and answered from by its own prompts.",
         kinds=("chat",),
         choices={
-            "policy": PrintedValue("memo", "MemoChat 3.2: memorise, retrieve, respond"),
-            "wording": PrintedValue("printed", "MemoChat tables 6 and 8"),
-            "noto": PrintedValue("random", "MemoChat 3.2: randomly inserted"),
-            "memo_lines": PrintedValue(10, "MemoChat's repository: 10 lines"),
-            "memo_tokens": PrintedValue(1_024, "MemoChat's repository: half the window"),
-            "temperature": PrintedValue(0.2, "MemoChat table 2: Gen Temperature=0.2"),
+            "policy": Printed("memo", "MemoChat 3.2: memorise, retrieve, respond"),
+            "wording": Printed("printed", "MemoChat tables 6 and 8"),
+            "noto": Printed("random", "MemoChat 3.2: randomly inserted"),
+            "memo_lines": Printed(10, "MemoChat's repository: 10 lines"),
+            "memo_tokens": Printed(1_024, "MemoChat's repository: half the window"),
+            "temperature": Printed(0.2, "MemoChat table 2: Gen Temperature=0.2"),
         },
     ),
     Preset(
@@ -206,12 +200,12 @@ _ALL: Final = (
         "CodeMEM: code written in rounds, with its judge and its detector.",
         kinds=("code",),
         choices={
-            "judge": PrintedValue("llm", "CodeMEM eq. 3 and appendix E"),
-            "detector": PrintedValue("printed", "CodeMEM eq. 8 to 10"),
-            "alike": PrintedValue(0.95, "CodeMEM 4.2: the similarity threshold"),
-            "block_alpha": PrintedValue(0, "CodeMEM 4.2: BM25 for code context retrieval"),
-            "documents": PrintedValue(5, "CodeMEM 4.2: 5 documents"),
-            "aside": PrintedValue(False, "CodeMEM 4.2: BM25 alone"),
+            "judge": Printed("llm", "CodeMEM eq. 3 and appendix E"),
+            "detector": Printed("printed", "CodeMEM eq. 8 to 10"),
+            "alike": Printed(0.95, "CodeMEM 4.2: the similarity threshold"),
+            "block_alpha": Printed(0, "CodeMEM 4.2: BM25 for code context retrieval"),
+            "documents": Printed(5, "CodeMEM 4.2: 5 documents"),
+            "aside": Printed(False, "CodeMEM 4.2: BM25 alone"),
         },
     ),
 )
@@ -256,17 +250,16 @@ def configure(
 
 
 def check_fit(preset: str, reader: Reader, space: int) -> None:
-    """Raises InputError if a space has content, and none that the preset is for."""
+    """Raise InputError if a space has content, and none that the preset is for."""
     kinds = preset_of(preset).kinds
-    there = {str(row[0]) for row in reader.rows(_KINDS_THERE, (space,))}
-    if reader.row("SELECT 1 FROM code_repository WHERE space = ? LIMIT 1", (space,)):
-        there.add("code")
+    rows = reader.rows(
+        "SELECT DISTINCT kind FROM entry WHERE space = ?"
+        " UNION SELECT 'code' FROM code_repository WHERE space = ?",
+        (space, space),
+    )
+    there = {str(row[0]) for row in rows}
     if there and there.isdisjoint(kinds):
         raise InputError(
             f"the preset {preset!r} is for {' and '.join(kinds)}, and this space holds "
-            f"{' and '.join(sorted(there))}; choose another, or keep what it is for in a space of "
-            "its own"
+            f"{' and '.join(sorted(there))}; choose another, or use a space of its own"
         )
-
-
-_KINDS_THERE: Final = "SELECT DISTINCT kind FROM entry WHERE space = ?"

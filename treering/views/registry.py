@@ -71,7 +71,7 @@ log = logging.getLogger("treering")
 CATCH_UP_ENTRIES = 256
 CATCH_UP_BYTES = 1 << 17
 """A search first indexes up to this many entries that a crash left, and so much text: some seconds
-of work. Who searches is told of more, and is not kept waiting for it."""
+of work. If more is pending, the search logs a warning and does not wait."""
 
 BUILD_PATIENCE_S = 2.0
 """An add waits no longer for another thread or process to index; ``Receipt.pending`` says what is
@@ -99,7 +99,7 @@ class Views:
         self._views: list[View] = []
         self.eraser = Eraser(space, self._views)
         self.marking = Marking(self._views)
-        self.planner = Planner(space, self._views, lambda: self.tree._relation())
+        self.planner = Planner(space, self._views)
         current = self._current_embedder
         self._corpus = _corpus(space, exact)
         self.searcher = Searcher(
@@ -120,19 +120,20 @@ class Views:
         self.memos = MemoView(resources)
         self._tree = TreeView(resources)
         self._fragments = Fragments(space, current)
+        summaries = Summaries(self._tree, lambda: self.tree, resources.has_llm)
         self._views += [
             self._fragments,
-            Summaries(self._tree, resources.has_llm),
+            summaries,
             MemoRows(self.memos, resources.has_llm),
             Facts(FactExtractor(space, account.llm), resources.has_llm),
             CodeChanges(lambda: self.code),
             *views_of_other_packages(resources),
         ]
         check_names(self._views)
-        self._fragments.dependents = [v for v in self._views if v.rests_on == Fragments.name]
+        self._fragments.dependents = [summaries]
         self.handover = Handover()
-        self._follower = Follower(space, self._views, self.handover)
-        self._settler = Settler(space, self._views, self._fragments, self._follower, self._corpus)
+        self._follower = Follower(space, self._views, self._fragments, self.handover)
+        self._settler = Settler(space, self._views, self._follower, self._corpus)
 
     def warn_of_outdated(self) -> None:
         """Log a warning for views whose rows another version made."""
@@ -160,7 +161,7 @@ class Views:
 
     @property
     def tree(self) -> TreeView:
-        """The tree, grown by what was added since it was last used.
+        """The tree, grown by the texts since its last use.
 
         What the disk cannot do now is done by the next use or ``settle``. Raises UnknownName.
         """
@@ -193,21 +194,19 @@ class Views:
         raised: the entries are durable already, and an error would suggest that they are not.
         Raises JournalCorrupt.
         """
-        if not self._settler.turn.acquire(timeout=BUILD_PATIENCE_S if wait else 0):
+        patience_s = BUILD_PATIENCE_S if wait else 0
+        if not self._follower.turn.acquire(timeout=patience_s):
             return False
         until = time.monotonic() + BUILD_PATIENCE_S
         try:
-            return self._settler.follow(
-                progress,
-                patience_s=BUILD_PATIENCE_S if wait else 0,
-                leave=lambda: time.monotonic() > until and self._is_left_to_others(),
-            )
-        except JournalCorrupt:
-            raise
-        except (EmbeddingError, JournalError, MissingExtra, ViewError) as error:
-            log.warning("indexing is delayed and stays queued; settle() retries: %s", error)
+            with _log_delays("index"):
+                return self._follower.follow(
+                    progress,
+                    patience_s=patience_s,
+                    leave=lambda: time.monotonic() > until and self._is_left_to_others(),
+                )
         finally:
-            self._settler.turn.release()
+            self._follower.turn.release()
         return False
 
     def _is_left_to_others(self) -> bool:
@@ -258,7 +257,7 @@ class Views:
         now = settings.choices_of(stored)
         tree = (level or now.level) != "texts"
         if expired:
-            # A search among texts leaves it out anyway; a summary may still tell of it.
+            # A search among texts leaves it out anyway; a summary may still hold its words.
             self.erase_expired(alone=not tree)
         self._index(fresh)
         return self.planner.plan_from(defaults, relations, alpha, tree=tree), now
@@ -272,23 +271,20 @@ class Views:
         if not self._erasing.acquire(blocking=not alone):
             return
         try:
-            self._erase_expired()
+            with self._space.read() as reader:
+                expired = entries.expired_seqs(reader, reader.id)
+            if expired:
+                with self._space.write() as writer:
+                    self.eraser.erase(writer, entries.expired_seqs(writer, writer.id))
+        except JournalCorrupt:
+            raise
+        except JournalError as error:
+            log.warning("expired entries are not erased yet: %s", error)
         finally:
             self._erasing.release()
 
-    def _erase_expired(self) -> None:
-        with self._space.read() as reader:
-            expired = entries.expired_seqs(reader, reader.id)
-        if not expired:
-            return
-        try:
-            with self._space.write() as writer:
-                self.eraser.erase(writer, entries.expired_seqs(writer, writer.id))
-        except JournalError as error:
-            log.warning("%d expired entries are not erased yet: %s", len(expired), error)
-
     def _fresh(self, reader: SpaceReader) -> int:
-        """Entries and fragments that a search would miss; what other views lack, it would not."""
+        """Entries and fragments that a search would miss."""
         embed = [model.work for model in reader.state.models]
         unread = self._follower.unread(reader, untried=True, also=embed)
         return sum(unread.get(kind, 0) for kind in (Fragments.name, *embed))
@@ -302,7 +298,7 @@ class Views:
 
     def _index(self, fresh: int) -> None:
         if fresh and self._is_quick(fresh):
-            self.build(wait=False)  # what another thread builds now is not added yet
+            self.build(wait=False)  # another thread that builds now has later entries
         elif fresh:
             log.warning(
                 "%d entries or fragments of space %r are not indexed yet and may be missed; "
@@ -320,24 +316,15 @@ class Views:
         self._settler.rebuild(names, progress)
 
     def write_memos(self, source: str) -> None:
-        """Write the memos of a conversation that are due. What fails stays queued."""
-        try:
+        """Write the memos of a conversation that are due. Failed work stays queued."""
+        with _log_delays("memos"):
             self.memos.settle(source=source)
-        except JournalCorrupt:
-            raise
-        except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
-            log.warning("memos are delayed and stay queued; settle() retries: %s", error)
 
     def grow_tree(self) -> None:
-        """Let a tree that settles after each text do so. What fails stays queued."""
-        if self._tree.settings().settle != "each":
-            return
-        try:
-            self._tree.settle()
-        except JournalCorrupt:
-            raise
-        except (LLMError, EmbeddingError, JournalError, MissingExtra) as error:
-            log.warning("summaries are delayed and stay queued; settle() retries: %s", error)
+        """Let a tree that settles after each text do so. Failed work stays queued."""
+        if self._tree.settings().settle == "each":
+            with _log_delays("summaries"):
+                self._tree.settle()
 
     def count_pending(self) -> int:
         """Entries that are durable but not fully searchable yet."""
@@ -424,8 +411,8 @@ class Views:
         return reports
 
     def configure(self, preset: str | None, choices: Mapping[str, object]) -> SpaceSettings:
-        """The settings of the space, changed if anything is given. What is derived otherwise by
-        the new ones is made again by the next ``settle``; the tree grows again when it is used.
+        """The settings of the space, changed if anything is given. The next ``settle`` derives
+        again the rows that depend on them; the tree grows again when it is used.
 
         Raises UnknownName, InputError; nothing is changed then.
         """
@@ -462,6 +449,17 @@ class Views:
         self.catch_up()
         chosen = self.planner.plan(("context", "code"), None)
         return self.searcher.search([question], k, Filter(), "hybrid", chosen)[0]
+
+
+@contextmanager
+def _log_delays(what: str) -> Iterator[None]:
+    """Log errors of work that stays queued."""
+    try:
+        yield
+    except JournalCorrupt:
+        raise
+    except (LLMError, EmbeddingError, JournalError, MissingExtra, ViewError) as error:
+        log.warning("%s: delayed and still queued; settle() retries: %s", what, error)
 
 
 def _corpus(space: Space, exact: bool) -> FragmentSource:

@@ -1,7 +1,6 @@
-"""The settings of a space: how it is searched, talked with and written, kept with the space.
+"""The settings of a space: the defaults of its calls, kept with the space.
 
-What a call is not told it takes from here. What is not set here has our own default. A preset
-(``treering.views.presets``) sets everything at once, as a paper prints it.
+A preset (``treering.views.presets``) sets all of them as a paper prints it.
 """
 
 from __future__ import annotations
@@ -41,25 +40,12 @@ OWN: Final = "own"
 
 @dataclass(frozen=True, slots=True)
 class SpaceSettings:
-    """How a space is searched, talked with and written.
+    """How a space is searched, talked with and written; ``Choices`` says what each setting does.
 
-    ``preset`` is the preset that gives all of these, ``own`` where none does. ``fragment`` is the
-    most that a fragment of text has. ``mode`` and ``level`` are those of ``search``, ``context``,
-    ``ask`` and ``chat``, as is ``chat_unit``, what is ranked of chats. ``method`` and ``least`` are
-    how nodes of the tree are found. ``k`` is how many hits a search has (10 if it is None) and the
-    most passages that prompts show (as many as fit). They are shown in the ``order`` in which they
-    are read, or by ``score``, each whole. ``budget`` bounds passages and prompts; None is what each
-    call has. ``prompt`` is that of ``ask`` and ``chat``. ``policy`` is that of ``chat``, which
-    shows a conversation whole up to ``whole_tokens`` and ``whole_rounds`` where a policy does so.
-    ``wording`` is that of ``memos.settle``. ``noto`` is where "None of the others" is when a model
-    chooses memos. ``memo_lines`` and ``memo_tokens`` are the most that a conversation has without a
-    memo: the values of MemoChat's authors, the tokens half of their window. ``temperature`` is that
-    of answers, chats and memos; None is 0, and 0.2 for chats.
-    ``judge``, ``detector`` and ``context`` are those of ``code.generate``; ``alike`` is from where
-    on it takes two instructions for one intent, and ``block_alpha`` the weight of the code relation
-    in the ``documents`` that it retrieves. ``aside`` is whether tests, and files that are not code,
-    count half in searches of code. ``unit`` is that of ``code.index``. ``relations`` are written
-    ``name(parameters) @ weight``, by kind of content. ``tree`` is how the tree grows.
+    ``preset`` is the preset that gives all of these, or ``own``. If it is None, ``k`` is 10 for a
+    search, and as many as fit for a prompt; ``budget`` is that of each call; ``temperature`` is 0,
+    and 0.2 for chats. ``relations`` are written ``name(parameters) @ weight``, by kind of content.
+    ``tree`` is how the tree grows.
     """
 
     preset: str = OWN
@@ -107,10 +93,7 @@ CHOICES: Final = tuple(name for name in Choices.__annotations__ if name != "rela
 
 
 def choices_of(stored: Mapping[str, Any]) -> SpaceSettings:
-    """Of the settings stored with a space those of ``CHOICES``; the others are not read.
-
-    Raises InputError for what ``with_choices`` did not make.
-    """
+    """Parse those of ``CHOICES`` among the settings stored with a space. Raises InputError."""
     choices = stored.get(ledger.CHOICES, {})
     if not isinstance(choices, dict) or not choices.keys() <= set(CHOICES):
         raise InputError(
@@ -146,6 +129,6 @@ def with_choices(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[st
 
 
 def settings_of(space: Space) -> SpaceSettings:
-    """What calls in a space do that are not told: see ``choices_of``."""
+    """The defaults of the calls in a space: see ``choices_of``."""
     with space.read() as reader:
         return choices_of(ledger.settings(reader))

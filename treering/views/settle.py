@@ -8,21 +8,15 @@ resumes there. Until the end an entry has either its old rows or its new rows.
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 
 from treering.errors import (
-    EmbeddingError,
     JournalBusy,
     JournalCorrupt,
-    LLMError,
     LLMNotConfigured,
-    MissingExtra,
     TreeringError,
     UnknownName,
-    ViewError,
 )
 from treering.journal import work
 from treering.journal.space import Space, SpaceReader
@@ -41,65 +35,27 @@ from treering.views.follow import (
     BATCH_ENTRIES,
     SETTLE_PATIENCE_S,
     Follower,
+    collect_errors,
     count_entries,
     entries_after,
     queue_unread,
     read_sound,
 )
 from treering.views.foreign import prepare_tables
-from treering.views.fragments.build import Fragments
 
 log = logging.getLogger("treering")
 
 
 class Settler:
-    """Brings the views of one space up to date with its journal.
-
-    One thread does so at a time: it has ``turn`` meanwhile.
-    """
+    """Brings the views of one space up to date with its journal."""
 
     def __init__(
-        self,
-        space: Space,
-        views: Sequence[View],
-        fragments: Fragments,
-        follower: Follower,
-        corpus: FragmentSource,
+        self, space: Space, views: Sequence[View], follower: Follower, corpus: FragmentSource
     ) -> None:
-        self.turn = threading.Lock()
         self._space = space
         self._views = views
-        self._fragments = fragments
         self._follower = follower
         self._corpus = corpus
-
-    def follow(
-        self,
-        progress: Progress | None,
-        *,
-        retry: bool = False,
-        patience_s: float = SETTLE_PATIENCE_S,
-        leave: Callable[[], bool] = lambda: False,
-    ) -> bool:
-        """Read new entries, then do the queued work; True if none is left for sure.
-
-        The first failure is raised last. Whoever calls it has the ``turn``.
-        """
-        self._fragments.begin()
-        failures: list[TreeringError] = []
-        is_done = False
-        with _collect(failures):
-            is_done = self._follower.follow(
-                progress, retry=retry, patience_s=patience_s, leave=leave
-            )
-        for view in self._views:
-            if view is self._fragments and is_done:
-                continue
-            with _collect(failures), attribute_errors(view):
-                view.catch_up(progress)
-        if failures:
-            raise failures[0]
-        return is_done
 
     def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
         """Do all pending work now, rebuilds that are due included.
@@ -107,17 +63,17 @@ class Settler:
         Raises the first error when all other work is done; what failed stays queued.
         """
         failures: list[TreeringError] = []
-        with _collect(failures), self.turn:
-            self.follow(progress, retry=True)
+        with collect_errors(failures), self._follower.turn:
+            self._follower.follow(progress, retry=True)
         with self._space.read() as reader:
             due = outdated_views(self._views, reader)
         for view in due:
-            with _collect(failures):
+            with collect_errors(failures):
                 self._rebuild_if_able(view, progress, due=True)
         for view in self._views:
-            with _collect(failures), attribute_errors(view):
+            with collect_errors(failures), attribute_errors(view):
                 view.settle(progress, upgrade=upgrade)
-        with _collect(failures):
+        with collect_errors(failures):
             self._corpus.settle(progress)
         if failures:
             raise failures[0]
@@ -136,11 +92,11 @@ class Settler:
                 raise UnknownName(
                     f"no view {name!r}; there are {', '.join(by_name)}", param="views"
                 )
-        with self.turn:
-            self.follow(progress)
+        with self._follower.turn:
+            self._follower.follow(progress)
         failures: list[TreeringError] = []
         for view in [by_name[name] for name in names] or self._views:
-            with _collect(failures):
+            with collect_errors(failures):
                 if names:
                     self._rebuild(view, progress)
                 else:
@@ -171,20 +127,8 @@ class Settler:
                 raise JournalBusy(f"another process rebuilds {view.name!r}; try again later")
             with attribute_errors(view):
                 rebuild(self._space, view, progress)  # adds and searches go on meanwhile
-        with self.turn:
-            self.follow(progress, retry=True)  # says which entries are damaged
-
-
-@contextmanager
-def _collect(failures: list[TreeringError]) -> Iterator[None]:
-    """Note what one part of the work raises, so that the others get on.
-
-    What no part could do, such as writing to a full disk, is raised.
-    """
-    try:
-        yield
-    except (LLMError, EmbeddingError, MissingExtra, ViewError, JournalCorrupt) as error:
-        failures.append(error)
+        with self._follower.turn:
+            self._follower.follow(progress, retry=True)  # says which entries are damaged
 
 
 def outdated_views(views: Sequence[View], reader: SpaceReader) -> list[View]:
@@ -271,7 +215,7 @@ def _renew_batch(space: Space, view: View) -> int | None:
     with space.write() as writer:
         current, _ = read_sound(writer, list(batch))
         as_read = [seq for seq in batch if current.get(seq) == batch[seq]]
-        # What was queued for its new text is read here; stored once more it would stand twice.
+        # Entries that were queued for their new text are read here, and not a second time.
         work.claim(writer, writer.id, view.reread_kind, as_read)
         queue_unread(writer, view, damaged)
         queue_unread(writer, view, {s: e for s, e in derived.refused.items() if s in as_read})

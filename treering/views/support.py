@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from treering.embed.checked import checked
@@ -47,7 +46,7 @@ _CLAUSE: Final = re.compile(
 """Where a clause of a sentence begins that may say more than the lines."""
 _CLAUSE_END: Final = re.compile(rf",|{_CLAUSE.pattern}", re.IGNORECASE)
 LEAST_SAID: Final = 2
-"""Content words of what is left of a sentence: "Ines." says nothing."""
+"""Content words that the rest of a sentence needs: "Ines." says nothing."""
 
 _TELLING: Final = frozenset(
     terms(
@@ -67,28 +66,6 @@ and none of 122 with a number or name exchanged. Values from 0.34 to 0.6, 0.1 to
 do about as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
-    """How well the lines support a sentence.
-
-    ``names`` and ``numbers`` are those in the sentence that were not said. ``words`` is the share
-    (0 to 1) of its other words that were said. ``likeness`` is its greatest cosine with a line, or
-    with all lines together.
-    """
-
-    names: frozenset[str]
-    numbers: frozenset[str]
-    words: float
-    likeness: float
-
-    @property
-    def enough(self) -> bool:
-        """Whether the sentence may be served as fact."""
-        if self.names or self.numbers:
-            return False
-        return self.words >= ENOUGH_WORDS or (self.words >= FEW_WORDS and self.likeness >= LIKE)
-
-
 class SupportCheck:
     """Checks summaries, using one embedder. Safe to use from many threads."""
 
@@ -96,14 +73,22 @@ class SupportCheck:
         self._embedder = embedder
 
     def verdicts(self, claims: Sequence[str], lines: Sequence[str]) -> list[bool]:
-        """Whether the lines support each sentence enough.
+        """Whether the lines support each sentence.
 
-        The embedder is asked only where the words leave it open.
+        The embedder is asked only where the words leave it open; if it fails, they decide.
         """
-        by_words = _by_words(claims, lines)
-        if any(_is_open(support) for support in by_words):
-            by_words = self._with_likeness(by_words, claims, lines)
-        return [support.enough for support in by_words]
+        stems, numbers = _said(" ".join(lines))
+        shares = [
+            _share(claim, stems) if _has_names_of(claim, stems, numbers) else 0.0
+            for claim in claims
+        ]
+        likeness = [0.0] * len(claims)
+        if any(FEW_WORDS <= share < ENOUGH_WORDS for share in shares):
+            likeness = self._likeness(claims, lines)
+        return [
+            share >= ENOUGH_WORDS or (share >= FEW_WORDS and like >= LIKE)
+            for share, like in zip(shares, likeness, strict=True)
+        ]
 
     def claims(self, summary: str, lines: Sequence[str]) -> list[tuple[str, bool]]:
         """The sentences of a summary, and whether the lines support each.
@@ -121,22 +106,7 @@ class SupportCheck:
             claims += [(text, held) for text, held in ((head, True), (tail, False)) if text]
         return claims
 
-    def support(self, claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
-        """How well the lines support each sentence; by words alone if the embedder fails."""
-        return self._with_likeness(_by_words(claims, lines), claims, lines)
-
-    def _with_likeness(
-        self, by_words: Sequence[Support], claims: Sequence[str], lines: Sequence[str]
-    ) -> list[Support]:
-        likeness = self._likeness(claims, lines)
-        return [
-            replace(support, likeness=like)
-            for support, like in zip(by_words, likeness, strict=True)
-        ]
-
     def _likeness(self, claims: Sequence[str], lines: Sequence[str]) -> list[float]:
-        if not claims:
-            return []
         # The last text is all lines together: a sentence may sum up several of them.
         try:
             vectors = checked(self._embedder, [*claims, *lines, " ".join(lines)])
@@ -146,31 +116,18 @@ class SupportCheck:
         return [float(cosine) for cosine in cosines.max(axis=1)]
 
 
-def _by_words(claims: Sequence[str], lines: Sequence[str]) -> list[Support]:
-    """How well the lines support each sentence by names, numbers and words."""
-    whole = " ".join(lines)
-    stems, numbers = set(content_words(whole)), numbers_of(whole)
-    return [
-        Support(
-            names=frozenset(n for n in names_of(claim) if not stems.issuperset(content_words(n))),
-            numbers=frozenset(numbers_of(claim) - numbers),
-            words=_share(claim, stems),
-            likeness=0.0,
-        )
-        for claim in claims
-    ]
-
-
-def _is_open(support: Support) -> bool:
-    """Whether a likeness could change the verdict on a sentence."""
-    return not support.enough and replace(support, likeness=1.0).enough
-
-
 def says_only_said_names(text: str, dialogue: str) -> bool:
     """Whether the names and numbers of a text were said."""
-    stems = content_words(dialogue).keys()
-    unsaid = [name for name in names_of(text) if not stems >= content_words(name).keys()]
-    return not unsaid and numbers_of(text) <= numbers_of(dialogue)
+    return _has_names_of(text, *_said(dialogue))
+
+
+def _said(dialogue: str) -> tuple[set[int], frozenset[str]]:
+    return set(content_words(dialogue)), numbers_of(dialogue)
+
+
+def _has_names_of(text: str, stems: set[int], numbers: frozenset[str]) -> bool:
+    names = names_of(text)
+    return numbers_of(text) <= numbers and all(stems >= content_words(n).keys() for n in names)
 
 
 def claims_of(summary: str) -> tuple[str, ...]:

@@ -1,11 +1,11 @@
-"""What a summary node says: the aggregate of what is below it (MemTree, section 3.1 and A.1.2)."""
+"""The text of a summary: the aggregate of the texts below it (MemTree, section 3.1 and A.1.2)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treering.arrays import Codes
 from treering.llm.contract import LLM, Message, Reply, Usage
 from treering.llm.prompts import load
+from treering.llm.tokens import estimate_tokens
 from treering.search.terms import terms
 
 LENGTH_POWER: Final = 0.5
@@ -98,85 +99,56 @@ REPLY_SHARE: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A new summary, its maker (a model's name or ``extractive``), and what it cost."""
+    """A new summary, its maker (a model's name or ``extractive``), and its cost."""
 
     text: str
     made_by: str
     usage: Usage = field(default_factory=Usage)
 
 
-class Aggregator(Protocol):
-    """Makes one text of many. Called from several threads at once."""
+@dataclass(frozen=True, slots=True)
+class Aggregator:
+    """Makes one text of many: the language model by the paper's prompt, else central sentences.
+
+    Safe to use from many threads.
+    """
+
+    llm: LLM | None
+    count: Count = estimate_tokens
 
     @property
     def made_by(self) -> str:
         """The maker's name, which is stored with every summary."""
-        ...
+        return EXTRACTIVE if self.llm is None else self.llm.model
 
     @property
     def incremental(self) -> bool:
-        """Whether a summary is made from its last version and new texts, as in the paper. If not,
-        it is always made from the node's children."""
-        ...
+        """Whether a summary is made from its last version and new texts, as in the paper.
+
+        If not, it is always made from the node's children.
+        """
+        return self.llm is not None
 
     def aggregate(
         self, current: str | None, news: Sequence[str], entries: int, limit: int | None
     ) -> Aggregate:
         """Merge ``news`` (at least one) into ``current``, a summary of ``entries`` texts.
 
-        The result has at most ``limit`` tokens; None for as many as the maker gives it. Raises
-        LLMError.
+        The result has at most ``limit`` tokens; None is no limit for a model, and else the median
+        of the paper. A model is asked once for all news that fit the window, then for the next.
+        Raises LLMError.
         """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractiveAggregator:
-    """The most central sentences: no model, no cost, the same for the same texts."""
-
-    count: Count
-    made_by: str = EXTRACTIVE
-    incremental: bool = False
-
-    def aggregate(
-        self,
-        current: str | None,
-        news: Sequence[str],
-        entries: int,  # noqa: ARG002
-        limit: int | None,
-    ) -> Aggregate:
-        """The central sentences of all texts together; without a limit those of the median."""
-        texts = [*([current] if current else []), *news]
-        most = MEDIAN_TOKENS if limit is None else limit
-        return Aggregate(central_sentences(texts, most, self.count), self.made_by)
-
-
-@dataclass(frozen=True, slots=True)
-class LLMAggregator:
-    """A language model's summary, by the paper's prompt.
-
-    Texts that do not fit the model's window together are merged in several calls.
-    """
-
-    llm: LLM
-    incremental: bool = True
-
-    @property
-    def made_by(self) -> str:
-        """The model's name."""
-        return self.llm.model
-
-    def aggregate(
-        self, current: str | None, news: Sequence[str], entries: int, limit: int | None
-    ) -> Aggregate:
-        """One call of the prompt for all news that fit into it, then the next."""
+        if self.llm is None:
+            texts = [*([current] if current else []), *news]
+            most = MEDIAN_TOKENS if limit is None else limit
+            return Aggregate(central_sentences(texts, most, self.count), EXTRACTIVE)
         waiting = list(news)
         if current is None:
             current, entries = waiting.pop(0), 1
         usage = Usage()
         most = int(self.llm.context_window * REPLY_SHARE) if limit is None else limit
         while waiting:
-            batch = self._first_that_fit(current, waiting)
+            batch = _first_that_fit(self.llm, current, waiting)
             del waiting[: len(batch)]
             prompt = load("aggregate").fill(
                 n_children=str(entries), new_content="\n\n".join(batch), current_content=current
@@ -185,16 +157,17 @@ class LLMAggregator:
             reply = self.llm.complete(asked, max_tokens=most, temperature=0.0)
             current, usage = _whole(reply), usage + reply.usage
             entries += len(batch)
-        return Aggregate(current, self.made_by, usage)
+        return Aggregate(current, self.llm.model, usage)
 
-    def _first_that_fit(self, current: str, waiting: Sequence[str]) -> list[str]:
-        """The first texts that fit the window beside ``current``; at least one."""
-        room = int(self.llm.context_window * PROMPT_SHARE) - self.llm.count_tokens(current)
-        for size, text in enumerate(waiting):
-            room -= self.llm.count_tokens(text)
-            if room < 0 and size:
-                return list(waiting[:size])
-        return list(waiting)
+
+def _first_that_fit(llm: LLM, current: str, waiting: Sequence[str]) -> list[str]:
+    """The first texts that fit the window beside ``current``; at least one."""
+    room = int(llm.context_window * PROMPT_SHARE) - llm.count_tokens(current)
+    for size, text in enumerate(waiting):
+        room -= llm.count_tokens(text)
+        if room < 0 and size:
+            return list(waiting[:size])
+    return list(waiting)
 
 
 def _whole(reply: Reply) -> str:

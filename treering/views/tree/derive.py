@@ -27,12 +27,14 @@ class Summaries(View):
 
     name: ClassVar[str] = "tree"
     relation_name: ClassVar[str | None] = "tree"
-    rests_on: ClassVar[str | None] = "fragments"
     kinds: ClassVar[tuple[str, ...]] = ("summaries",)
     traces: ClassVar[tuple[Trace, ...]] = (Trace("leaf"),)
 
-    def __init__(self, tree: TreeView, has_llm: Callable[[], bool]) -> None:
+    def __init__(
+        self, tree: TreeView, grown: Callable[[], TreeView], has_llm: Callable[[], bool]
+    ) -> None:
         self._tree = tree
+        self._grown = grown
         self._has_llm = has_llm
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> None:
@@ -93,4 +95,4 @@ class Summaries(View):
 
     def relation(self) -> TreeRelatives:
         """See ``View``."""
-        return self._tree._relation()
+        return self._grown()._relation()

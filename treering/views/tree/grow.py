@@ -43,7 +43,7 @@ BATCH_VECTORS: Final = 1024
 """Fragments attached in one transaction: about a quarter of a second."""
 
 SHORT_BATCH_VECTORS: Final = 256
-"""The same for somebody who waits."""
+"""The same while a request waits."""
 
 
 class Grower:
@@ -122,7 +122,7 @@ class Grower:
                 with self._space.write() as writer:
                     yield writer, self._sync(writer)
             except BaseException:
-                # The tree in memory may have changes that the rolled back rows lack: load it anew.
+                # The tree in memory may have changes that the rolled back rows lack: load it again.
                 self._tree = None
                 raise
 
@@ -192,7 +192,7 @@ class Grower:
         if stored.model != model.id:
             stored = replace(stored, model=model.id, mark=0)
         settings = tree_settings(reader)
-        # Another process may have changed the rows; the revision in ``stored`` tells.
+        # Another process may have changed the rows; the revision in ``stored`` says so.
         if self._tree is None or (stored, settings) != (self._state, self._tree.settings):
             with damage.decoding("the tree of summaries"), np.errstate(invalid="raise"):
                 self._tree = _load(reader, model, settings, stored.bound, base)

@@ -103,7 +103,7 @@ def _traversal(ranked: NodeRanking, scores: Floats, k: int) -> list[int]:
 def _show_rows(
     ranked: NodeRanking, query: int, speaks_for: Mapping[int, int]
 ) -> dict[int, list[Candidate]]:
-    """What is shown of every row of ``speaks_for``, which maps a row to the text with its place.
+    """The candidates for every row of ``speaks_for``, which maps a row to the text with its place.
 
     A text gives its own place, and a round has several. A summary has no place in a source, and
     takes that of a text below.
@@ -134,7 +134,7 @@ def _show_rows(
 def _summaries(
     ranked: NodeRanking, query: int, first: Mapping[int, Candidate]
 ) -> dict[int, list[Candidate]]:
-    """What is shown of rows that are summaries. ``first`` has the text that gives each a place."""
+    """The candidates for rows of summaries. ``first`` has the text that gives each a place."""
     _, reader, tree, wide, ranking, _, _ = ranked
     items = wide.snapshot.items
     numbers = {row: int(wide.node[row]) for row in first}

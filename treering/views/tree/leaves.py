@@ -1,4 +1,4 @@
-"""The rows of leaves: which texts stand where in the tree.
+"""The rows of leaves: the places of texts in the tree.
 
 The fragments of a leaf are repetitions of one text, with the same digest, or the parts of one round
 of a chat, each with a digest of its own.
@@ -7,15 +7,14 @@ of a chat, each with a digest of its own.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final, NamedTuple
 
 from treering.journal import damage
-from treering.journal.contract import Reader, Row, Writer
-from treering.journal.entries import PAGE
+from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel
 from treering.records import Kind
 from treering.text import with_speaker
@@ -49,7 +48,7 @@ class NewLeaf:
 
 
 class LeafRow(NamedTuple):
-    """The leaf that a fragment stands on, and the fragment's digest there."""
+    """The leaf of a fragment, and the fragment's digest there."""
 
     number: int
     digest: bytes
@@ -64,18 +63,16 @@ def new_leaves(
 ) -> tuple[int, list[NewLeaf]]:
     """The new mark, and the fragments embedded since ``mark`` that have no leaf; none of code."""
     mark, vectors = fragments.embedded_after(reader, reader.space, model, mark, limit)
-    rows: dict[int, Row] = {}
-    for chunk in pages(vectors):
-        found = reader.rows(
-            "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
-            # LEFT: what is missing is an error, not skipped, or it would never be there.
-            " FROM fragment f LEFT JOIN entry e ON e.space = f.space AND e.seq = f.entry"
-            " LEFT JOIN body b ON b.id = e.body"
-            " LEFT JOIN leaf l ON l.space = f.space AND l.fragment = f.id"
-            f" WHERE f.space = ? AND f.id IN ({marks(chunk)})",
-            [reader.space, *chunk],
-        )
-        rows.update((int(row[0]), row[1:]) for row in found)
+    found = reader.rows(
+        "SELECT f.id, b.text, f.start, f.stop, b.speaker, e.kind, l.number"
+        # LEFT: a missing row is an error; if it were skipped, the text would never be a leaf.
+        " FROM fragment f LEFT JOIN entry e ON e.space = f.space AND e.seq = f.entry"
+        " LEFT JOIN body b ON b.id = e.body"
+        " LEFT JOIN leaf l ON l.space = f.space AND l.fragment = f.id"
+        " WHERE f.space = ? AND f.id IN (SELECT value FROM json_each(?))",
+        (reader.space, json_list(vectors)),
+    )
+    rows = {int(row[0]): row[1:] for row in found}
     new = []
     with damage.decoding("the text of a fragment"):
         for fragment, vector in vectors.items():
@@ -95,7 +92,7 @@ def leaf_by_digest(reader: Reader, digest: bytes) -> int | None:
 
 
 def put_leaf(writer: Writer, number: int, leaf: NewLeaf) -> None:
-    """Store on which leaf the fragments of a text stand."""
+    """Store the leaf of the fragments of a text."""
     writer.many(
         "INSERT INTO leaf (fragment, space, number, digest) VALUES (?, ?, ?, ?)",
         (
@@ -106,16 +103,13 @@ def put_leaf(writer: Writer, number: int, leaf: NewLeaf) -> None:
 
 
 def places_of(reader: Reader, wanted: Iterable[int]) -> dict[int, LeafRow]:
-    """Where those of the fragments stand that are in the tree."""
-    places: dict[int, LeafRow] = {}
-    for chunk in pages(wanted):
-        rows = reader.rows(
-            "SELECT fragment, number, digest FROM leaf"
-            f" WHERE space = ? AND fragment IN ({marks(chunk)})",
-            [reader.space, *chunk],
-        )
-        places.update((int(row[0]), LeafRow(int(row[1]), bytes(row[2]))) for row in rows)
-    return places
+    """The leaves of fragments; those outside of the tree are left out."""
+    rows = reader.rows(
+        "SELECT fragment, number, digest FROM leaf"
+        " WHERE space = ? AND fragment IN (SELECT value FROM json_each(?))",
+        (reader.space, json_list(wanted)),
+    )
+    return {int(row[0]): LeafRow(int(row[1]), bytes(row[2])) for row in rows}
 
 
 class RoundPart(NamedTuple):
@@ -147,14 +141,13 @@ def leaf_of_fragments(reader: Reader) -> Iterator[tuple[int, int]]:
 def fragments_by_leaf(reader: Reader, numbers: Iterable[int]) -> dict[int, dict[int, bytes]]:
     """The fragments of leaves, oldest first, each with its digest; empty leaves are left out."""
     found: dict[int, dict[int, bytes]] = defaultdict(dict)
-    for chunk in pages(numbers):
-        rows = reader.rows(
-            "SELECT number, fragment, digest FROM leaf"
-            f" WHERE space = ? AND number IN ({marks(chunk)}) ORDER BY fragment",
-            [reader.space, *chunk],
-        )
-        for number, fragment, digest in rows:
-            found[int(number)][int(fragment)] = bytes(digest)
+    rows = reader.rows(
+        "SELECT number, fragment, digest FROM leaf"
+        " WHERE space = ? AND number IN (SELECT value FROM json_each(?)) ORDER BY fragment",
+        (reader.space, json_list(numbers)),
+    )
+    for number, fragment, digest in rows:
+        found[int(number)][int(fragment)] = bytes(digest)
     return dict(found)
 
 
@@ -168,22 +161,19 @@ def leaves_of_entry(reader: Reader, seq: int) -> list[int]:
     return list(dict.fromkeys(int(row[0]) for row in rows))
 
 
-def levels(reader: Reader, standing: Sequence[int]) -> dict[int, int]:
+def levels(reader: Reader, wanted: Iterable[int]) -> dict[int, int]:
     """The depth of each fragment's leaf, 1 below the root. Fragments without one are left out."""
-    depths: dict[int, int] = {}
-    for chunk in pages(standing):
-        rows = reader.rows(
-            "WITH RECURSIVE line (fragment, number, depth) AS ("
-            " SELECT fragment, number, 1 FROM leaf"
-            f" WHERE space = ? AND fragment IN ({marks(chunk)})"
-            " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
-            " FROM line JOIN node ON node.space = ? AND node.number = line.number"
-            " WHERE node.parent != ?)"
-            " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
-            [reader.space, *chunk, reader.space, ROOT],
-        )
-        depths.update((int(row[0]), int(row[1])) for row in rows)
-    return depths
+    rows = reader.rows(
+        "WITH RECURSIVE line (fragment, number, depth) AS ("
+        " SELECT fragment, number, 1 FROM leaf"
+        " WHERE space = ? AND fragment IN (SELECT value FROM json_each(?))"
+        " UNION ALL SELECT line.fragment, node.parent, line.depth + 1"
+        " FROM line JOIN node ON node.space = ? AND node.number = line.number"
+        " WHERE node.parent != ?)"
+        " SELECT fragment, MAX(depth) FROM line GROUP BY fragment",
+        (reader.space, json_list(wanted), reader.space, ROOT),
+    )
+    return {int(row[0]): int(row[1]) for row in rows}
 
 
 def detach(writer: Writer, gone: Iterable[int]) -> tuple[list[int], list[int]]:
@@ -214,13 +204,6 @@ def _take_off(writer: Writer, gone: Iterable[int]) -> None:
     )
 
 
-def pages(numbers: Iterable[int]) -> Iterator[list[int]]:
-    """Numbers in chunks that one SQL statement can take."""
-    waiting = iter(numbers)
-    while chunk := list(islice(waiting, PAGE)):
-        yield chunk
-
-
-def marks(chunk: Sequence[int]) -> str:
-    """The places of so many values in a SQL statement."""
-    return ", ".join("?" * len(chunk))
+def json_list(numbers: Iterable[int]) -> str:
+    """Numbers as one parameter of a statement."""
+    return json.dumps(list(numbers))

@@ -16,7 +16,7 @@ from treering.views.tree.shape import Tree
 from treering.views.tree.texts import leaf_texts
 
 OUTLINE_CHARS: Final = 100
-"""What fits on a line of a wide terminal beside the branches."""
+"""The room on a line of a wide terminal beside the branches."""
 
 
 @dataclass(frozen=True, slots=True)

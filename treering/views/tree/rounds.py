@@ -1,6 +1,6 @@
 """Rounds of chats as leaves of the tree: a user's message with the replies to it is one text.
 
-MemTree inserts a conversation round by round (A.2.1). The fragments of a round stand on one leaf.
+MemTree inserts a conversation round by round (A.2.1). The fragments of a round share a leaf.
 A round whose reply is not there yet is a leaf already; when the reply comes, the whole round takes
 its place.
 """
@@ -70,7 +70,7 @@ def changes(
 
 
 def beside(reader: Reader, erased: Sequence[int]) -> list[int]:
-    """A fragment of each message of a chat that stands right before or after an erased one.
+    """A fragment of each message of a chat right before or after an erased one.
 
     The rounds of their sessions may begin elsewhere now: what the last message of the user or the
     first one of all was, decides about every other. Called before the entries go.

@@ -111,21 +111,19 @@ class NodeSnapshot:
         The summaries meet the filter: below each is such a text.
         """
         stands = self.node[: self.texts] != MISSING
-        # A repetition of an allowed text may stand where the filter does not allow it.
+        # A repetition of an allowed text may be of a source that the filter does not allow.
         rows = np.flatnonzero(stands if allowed is None else stands & allowed[: self.texts])
-        rows = rows[np.argsort(-scores[rows], kind="stable")]
-        asked = np.zeros(len(self.relation.parents), dtype=np.bool_)
-        asked[self.node[summaries]] = True
-        first = np.full(len(asked), len(rows))
-        # All texts climb one level at a time, best score first. A summary keeps the smallest place
-        # in that order that reaches it: its best text. O(texts · depth), without a loop over texts.
-        above, climbing = self.node[rows], np.arange(len(rows))
-        while len(climbing):
-            above[climbing] = self.relation.parents[above[climbing]]
-            climbing = climbing[above[climbing] != MISSING]
-            reaching = climbing[asked[above[climbing]]]
-            np.minimum.at(first, above[reaching], reaching)
-        return {row: int(rows[first[self.node[row]]]) for row in summaries}
+        wanted = {int(self.node[row]): row for row in summaries}
+        best: dict[int, int] = {}
+        for row in rows[np.argsort(-scores[rows], kind="stable")].tolist():
+            node = int(self.relation.parents[self.node[row]])
+            while node != MISSING:
+                if node in wanted:
+                    best[wanted.pop(node)] = row
+                node = int(self.relation.parents[node])
+            if not wanted:
+                break
+        return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ def _by_leaf(reader: Reader, snapshot: Snapshot) -> tuple[Snapshot, Codes | None
     parts = rounds(reader)
     if not parts:
         return snapshot, None
-    leaf = -snapshot.fragment  # of what is no part of a round: a number that no other row has
+    leaf = -snapshot.fragment  # outside of rounds: a number that no other row has
     lengths = np.ones(len(snapshot), dtype=np.float32)
     for row, fragment in enumerate(snapshot.fragment.tolist()):
         if fragment in parts:

@@ -29,7 +29,7 @@ from treering.views.tree.store import Summary
 from treering.views.tree.texts import leaf_texts
 
 CALLS_IN_FLIGHT: Final = 8
-"""Language model calls at a time: what a small local server batches and a rate limit allows."""
+"""Language model calls in parallel, which small local servers and rate limits allow."""
 
 MOST_TEXTS: Final = 64
 """A summary that is made afresh is made from so many children, those most like the whole. A topic
@@ -138,7 +138,7 @@ class SummarySettler:
             if self._from_children(summary):
                 nodes = tree.central(number, MOST_TEXTS)
                 if summary.text is None and tree.settings.receiver == "kept":
-                    nodes = tree.children(number)[:1]  # the leaf that it was, as it stood
+                    nodes = tree.children(number)[:1]  # the leaf that it was
             else:
                 nodes = tree.leaves_since(number, summary.taken)
                 current = summary.text
@@ -202,7 +202,7 @@ def _ready(due: Mapping[int, Set[int]], failed: Collection[int]) -> list[int]:
 def _results(
     done: Mapping[Future[Aggregate], _Job],
 ) -> tuple[list[tuple[_Job, Aggregate]], list[tuple[_Job, LLMError]]]:
-    """What was made, and what a language model failed at."""
+    """The summaries that were made, and the errors of the others."""
     made: list[tuple[_Job, Aggregate]] = []
     refused: list[tuple[_Job, LLMError]] = []
     for future, job in done.items():

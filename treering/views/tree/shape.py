@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 class Insertion(NamedTuple):
-    """What an insert did: the new ``leaf`` and the summary nodes above it, top first.
+    """The result of an insert: the new ``leaf`` and the summary nodes above it, top first.
 
     If an old leaf was expanded, ``split`` is the summary node in its place (the last of ``path``),
     and ``sibling`` is the old leaf. Else both are None.
@@ -37,7 +37,7 @@ class Insertion(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """What a removal did: the summary nodes whose texts must be made again, top first.
+    """The result of a removal: the summary nodes whose texts must be made again, top first.
 
     ``dissolved`` is the parent if it was left with one child; that child, ``heir``, took its place.
     """
@@ -83,7 +83,7 @@ class Tree:
     # --- reading -----------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Nodes that stand, the root not counted."""
+        """The number of nodes, without the root."""
         return self._leaves + len(self._families) - 1
 
     def __contains__(self, node: int) -> bool:
@@ -166,7 +166,7 @@ class Tree:
         return Node(number, self.parent(number), self._rank[number], number not in self._families)
 
     def vector(self, node: int) -> Vector:
-        """What inserts compare themselves with at this node, shape (d,)."""
+        """The vector that inserts are compared with at this node, shape (d,)."""
         return self.rows[self._check_node(node)].copy()
 
     def total(self, node: int) -> Exact:

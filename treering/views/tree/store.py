@@ -11,7 +11,7 @@ from treering.journal.contract import Reader, Writer
 from treering.journal.space import EmbeddingModel
 from treering.views.fragments import store as fragments
 from treering.views.tree.family import Vector
-from treering.views.tree.leaves import detach, marks, pages
+from treering.views.tree.leaves import detach, json_list
 from treering.views.tree.shape import ROOT, Node
 
 SUMMARIES: Final = "tree"
@@ -130,18 +130,15 @@ def drop_nodes(writer: Writer, numbers: Iterable[int]) -> None:
 
 def summaries(reader: Reader, numbers: Iterable[int]) -> dict[int, Summary]:
     """Summary nodes by number, as they are stored."""
-    stored = {}
-    for chunk in pages(numbers):
-        rows = reader.rows(
-            "SELECT number, text, made_by, taken, afresh, generation FROM node"
-            f" WHERE space = ? AND number IN ({marks(chunk)}) AND leaf = 0",
-            [reader.space, *chunk],
-        )
-        for number, text, made_by, taken, afresh, generation in rows:
-            stored[int(number)] = Summary(
-                int(number), text, made_by, int(taken), bool(afresh), int(generation)
-            )
-    return stored
+    rows = reader.rows(
+        "SELECT number, text, made_by, taken, afresh, generation FROM node"
+        " WHERE space = ? AND number IN (SELECT value FROM json_each(?)) AND leaf = 0",
+        (reader.space, json_list(numbers)),
+    )
+    return {
+        int(number): Summary(int(number), text, made_by, int(taken), bool(afresh), int(generation))
+        for number, text, made_by, taken, afresh, generation in rows
+    }
 
 
 def save_summary(writer: Writer, summary: Summary, model: EmbeddingModel, vector: Vector) -> bool:
@@ -219,29 +216,30 @@ def erase(writer: Writer, erased: Sequence[int]) -> int:
     gone = [fragment for entry in erased for fragment, _, _ in fragments.spans(writer, entry)]
     empty, loose = detach(writer, gone)
     work.enqueue(writer, writer.space, LOOSE, sorted(set(loose).difference(gone)))
-    above = sorted({node for leaf in empty for node in _line(writer, leaf)})
-    # A new generation, so that a summary being written from the erased texts now is not stored.
-    for number in above:
-        writer.execute(
-            "UPDATE node SET text = NULL, made_by = NULL, vector = NULL, model = NULL, afresh = 1,"
-            " generation = generation + 1 WHERE space = ? AND number = ?",
-            (writer.space, number),
-        )
-    work.enqueue(writer, writer.space, SUMMARIES, above)
+    above = _outdate(writer, empty, "text = NULL, made_by = NULL, vector = NULL, model = NULL, ")
     work.enqueue(writer, writer.space, ERASED, empty)
     return len(above)
 
 
 def outdate(writer: Writer, leaf: int) -> None:
     """Let the summaries above a leaf, which goes for another one, be made afresh."""
-    above = _line(writer, leaf)
+    _outdate(writer, [leaf])
+
+
+def _outdate(writer: Writer, leaves: Sequence[int], cleared: str = "") -> list[int]:
+    """Queue the summaries above leaves to be made afresh.
+
+    A summary that is written from the old texts now has another generation, and is not stored.
+    """
+    above = sorted({node for leaf in leaves for node in _line(writer, leaf)})
     for number in above:
         writer.execute(
-            "UPDATE node SET afresh = 1, generation = generation + 1"
+            f"UPDATE node SET {cleared}afresh = 1, generation = generation + 1"
             " WHERE space = ? AND number = ?",
             (writer.space, number),
         )
     work.enqueue(writer, writer.space, SUMMARIES, above)
+    return above
 
 
 def _line(reader: Reader, number: int) -> list[int]:

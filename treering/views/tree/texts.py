@@ -17,7 +17,7 @@ from treering.records import Entry
 from treering.text import with_speaker
 from treering.views.fragments import store as fragments
 from treering.views.tree.family import Vector
-from treering.views.tree.leaves import fragments_by_leaf, marks, pages
+from treering.views.tree.leaves import fragments_by_leaf, json_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,12 @@ def is_round(digests: Mapping[int, bytes]) -> bool:
 
 def parts_of(reader: Reader, wanted: Sequence[int]) -> dict[int, LeafPart]:
     """The places of fragments in their entries, by fragment."""
-    places: dict[int, tuple[int, int, int]] = {}
-    for chunk in pages(wanted):
-        rows = reader.rows(
-            "SELECT id, entry, start, stop FROM fragment"
-            f" WHERE space = ? AND id IN ({marks(chunk)})",
-            [reader.space, *chunk],
-        )
-        places.update((int(row[0]), (int(row[1]), int(row[2]), int(row[3]))) for row in rows)
+    rows = reader.rows(
+        "SELECT id, entry, start, stop FROM fragment"
+        " WHERE space = ? AND id IN (SELECT value FROM json_each(?))",
+        (reader.space, json_list(wanted)),
+    )
+    places = {int(row[0]): (int(row[1]), int(row[2]), int(row[3])) for row in rows}
     stored = entries.there(reader, list({seq for seq, _, _ in places.values()}))
     with damage.decoding("the fragments of a leaf"):
         return {

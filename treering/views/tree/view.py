@@ -23,12 +23,7 @@ from treering.views.choices import TreeMethod, check_setting
 from treering.views.contract import Resources
 from treering.views.follow import SETTLE_PATIENCE_S
 from treering.views.tree import store
-from treering.views.tree.aggregate import (
-    EXTRACTIVE,
-    Aggregator,
-    ExtractiveAggregator,
-    LLMAggregator,
-)
+from treering.views.tree.aggregate import EXTRACTIVE, Aggregator
 from treering.views.tree.grow import Grower
 from treering.views.tree.hits import (
     NodeRanking,
@@ -264,12 +259,12 @@ class TreeView:
 
     def _aggregator(self) -> Aggregator:
         try:
-            return LLMAggregator(self._llm())
+            return Aggregator(self._llm())
         except LLMNotConfigured:
-            return ExtractiveAggregator(estimate_tokens)
+            return Aggregator(None)
 
     def _queue_upgrade(self, aggregator: Aggregator) -> None:
-        if aggregator.made_by == EXTRACTIVE:
+        if aggregator.llm is None:
             raise LLMNotConfigured(
                 "there is no language model to rewrite extractive summaries with; configure one",
                 hint=Hint.SETTLE_ONLY,
