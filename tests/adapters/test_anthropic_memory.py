@@ -54,11 +54,6 @@ def test_a_folder_lists_two_levels_and_nothing_hidden(tool: MemoryTool) -> None:
     assert "/memories/b/d/e.txt" in run(tool, "view", path="/memories/b")
 
 
-def test_an_empty_memory_has_the_folder_and_nothing_in_it(tool: MemoryTool, memory: Memory) -> None:
-    memory.add("not a file", source="notes")
-    assert run(tool, "view", path="/memories").splitlines()[1:] == ["4.0K\t/memories"]
-
-
 def test_files_and_folders_are_renamed_and_deleted(tool: MemoryTool, memory: Memory) -> None:
     run(tool, "create", path="/memories/a/one", file_text="1")
     run(tool, "create", path="/memories/a/two", file_text="2")

@@ -89,12 +89,6 @@ def test_what_subagents_and_scheduled_jobs_say_is_not_kept(memory: Memory) -> No
     assert list(memory.entries()) == []
 
 
-def test_the_brief_is_in_the_system_prompt(provider: TreeringProvider, memory: Memory) -> None:
-    assert provider.system_prompt_block() == ""
-    memory.add("Always use oak for the deck.")
-    assert "- Always use oak for the deck. [1]" in provider.system_prompt_block()
-
-
 def test_its_tools_answer_in_json(provider: TreeringProvider) -> None:
     names = [schema["name"] for schema in provider.get_tool_schemas()]
     assert names == ["treering_recall", "treering_remember"]

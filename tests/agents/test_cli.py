@@ -52,12 +52,6 @@ def test_a_dry_run_shows_the_diff(treering_command: Command, home: Path) -> None
     assert not (home / ".config").exists()
 
 
-def test_an_agent_needs_a_file(home: Path) -> None:
-    result = CliRunner().invoke(app, ["install", "zed", "-m", "http://localhost:7373"])
-    assert result.exit_code == 2
-    assert "needs a memory in a file" in result.output
-
-
 def test_without_a_name_commands_take_the_users_own_memory_and_say_so_once(
     treering_command: Command, home: Path, memory_path: Path
 ) -> None:
@@ -102,22 +96,6 @@ def test_a_memory_that_is_here_or_named_comes_first(
     treering_command(boat, "add", "Named.")
     assert "Named" in treering_command(boat, "list")
     assert not memory_path.exists()
-
-
-def test_status_shows_where_hooks_remember(
-    treering_command: Command, home: Path, memory_path: Path
-) -> None:
-    boat = repository(home / "boat", "https://host/ana/boat")
-    [shown] = records(treering_command(boat, "hook", "--json"))
-    expected = {"memory": str(memory_path), "project": "host/ana/boat", "space": "host/ana/boat"}
-    assert shown == expected | {
-        "space_reason": "the git repository of this folder",
-        "on": True,
-        "installed": {},
-    }
-    treering_command(boat, "hook", "--off")
-    assert "hooks    off" in treering_command(boat, "hook")
-    assert "hooks    on" in treering_command(home, "hook")
 
 
 def test_status_names_the_memory_that_an_agent_was_installed_with(

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 from jsonschema import validate
-from jsonschema.exceptions import ValidationError
 
 import treering
 from treering.agents import clients, installer, replies
@@ -222,63 +221,16 @@ def test_the_skill_says_what_it_is_for() -> None:
     assert all(tool in text for tool in ("`recall`", "`remember`", "`forget`"))
 
 
-ARGUMENT = {
-    "oneOf": [
-        thing({"type": {"const": "positional"}, "value": TEXT}),
-        thing({"type": {"const": "named"}, "name": TEXT, "value": TEXT}),
-    ]
-}
-VARIABLE = thing(
-    {"name": TEXT},
-    {
-        "description": TEXT,
-        "format": {"enum": ["string", "filepath"]},
-        "isRequired": {"type": "boolean"},
-    },
-)
-EXACT = {"type": "string", "pattern": r"^\d+\.\d+\.\d+$", "maxLength": 255}
-REGISTRY = thing(
-    {
-        "$schema": {
-            "pattern": r"^https://static\.modelcontextprotocol\.io/schemas/[\d-]+/server\.schema\.json$"
-        },
-        "name": {"pattern": "^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$", "minLength": 3, "maxLength": 200},
-        "description": TEXT | {"maxLength": 100},
-        "version": EXACT,
-        "packages": some(
-            thing(
-                {
-                    "registryType": {"const": "pypi"},
-                    "identifier": {"const": "treering"},
-                    "version": EXACT,
-                    "transport": thing({"type": {"const": "stdio"}}),
-                },
-                {
-                    "runtimeHint": {"const": "uvx"},
-                    "runtimeArguments": some(ARGUMENT),
-                    "packageArguments": some(ARGUMENT),
-                    "environmentVariables": some(VARIABLE),
-                },
-            )
-        ),
-    },
-    {"title": TEXT | {"maxLength": 100}},
-)
-
-
 def test_the_registry_entry_is_one_and_the_readme_owns_it() -> None:
     entry = json.loads((ROOT / "server.json").read_text("utf-8"))
-    validate(entry, REGISTRY)
-    assert entry["version"] == entry["packages"][0]["version"] == treering.__version__
+    [package] = entry["packages"]
+    assert re.fullmatch(r"https://static\.modelcontextprotocol\.io/schemas/.*", entry["$schema"])
+    assert len(entry["description"]) <= 100
+    assert entry["version"] == package["version"] == treering.__version__
+    assert (package["registryType"], package["identifier"]) == ("pypi", "treering")
+    assert package["transport"] == {"type": "stdio"}
     readme = (ROOT / "README.md").read_text("utf-8")
     assert re.findall(r"mcp-name: (\S+)", readme) == [entry["name"]]
-
-
-def test_the_schemas_refuse_what_is_wrong() -> None:
-    entry = json.loads((ROOT / "server.json").read_text("utf-8"))
-    for wrong in ({"version": "^1.2"}, {"description": "x" * 101}, {"name": "treering"}):
-        with pytest.raises(ValidationError):
-            validate(entry | wrong, REGISTRY)
 
 
 @pytest.mark.parametrize(

@@ -83,19 +83,6 @@ def test_a_line_that_only_begins_like_what_was_put_in_is_put_in(server: Path) ->
             assert bool(recalled.entries) == is_put_in
 
 
-def test_a_line_whose_reply_nobody_read_is_put_in_the_next_time(server: Path, hook: Hook) -> None:
-    remember(server, MAST)
-    question = "How long is the mast of the boat?"
-    handler = HookHandler(str(server), "hashing")
-    request = {"event": "prompt", "asks": True, "space": "default", "session": "s"}
-    with closing(handler):
-        assert MAST in handler.answer(request | {"prompt": question})["text"]
-        reply = handler.answer(request | {"prompt": question})
-        assert MAST in reply["text"]
-        handler.note_delivery(request, reply)
-        assert handler.answer(request | {"prompt": question})["text"] == ""
-
-
 def test_stopping_the_server_says_whether_one_ran(
     server: Path, home: Path, treering_command: Callable[..., str]
 ) -> None:

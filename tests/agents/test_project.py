@@ -47,12 +47,6 @@ def test_origin_comes_before_other_remotes(tmp_path: Path) -> None:
     assert project_of(repository(tmp_path / "x", config)) == "host/own/x"
 
 
-def test_a_folder_inside_a_repository_belongs_to_it(tmp_path: Path) -> None:
-    root = repository(tmp_path / "x", '[remote "origin"] url = git@host:own/x.git\n')
-    (root / "src" / "deep").mkdir(parents=True)
-    assert project_of(root / "src" / "deep") == "host/own/x"
-
-
 def test_a_repository_without_a_remote_is_its_root(tmp_path: Path) -> None:
     root = repository(tmp_path / "a\nb", "[core]\n")
     assert project_of(root) == str(tmp_path / "a?b")
@@ -110,13 +104,6 @@ def test_the_home_and_the_root_are_no_project(
     assert project_of(tmp_path) is None
     assert project_of(Path(tmp_path.anchor)) is None
     assert project_of(tmp_path / "letters") is not None
-
-
-@pytest.mark.parametrize("config", [b"\xff\xfe", b"[remote\nurl = x", b"\0" * 100])
-def test_settings_that_cannot_be_read_break_nothing(tmp_path: Path, config: bytes) -> None:
-    root = repository(tmp_path / "x", "")
-    (root / ".git" / "config").write_bytes(config)
-    assert project_of(root) == str(root)
 
 
 @pytest.mark.parametrize("line", ["[a" + " " * 500_000 + "x", "url =" + f"{' ' * 250_000}x" * 2])

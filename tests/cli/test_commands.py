@@ -10,8 +10,6 @@ import pytest
 from tests.cli.conftest import ROOT, Treering, records
 from tools.document_cli import MARK, commands, document
 from treering.cli import subapps
-from treering.cli.options import option_names
-from treering.cli.run import Globals
 
 COMMANDS = dict(commands())
 
@@ -29,13 +27,6 @@ def test_the_page_of_the_command_line_is_up_to_date() -> None:
     reference = page.partition(MARK)[2]
     for name in COMMANDS:
         assert f"\n## `{name}`\n" in reference
-
-
-def test_the_options_of_every_command_are_on_every_command() -> None:
-    own = {name for name in COMMANDS if name.count(" ") == 1}
-    for name in own:
-        found = {parameter.name for parameter in COMMANDS[name].params}
-        assert found >= set(option_names(Globals)), name
 
 
 def test_options_may_stand_before_or_after_the_command(treering: Treering, tmp_path: Path) -> None:

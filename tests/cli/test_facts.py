@@ -48,8 +48,3 @@ def test_the_history_of_an_attribute_names_what_ended(treering: Treering) -> Non
     assert "ana · habit: play tennis  I play tennis every Sunday." in shown
     assert "ana · habit, ended: play tennis  I don't play tennis any more." in shown
     assert treering("facts", "--attribute", "habit").exit_code == 2
-
-
-def test_changes_are_not_silently_those_of_everybody(treering: Treering) -> None:
-    told(treering)
-    assert treering("facts", "--changes", "--subject", "ben").exit_code == 2

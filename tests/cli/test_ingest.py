@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Process, Treering, record
-from tests.postgres_server import new_schema
 from treering.cli.run import Globals, Run
 
 TIMEOUT_S = 60
@@ -32,14 +31,6 @@ def test_a_folder_is_taken_in_and_its_cost_is_told(treering: Treering, notes: Pa
     assert "picture.bin: not text" in " ".join(done.stderr.split())
     assert treering("search", "boiler").stdout.count("a.txt") == 1
     assert treering("ingest", notes).stdout.startswith("added 0 entries of 2 files, 2 unchanged")
-
-
-def test_postgresql_takes_it_too(treering: Treering, notes: Path) -> None:
-    database = new_schema()
-    assert (
-        record(treering("ingest", notes, "--workers", "1", "--json", "-m", database))["added"] == 2
-    )
-    assert treering("search", "boiler", "-m", database).stdout.count("a.txt") == 1
 
 
 def test_what_cannot_be_taken_in_says_why(treering: Treering, notes: Path) -> None:

@@ -96,10 +96,3 @@ def test_a_message_that_begins_with_a_slash_is_sent_with_a_space_before_it(
 ) -> None:
     chat(tmp_path, ["It lists names."], [" /etc/hosts is what?", "/quit"])
     assert texts(treering) == ["/etc/hosts is what?", "It lists names."]
-
-
-def test_a_piped_line_with_a_slash_is_a_message(treering: Treering, tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text("Fine.\n")
-    treering("chat", "--llm", f"scripted#{script}", "--name", "Ana", stdin="/help\n")
-    assert texts(treering) == ["/help", "Fine."]

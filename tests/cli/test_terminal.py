@@ -168,18 +168,6 @@ def test_filters_take_days_in_words_years_and_months(treering: Treering) -> None
         assert texts == ["A new boat."], since
 
 
-@pytest.mark.parametrize("words", ["last spring", "9999 years ago", ""])
-def test_what_is_no_time_is_refused_with_the_words_that_are_one(
-    treering: Treering, words: str
-) -> None:
-    treering("add", "An old boat.")
-    for command in (("search", "boat", "--since", words), ("add", "A boat.", "--at", words)):
-        result = treering(*command)
-        assert result.exit_code == 2
-        assert f"time {words!r}" in result.stderr
-        assert "yesterday or '3 days ago'" in result.stderr
-
-
 def test_looking_back_takes_the_same_times_as_filters(treering: Treering) -> None:
     treering("add", "I live in Porto.", "--at", "3 days ago", "--speaker", "Ana", "--kind", "chat")
     treering("add", "I relocated to Lisbon.", "--at", "today", "--speaker", "Ana", "--kind", "chat")

@@ -19,7 +19,6 @@ from treering.cli.failures import FOUND
 from treering.errors import InputError
 from treering.journal.damage import HELP
 from treering.records import Stats
-from treering.views.facts import derive
 from treering.views.facts.derive import Facts
 from treering.views.tree import store
 
@@ -328,22 +327,6 @@ def test_doctor_says_what_to_do_about_damaged_entries(
     assert [HELP in check["detail"] for check in checks if check["state"] == "fail"] == [True, True]
 
 
-def test_doctor_says_why_a_view_could_not_read_an_entry(
-    treering: Treering, identity: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(derive, "read_forms", lambda _: [][0])
-    [bad] = record(treering("add", "I live in Rome.", "--json"))["ids"]
-    told = " ".join(treering("doctor").stdout.split())
-    why = f"view 'facts' failed on entry {bad}: IndexError: list index out of range"
-    assert (
-        f"1 entry to be read for facts; last error: {why}; run `treering settle --space default`"
-        in told
-    )
-    settled = treering("settle")
-    assert settled.exit_code
-    assert why in " ".join(settled.stderr.split())
-
-
 def test_doctor_says_once_why_a_file_cannot_be_opened(
     treering: Treering, identity: str, tmp_path: Path
 ) -> None:
@@ -389,15 +372,6 @@ def test_doctor_asks_the_language_model_only_if_one_is_configured(
     assert "scripted answers" in treering("doctor", "--llm", f"scripted#{script}").stdout
     down = treering("doctor", "--llm", "down")
     assert (down.exit_code, "nobody answers" in down.stdout) == (FOUND, True)
-
-
-def test_a_model_that_is_not_there_is_no_fault_of_the_memory(
-    treering: Treering, identity: str
-) -> None:
-    result = treering("doctor", "--llm", "none.gguf", "--json")
-    assert result.exit_code == FOUND
-    checks = {check["check"]: check["state"] for check in record(result)["checks"]}
-    assert (checks["space"], checks["llm"]) == ("ok", "fail")
 
 
 def test_a_file_of_another_program_is_left_alone(treering: Treering, tmp_path: Path) -> None:

@@ -62,15 +62,6 @@ def test_the_rate_rises_and_then_falls_to_almost_nothing(tmp_path: Path) -> None
     assert 0 < pupil.rates[-1] < 0.001
 
 
-def test_the_share_of_steps_in_which_the_rate_rises_can_be_set(tmp_path: Path) -> None:
-    pupil = Pupil()
-    options = TuneOptions(epochs=10, batch=10, rate=0.1, warm_up=0.5)
-    learn(pupil, EXAMPLES, options, Checkpoint(tmp_path / "c", "a"))
-    assert pupil.rates[:5] == pytest.approx([0.02, 0.04, 0.06, 0.08, 0.1])
-    with pytest.raises(InputError):
-        TuneOptions(warm_up=2)
-
-
 @pytest.mark.parametrize("steps", range(1, 8))
 def test_a_killed_run_goes_on_with_the_same_rows_in_the_same_order(
     tmp_path: Path, steps: int

@@ -343,23 +343,17 @@ def forget(
             run.out.emit({"files": count}, plural(count, "file forgotten", "files forgotten"))
 
 
+_FIELDS = (
+    *("id", "at", "path", "definition", "branch", "instruction"),
+    *("commit", "message", "note", "outcome", "code"),
+)
+
+
 def _plain(block: SessionBlock) -> dict[str, object]:
     """Return a block as JSON can hold it."""
-    return {
-        "id": block.id,
-        "at": block.at,
-        "path": block.path,
-        "definition": block.definition,
-        "branch": block.branch,
-        "instruction": block.instruction,
-        "commit": block.commit,
-        "message": block.message,
-        "note": block.note,
-        "outcome": block.outcome,
-        "added": _sources(block.change.added),
-        "deleted": _sources(block.change.deleted),
-        "code": block.code,
-    }
+    fields = {name: getattr(block, name) for name in _FIELDS}
+    changed = {"added": block.change.added, "deleted": block.change.deleted}
+    return fields | {name: _sources(statements) for name, statements in changed.items()}
 
 
 def _story(block: SessionBlock) -> Iterator[Part]:

@@ -85,8 +85,10 @@ def add(
     """
     if sync and text:
         raise InputError("--sync is for a folder, and --text for a text; leave one of them out")
-    arguments = content or [_require_pipe()]
-    contents = [_folder(run, a) if sync else _content(run, a, text) for a in arguments]
+    if not content and not stdin.is_piped():
+        raise InputError("nothing to add: give a text, a file or a folder, or pipe something in")
+    arguments = content or [stdin.STDIN]
+    contents = [_content(run, argument, as_text=text, sync=sync) for argument in arguments]
     described = about.arguments() | {"expires": expires}
     receipts: list[Receipt] = []
     with (
@@ -316,31 +318,23 @@ def note_skipped(receipt: Any) -> None:
 # ---------------------------------------------------------------------- what `add` is given
 
 
-def _require_pipe() -> str:
-    if not stdin.is_piped():
-        raise InputError("nothing to add: give a text, a file or a folder, or pipe something in")
-    return stdin.STDIN
-
-
-def _content(run: Run, argument: str, as_text: bool) -> str | Path:
+def _content(run: Run, argument: str, *, as_text: bool, sync: bool) -> str | Path:
     """Return the text or path that an argument means. Raise InputError for a missing path."""
-    if argument == stdin.STDIN:
+    if argument == stdin.STDIN and not sync:
         return argument
-    if as_text:
-        return _storable(argument)
-    _refuse_empty(argument)
+    if not argument:  # as a path it would be the current folder: a variable that is not set
+        raise InputError("there is nothing to add in an empty argument; `.` is the current folder")
     path = Path(argument)
-    if exists(path):
+    if exists(path) and not as_text:
+        if sync and not path.is_dir():
+            raise InputError(f"--sync is for a folder, and {argument!r} is a file; leave it out")
         return path
-    if _is_link(path):
-        raise InputError(f"{argument!r} is a broken link; to remember it, add --text")
-    if not _has_space(argument) and ("/" in argument or path.suffix):
+    is_path = sync or (not _has_space(argument) and ("/" in argument or path.suffix))
+    if is_path and not as_text:
         rest = _how_to_erase(run, argument) or "to remember it as a text, add --text"
         raise InputError(f"there is no file or folder {argument!r}; {rest}")
-    return _storable(argument)
-
-
-def _storable(argument: str) -> str:
+    if not as_text and _is_link(path):
+        raise InputError(f"{argument!r} is a broken link; to remember it, add --text")
     text = storable(argument)
     if text != argument:
         note("bytes that are not UTF-8 were replaced by U+FFFD")
@@ -356,23 +350,6 @@ def _is_link(path: Path) -> bool:
 
 def _has_space(text: str) -> bool:
     return any(map(str.isspace, text))
-
-
-def _folder(run: Run, argument: str) -> Path:
-    """Return the folder that is to be synced. Raise InputError for anything else."""
-    _refuse_empty(argument)
-    path = Path(argument)
-    if not exists(path):
-        rest = _how_to_erase(run, argument) or "leave --sync out for a text or piped lines"
-        raise InputError(f"--sync is for a folder, and there is no folder {argument!r}; {rest}")
-    if not path.is_dir():
-        raise InputError(f"--sync is for a folder, and {argument!r} is a file; leave --sync out")
-    return path
-
-
-def _refuse_empty(argument: str) -> None:
-    if not argument:  # as a path it would be the current folder: a variable that is not set
-        raise InputError("there is nothing to add in an empty argument; `.` is the current folder")
 
 
 def _how_to_erase(run: Run, argument: str) -> str:

@@ -259,23 +259,18 @@ def _all_spaces(run: Run, memory: Memory) -> Iterator[str]:
 def _new_file(path: Path, force: bool) -> Iterator[TextIO]:
     """Yield a text for a file that only its owner may read; the file exists once it is complete.
 
-    Raise InputError.
+    Raise InputError for a file that must not be written: an existing one, or a memory.
     """
-    _refuse_target(path, force)
-    try:
-        with private_file(path) as stream:
-            yield stream
-    except OSError as error:  # it names the unfinished file instead of the user's path
-        raise InputError(f"cannot write {path}: {error.strerror}; write elsewhere") from error
-
-
-def _refuse_target(path: Path, force: bool) -> None:
-    """Raise InputError for a file that must not be written: an existing one, or a memory."""
     if path.exists() and not force:
         raise InputError(f"{path} is there already; give another name or --force")
     if not path.parent.is_dir():
         raise InputError(f"{path.parent} is not a folder; make it, or write elsewhere")
     files.refuse_memory(path)
+    try:
+        with private_file(path) as stream:
+            yield stream
+    except OSError as error:  # it names the unfinished file instead of the user's path
+        raise InputError(f"cannot write {path}: {error.strerror}; write elsewhere") from error
 
 
 @command(
@@ -303,7 +298,11 @@ def copy(run: Run, from_: str, to: str, space: list[str] | None = None) -> None:
     target = replace(run, url=to, is_named=True)
     if target.is_served:  # it has its own
         target = replace(target, embedder=None)
-    _refuse_itself(source, target)
+    is_same = source.url == target.url
+    if source.path is not None and target.path is not None:
+        is_same = source.path.resolve() == target.path.resolve()
+    if is_same:
+        raise InputError(f"{target.place} is the memory itself; give another one to copy to")
     names = space or _spaces(source, run.named_space)
     _refuse_clashes(source, target, names)
     for name in names:
@@ -379,15 +378,6 @@ def _spaces(source: Run, named: str | None) -> list[str]:
     if not spaces:
         raise UnknownName(f"the memory at {source.place} has no space; there is nothing to copy")
     return spaces
-
-
-def _refuse_itself(source: Run, target: Run) -> None:
-    """Raise InputError if source and target are one memory."""
-    is_same = source.url == target.url
-    if source.path is not None and target.path is not None:
-        is_same = source.path.resolve() == target.path.resolve()
-    if is_same:
-        raise InputError(f"{target.place} is the memory itself; give another one to copy to")
 
 
 @contextmanager
