@@ -1,18 +1,17 @@
-"""Memory: a long-term memory in one file. This module reads as its table of contents."""
+"""Memory: a long-term memory in one file."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack, cast
 
 from treering import forks
-from treering.chat import quoted_replies
 from treering.chat.answer import Answer, Answerer
 from treering.chat.policies import find_policy
 from treering.chat.policy import Policy
@@ -27,17 +26,18 @@ from treering.errors import (
     UnknownEntry,
     UnknownName,
 )
+from treering.forgetting import drop_waiting_messages, forget_entries, forget_space
 from treering.hints import Hint
 from treering.ingest import exchange
 from treering.ingest.drafts import Envelope
-from treering.ingest.intake import Intake, Message, Record, warn_of_path
-from treering.ingest.staging import WasCutShort, recover_all
+from treering.ingest.intake import Intake, Message, warn_of_path
+from treering.ingest.staging import recover_all
 from treering.ingest.where import Where, to_filter
 from treering.journal import entries, ledger, sources, stored, supersession, tombstones
 from treering.journal.contract import Database
 from treering.journal.fields import checked_name
 from treering.journal.open import open_database
-from treering.journal.space import Space, SpaceReader, SpaceWriter, begin, names
+from treering.journal.space import Space, SpaceReader, begin, names
 from treering.llm.account import ModelAccount
 from treering.llm.contract import LLM
 from treering.llm.settings import ensure_meaningful
@@ -48,7 +48,6 @@ from treering.records import (
     LEVELS,
     Context,
     Entry,
-    Filter,
     Forgotten,
     Hit,
     Kind,
@@ -74,7 +73,7 @@ from treering.search.searcher import (
 from treering.views.choices import (
     Choices,
 )
-from treering.views.erase import matching_seqs, refuse_hidden, retry
+from treering.views.erase import retry
 from treering.views.facts.view import FactView
 from treering.views.fragments.model import space_embedder
 from treering.views.memos.view import MemoView
@@ -99,8 +98,8 @@ REMOTE = ("http://", "https://")
 class Memory:
     """A long-term memory: add text, conversations and files; search, ask and forget.
 
-    Open one with ``Memory.open``. All methods may be called from any thread. Every method that
-    changes something either does so as a whole or raises and changes nothing.
+    Open one with ``Memory.open``. All methods may be called from any thread. A method that changes
+    the memory does so as a whole, or raises and changes nothing.
     """
 
     def __init__(
@@ -116,21 +115,19 @@ class Memory:
         self._space = Space(database, space)
         self._exact = exact
         self._code_roots = code_roots
-        # Not of a server: what its callers send says nothing of its own disk.
-        self._warns_of_paths = False
+        self._warns_of_paths = False  # only ``open`` sets it: a server's callers have other disks
         self._begin(embedder, llm)
         self._views.warn_of_outdated()
         self._intake.recover_if_possible()
-        # Locks of other threads and connections to models stay behind when a process is forked.
+        # A forked process has no locks of other threads and no connections to models.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
 
     def _begin(self, embedder: Embedder, llm: str | LLM | None) -> None:
-        # Nothing is read: in a forked process the memory may be closed, or its file gone.
+        # Without reading: in a forked process the memory may be closed, or its file gone.
         self._account = ModelAccount(self._space, llm)
         self._answerer = Answerer(self._account)
         self._views = Views(self._space, embedder, self._account, self._exact, self._code_roots)
-        self._eraser = self._views.eraser
-        self._intake = Intake(self._space, self._eraser, self._views.handover)
+        self._intake = Intake(self._space, self._views.eraser, self._views.handover)
 
     @classmethod
     def open(
@@ -144,23 +141,19 @@ class Memory:
         create: bool | None = None,
         exact: bool = False,
     ) -> Self:
-        """Open the memory at a path or ``sqlite:///`` URL, creating it if it is not there.
+        """Open the memory at a path or URL, and create it if it does not exist.
 
-        ``space`` keeps tenants apart. It is made by the first ``add``; until then reading it raises
-        UnknownName in a file that has other spaces, since its name may be mistyped. With
-        ``create=True`` it is made now, with ``create=False`` a file or space that is not there is
-        an error now. ``embedder`` (default: what the space was built with, else
-        the bundled model) and ``llm`` (default: from the environment, when first needed) are
-        specifications or objects. Nothing leaves the machine unless one of them names an endpoint.
-
-        A space of over 20,000 fragments keeps their vectors in main memory in eight bits, and
-        scores the best hits by what the file has. With ``exact`` it keeps floats: four times as
-        much memory, and the same hits but for one place in some hundreds.
-
-        ``postgresql://`` URLs, with the extra ``postgres``, keep the memory in a schema of that
-        database; a file is not needed then. ``http://`` and ``https://`` URLs are those of a
-        treering server, which has its own models; ``api_key`` (default: ``TREERING_API_KEY``) is
-        for that.
+        - ``url``: a path or ``sqlite:///`` URL; ``postgresql://`` for a schema of that database
+          (extra ``postgres``); ``http://`` or ``https://`` for a treering server, which has its own
+          models and takes an ``api_key`` (default: ``TREERING_API_KEY``).
+        - ``space``: keeps tenants apart. The first ``add`` makes it; until then, reading it raises
+          UnknownName if the file has other spaces.
+        - ``embedder`` (default: the one of the space, else the bundled model) and ``llm`` (default:
+          from the environment, when first needed): specifications or objects. Nothing leaves the
+          machine unless one of them names an endpoint.
+        - ``create``: True makes the space now, False raises if the file or space does not exist.
+        - ``exact``: keep vectors as floats. By default a space of over 20,000 fragments keeps eight
+          bits: a quarter of the memory, the same hits except for one place in some hundreds.
 
         Raises JournalError, ModelMismatch, UnknownName, InputError, LLMNotConfigured.
         """
@@ -169,20 +162,20 @@ class Memory:
             if embedder is not None or llm is not None:
                 raise InputError(f"{url} is a server, which has its own embedder and llm")
             if exact:
-                raise InputError(f"{url} is a server; how it keeps vectors is its own affair")
+                raise InputError(f"{url} is a server, which chooses how it keeps vectors")
             from treering.client.memory import open_remote
 
             return cast(Self, open_remote(url, name, api_key, create))
         ensure_meaningful(llm)
-        # Before the database, so that no file is made for a model that is not there.
+        # First, so that an unknown model leaves no file behind.
         chosen = None if embedder is None else open_embedder(embedder)
         database = open_database(url, create=create is not False)
         try:
             begin(Space(database, name), create)
             model = space_embedder(Space(database, name), chosen)
             memory = cls(database, name, model, llm, exact)
-            recover_all(database)  # a process that was killed may have left texts in any space
-            retry(database)  # and erased ones in the bytes of the file
+            recover_all(database)  # texts of a killed process, in any space
+            retry(database)  # erased texts in the bytes of the file
         except BaseException:
             database.close()
             raise
@@ -191,14 +184,14 @@ class Memory:
 
     @property
     def _conversations(self) -> Conversations:
-        with forks.importing():  # here, as adds and searches need none
+        with forks.importing():  # here: adds and searches need none
             from treering.chat.conversation import Conversations
 
         return Conversations(self._space, self._account, self._views, self._intake)
 
     @property
     def code(self) -> CodeMemory:
-        """The code of this space: repositories indexed and searched, rounds of work remembered."""
+        """The code of this space: index and search repositories, remember rounds of work."""
         return self._views.code
 
     def close(self) -> None:
@@ -218,7 +211,7 @@ class Memory:
     ) -> None:
         self.close()
 
-    # ------------------------------------------------------------------ taking in
+    # ------------------------------------------------------------------ adding
 
     def add(
         self,
@@ -239,43 +232,31 @@ class Memory:
     ) -> Receipt:
         """Remember a text, OpenAI-style messages, or a file or folder; durable on return.
 
-        Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra ``documents``; a page and the
-        like is a source of its own, such as ``lease.pdf#2``. Files of a folder that cannot be read
-        are in ``Receipt.skipped``.
+        Known texts are not added twice. A changed file replaces its entries; texts and messages are
+        appended to their source. Documents (PDF, Word, HTML, EPUB, spreadsheets) need the extra
+        ``documents``; a page is a source of its own, such as ``lease.pdf#2``. The files of a folder
+        have sources such as ``notes/travel.md``.
 
-        What a source holds already is left alone, so adding again is safe. A file that has changed
-        replaces its entries; texts and messages are appended to their source. ``at``, ``speaker``,
-        ``session`` and ``metadata`` hold for all that is added unless a message says otherwise.
-        What is given no time has none: a question that names a time does not find it by that.
+        - ``at``, ``speaker``, ``session``, ``metadata``: for all entries, unless a message has its
+          own. Without ``at`` an entry has no date, so questions about a date do not match it. A
+          text file is dated by its front matter, its name or its modification time.
+        - ``mask``: leave out passages between ``<private>`` and ``</private>``, and replace keys,
+          tokens and passwords by a mark.
+        - ``expires``: a time from which on the entries are not found, and are erased.
+        - ``pin``: the entries come first in contexts and briefs.
+        - ``sync``: erase the entries of files that are gone from the folder (``Receipt.gone``). If
+          more than half are gone, this needs ``force``: the folder may not be mounted.
 
-        ``mask`` leaves out passages between ``<private>`` and ``</private>`` and puts a mark in the
-        place of keys, tokens and passwords; the receipt counts them.
+        ``Receipt.skipped`` names the files that cannot be read, ``Receipt.pending`` counts entries
+        that are not fully searchable yet: if the embedder fails, embedding is queued.
 
-        From ``expires`` on, a time, it is not found any more; then it is erased like what is
-        forgotten. What has a ``pin`` comes before all else in contexts and briefs.
-
-        Sources of a folder's files are called after the folder, ``notes/travel.md``; a file that
-        was moved is known again. ``Receipt.gone`` names the sources whose files are there no more;
-        with ``sync`` they are erased. If more than half of a folder's known files are gone, it may
-        not be mounted: nothing is erased then without ``force``. A text file is dated by its front
-        matter, its name or, else, its modification time.
-
-        An embedder that fails delays the embedding, which is queued, and loses nothing:
-        ``Receipt.pending`` counts the entries that are not fully searchable yet.
-
-        Raises InputError (and then nothing was added, or with ``sync`` nothing erased),
-        MissingExtra and JournalError.
+        Raises InputError (then nothing was added or erased), MissingExtra and JournalError.
         """
         if self._warns_of_paths:
             warn_of_path(content)
         envelope = Envelope.check(kind, at, speaker, session, metadata, mask, expires, pin)
         receipt = self._intake.add(content, source, envelope, sync, force)
-        return self._indexed(envelope.count(receipt), progress)
-
-    def _indexed(self, receipt: Receipt, progress: Progress | None = None) -> Receipt:
-        """The receipt of what was stored, once it is indexed."""
-        is_done = self._views.build(progress)
-        return receipt if is_done else replace(receipt, pending=self._views.count_pending())
+        return index(self._views, envelope.count(receipt), progress)
 
     def replace(self, entry_id: str, text: str) -> Entry:
         """Give an entry another text; its id, place, time, speaker and metadata stay.
@@ -284,13 +265,13 @@ class Memory:
 
         Raises UnknownName, EmptyText, TextEncodingError.
         """
-        self._drop_waiting([self.get(entry_id).id])
+        drop_waiting_messages(self._space, [self.get(entry_id).id])
         self._intake.rewrite(entry_id, text)
         self._views.build()
         return self.get(entry_id)
 
     def pin(self, entry_id: str, pinned: bool = True) -> Entry:
-        """Let an entry come before all others in contexts and briefs, or no longer.
+        """Put an entry before all others in contexts and briefs, or take that back.
 
         Raises UnknownName.
         """
@@ -298,48 +279,46 @@ class Memory:
         return self.get(entry_id)
 
     def supersede(self, old: str, new: str | None) -> None:
-        """Say that the entry ``new`` holds instead of ``old``, by their ids.
+        """Say that the entry ``new`` holds instead of ``old``, by their ids; None takes it back.
 
-        Both stay; the older one is marked wherever it is shown, as if a rule had found it. With
-        None for ``new`` it is taken back. Raises UnknownName, and InputError for a circle.
+        Both stay, and the older one is marked in results. Raises UnknownName, and InputError for a
+        circle.
         """
         self._intake.supersede(old, new)
 
     def settle(self, progress: Progress | None = None, *, upgrade: bool = False) -> Stats:
-        """Do all pending work now. Raises what stood in its way; the rest stays queued.
+        """Do all pending work now. Raises the error that prevents some of it, which stays queued.
 
-        ``upgrade`` has the language model rewrite the summaries that were made without one, and the
-        memos that no reply could be read for.
+        With ``upgrade`` the language model rewrites summaries and memos that were made without it.
         """
         self._intake.recover()
         recover_all(self._database)
         self._views.erase_expired()
-        scrubbed = self._eraser.scrub_pending()  # first: it must not wait for a model that is down
+        scrubbed = self._views.eraser.scrub_pending()  # first: it must not wait for a model
         self._views.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
-                f"{self._database.url} is still being read or written, so that what was forgotten "
-                "may be in its bytes; close other readers",
+                f"{self._database.url} is still being read or written, so its bytes may hold "
+                "forgotten text; close other readers",
                 hint=Hint.SETTLE,
             )
         return self._views.stats(self._database.size())
 
     def rebuild(self, *views: str, progress: Progress | None = None) -> Stats:
-        """Make the rows of views again from the journal; of all that can be, if none is named.
+        """Derive the rows of views again from the journal; without names, of all that can be.
 
         Views are ``fragments``, ``tree``, ``memo``, ``facts``, ``code`` and those of other
-        packages. Searching and adding go on meanwhile. Safe to interrupt: called again, it goes
-        on. A view that another version of treering derived is rebuilt by ``settle()``, too;
-        ``stats().outdated`` names it. What a language model made is only dropped if one is
-        configured to make it again.
+        packages. Searches and adds go on meanwhile. If it is interrupted, call it again. ``settle``
+        also rebuilds the views that ``stats().outdated`` names. The work of a language model is
+        only dropped if one is configured to do it again.
 
-        Raises UnknownName; LLMNotConfigured, LLMError, EmbeddingError; JournalCorrupt naming
-        damaged entries, which keep the rows they have, once all others are done.
+        Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError. After all others it raises
+        JournalCorrupt for damaged entries, which keep their rows.
         """
         self._views.rebuild(views, progress)
         return self.stats()
 
-    # ------------------------------------------------------------------ giving back
+    # ------------------------------------------------------------------ finding
 
     def search(
         self,
@@ -355,30 +334,22 @@ class Memory:
         all: bool = False,
         **where: Unpack[Where],
     ) -> list[Hit]:
-        """The k fragments that answer a query best, best first: ``own + Σ_r α_r·env_r``.
+        """Return the k fragments that answer a query best: ``own + Σ_r α_r·env_r``.
 
-        What is left out of ``k``, ``mode`` and ``level`` is as ``configure`` set it for the space:
-        10, ``hybrid`` and ``texts`` where it did not.
+        ``k``, ``mode`` and ``level`` have the defaults of ``configure``, or else 10, ``hybrid`` and
+        ``texts``. Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
 
-        ``mode`` is ``hybrid`` (BM25 and cosine), ``lexical`` or ``dense``. ``relations`` are names,
-        relations or ``Weighted`` relations (default: those measured best for each kind of content,
-        or found by ``fit``; ``()`` for none), ``alpha`` the weight of all or of each by name.
-        Filters combine with AND. ``hit.why`` holds the terms that add up to the score.
-
-        ``level`` asks the tree of summaries too: ``"summaries"`` finds these alone, ``"all"`` ranks
-        them among the texts, with relatives in the tree among the default relations. A summary
-        meets a filter if every text that it rests on does.
-
-        Of the k best those are left out that are less sure than ``min_confidence`` (0 to 1), by
-        ``hit.confidence``: so there may be none.
-
-        Hits that say the same, or the same but for a value, are folded into the newest of them,
-        which gets the best of their scores: see ``hit.times`` and ``hit.was``. With ``all`` each
-        is a hit of its own.
-
-        ``rerank`` orders the 50 best anew: ``fastembed:MODEL`` by a local cross-encoder,
-        ``http://HOST/rerank`` by a server, ``llm`` by the language model, or by a ``Reranker``, of
-        this program or of a package under a name. Their scores are then its own.
+        - ``mode``: ``hybrid`` (BM25 and cosine), ``lexical`` or ``dense``.
+        - ``relations``: names, relations or ``Weighted`` relations; ``()`` for none. By default
+          those measured best for each kind of content, or found by ``fit``. ``alpha`` is the weight
+          of all, or of each by name.
+        - ``level``: ``summaries`` finds summaries of the tree, ``all`` ranks them among the texts.
+          A summary meets a filter if every text below it does.
+        - ``min_confidence`` (0 to 1): leave out hits with less ``hit.confidence``.
+        - ``all``: return each hit. By default hits that say the same, or the same except for a
+          value, are folded into the newest: see ``hit.times`` and ``hit.was``.
+        - ``rerank``: order the 50 best by ``fastembed:MODEL``, ``http://HOST/rerank``, ``llm`` or a
+          ``Reranker``, whose scores the hits then have.
         """
         return self.search_many(
             [query],
@@ -441,18 +412,17 @@ class Memory:
         count_tokens: CountTokens = estimate_tokens,
         **where: Unpack[Where],
     ) -> Context:
-        """Prompt-ready passages for a query within ``budget``, in reading order, cited.
+        """Return cited passages for a prompt, in reading order, within ``budget``.
 
-        ``budget`` is a number of tokens, or a size such as ``4000 words``: by default that of
-        ``configure``, or 1,000 tokens. ``count_tokens`` counts tokens; the default is an estimate
-        for current models.
+        ``budget`` is a number of tokens, or a size such as ``4000 words``; the default is that of
+        ``configure``, or 1,000 tokens. ``count_tokens`` is by default an estimate for current
+        models.
 
         Near-duplicates are dropped and neighbours merged, unless ``configure`` set ``k`` or
-        ``order``: then the best are shown whole. Where it set a ``level`` of summaries, nodes of
-        the tree are found.
+        ``order``. If it set a ``level`` of summaries, the passages are nodes of the tree.
 
-        With ``min_confidence`` (0 to 1) nothing less sure is put in: where nothing in memory is
-        relevant the context is empty, and ``context.surest`` says how sure the best was.
+        With ``min_confidence`` (0 to 1) less sure passages are left out, so the context may be
+        empty; ``context.surest`` is the confidence of the best.
         """
         check_confidence(min_confidence)
         chosen, default = self._views.catch_up_and_plan(relations, alpha)
@@ -463,11 +433,10 @@ class Memory:
     def brief(
         self, *, budget: int = BRIEF_TOKENS, count_tokens: CountTokens = estimate_tokens
     ) -> Brief:
-        """What to know of this space before one begins: whom and what it is about, decisions and
-        preferences that hold, what is open, what changed lately; cited, within ``budget`` tokens.
+        """Return an overview of the space: people and topics, decisions and preferences that hold,
+        open questions, recent changes; cited, within ``budget`` tokens.
 
-        No model is asked. It is made of facts, memos, summaries that are there, and the newest
-        entries; an empty space has an empty one.
+        It comes from facts, memos, summaries and the newest entries, without a language model.
         """
         check_count("budget", budget, " token")
         self._views.catch_up()
@@ -482,10 +451,9 @@ class Memory:
     ) -> Answer:
         """Answer a question from the memory, with citations, by a prompt within ``budget``.
 
-        ``budget`` is that of ``context``; one in words or characters is that of the passages. The
+        ``budget`` is that of ``context``; in words or characters it bounds the passages alone. The
         prompt is that of ``configure``; those of the papers ask for no citations. Raises
-        LLMNotConfigured, which says how to configure a model, LLMUnavailable,
-        LLMReplyError.
+        LLMNotConfigured, LLMUnavailable, LLMReplyError.
         """
         check_queries([question])
         plan, settings = self._views.catch_up_and_plan(None, None)
@@ -504,24 +472,23 @@ class Memory:
         budget: int | str | None = None,
         speaker: str | None = None,
     ) -> Answer:
-        """One round of a conversation that is remembered under ``source``.
+        """Reply to a message; both are remembered under ``source``.
 
-        ``policy`` decides what the model sees besides the message: ``auto`` (recent dialogue,
-        related passages, and in brief what else relates), ``window`` (the newest end of the
-        conversation), ``fragments`` (FragRel), ``nodes`` (MemTree), ``memo`` (MemoChat), or one of
-        your own; by default that of ``configure``, which is ``auto`` where it was not set.
-        ``budget`` bounds the whole prompt (2,000 tokens, or as ``configure`` set it); the reply
-        comes on top. ``speaker`` is who says the message, of whom it then states facts; without one
-        it is the user.
+        - ``policy``: the context of the prompt. ``auto`` (recent dialogue and related passages),
+          ``window`` (the end of the conversation), ``fragments`` (FragRel), ``nodes`` (MemTree),
+          ``memo`` (MemoChat), or your own; the default is that of ``configure``, or ``auto``.
+        - ``budget``: bounds the whole prompt, without the reply; the default is that of
+          ``configure``, or 2,000 tokens.
+        - ``speaker``: the author of the message, of whom it then states facts.
 
-        The message is durable before the model is asked: one that fails loses nothing, and the
-        same message said again is answered without being kept twice.
+        The message is durable before the model is asked. Sent again after a failure, it is answered
+        and not stored twice.
 
-        Raises InputError (and then nothing was kept), LLMNotConfigured, LLMUnavailable,
+        Raises InputError (then nothing was stored), LLMNotConfigured, LLMUnavailable,
         LLMReplyError.
         """
         return self._conversations.reply(
-            message, chat_policy(self, policy), source, budget, speaker=speaker
+            message, space_policy(self._space, policy), source, budget, speaker=speaker
         )
 
     def chat_stream(
@@ -533,9 +500,9 @@ class Memory:
         budget: int | str | None = None,
         speaker: str | None = None,
     ) -> ChatStream:
-        """As ``chat``, the reply piece by piece; it is remembered once it is complete."""
+        """Reply piece by piece; the reply is remembered once it is complete."""
         return self._conversations.stream(
-            message, chat_policy(self, policy), source, budget, speaker=speaker
+            message, space_policy(self._space, policy), source, budget, speaker=speaker
         )
 
     def chat_prompt(
@@ -547,17 +514,16 @@ class Memory:
         budget: int | str | None = None,
         count_tokens: CountTokens = estimate_tokens,
     ) -> ChatPrompt:
-        """What ``chat`` would show a model; no reply is asked for, and the message is not kept.
+        """Return the prompt of ``chat``, without asking for a reply or storing the message.
 
         With the policy ``memo`` the language model, if there is one, chooses the memos.
         """
         return self._conversations.prompt(
-            message, chat_policy(self, policy), source, budget, count_tokens
+            message, space_policy(self._space, policy), source, budget, count_tokens
         )
 
     def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
-        """The entries that meet a filter, in the order they were added, with what is known against
-        each: see ``Entry``."""
+        """Yield the entries that meet a filter, in the order they were added."""
         cursor = None
         while True:
             page = self.page(cursor, limit=entries.PAGE, **where)
@@ -592,7 +558,7 @@ class Memory:
             return Page(tuple(self._views.marking.mark_entries(reader, rows[:limit])), more)
 
     def get(self, entry_id: str) -> Entry:
-        """The entry with that id. Raises UnknownName."""
+        """Return the entry with that id. Raises UnknownName."""
         with self._reading() as reader:
             if not reader.id:
                 raise UnknownEntry(f"no entry {entry_id!r}: the space {reader.name!r} is empty")
@@ -608,116 +574,45 @@ class Memory:
     def forget(self, *entry_ids: str, replies: bool = False, **where: Unpack[Where]) -> Forgotten:
         """Erase entries by id or filter: from the journal, every view, and the file's bytes.
 
-        With both, the entries of these ids that meet the filter. With ``replies``, what a model
-        said that may quote them goes, too; else the receipt names it. If somebody else is reading
-        the file for long, ``scrubbed`` is False: the text may then be in its bytes until that ends.
-        It is removed by the next ``forget``, ``settle`` or opening, or by a running server.
+        With both, erase the entries of these ids that meet the filter. ``replies`` also erases
+        replies of a model that may quote them, which the receipt names otherwise. If another
+        process reads the file for long, ``scrubbed`` is False: the next ``forget``, ``settle`` or
+        opening, or a running server, then removes the text from its bytes.
 
-        Imports and hooks do not bring the entries back, but adding a file again does: ``files`` of
-        the receipt names those that they were read from.
+        Imports and hooks do not bring the entries back, but adding a file again does; ``files`` of
+        the receipt names the files that they came from.
 
-        Raises UnknownName when one of the ids is not there or nothing matches, and InputError
-        without any condition; JournalCorrupt if a damaged index hides entries that may match.
-        Nothing is erased then.
+        Raises UnknownName for an unknown id or if nothing matches, InputError without a condition,
+        JournalCorrupt if a damaged index hides entries that may match. Nothing is erased then.
         """
-        condition = to_filter(where)
-        if condition.as_of is not None:
-            raise InputError("as_of looks back; to erase what is older give until")
-        if not entry_ids and condition == Filter(omit=condition.omit):
-            raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
-        self._views.handover.clear()
-        try:
-            try:
-                return self._forget(entry_ids, condition, replies=replies)
-            except WasCutShort:  # what was cut short must not come back afterwards
-                self._intake.recover_if_possible()
-                return self._forget(entry_ids, condition, replies=replies, is_recovered=True)
-        except UnknownName:  # forgotten already, perhaps, and still in the bytes of the file
-            retry(self._database)
-            raise
-
-    def _forget(
-        self,
-        entry_ids: Sequence[str],
-        condition: Filter,
-        *,
-        replies: bool,
-        is_recovered: bool = False,
-    ) -> Forgotten:
-        """``forget``. Raises WasCutShort if something is to be taken in first, or to be removed."""
-        seqs = None if entry_ids else self._all_matching(condition)
-
-        def erase(writer: SpaceWriter) -> Forgotten:
-            writer.ensure_there()
-            if not is_recovered:
-                self._intake.refuse_cut_short(writer)
-            doomed = seqs
-            if doomed is None:  # they are few: the thread that erases for others finds them, too
-                doomed = matching_seqs(writer, entry_ids, condition) if writer.is_there else []
-            if not doomed:
-                raise UnknownName(
-                    f"nothing to forget in space {self._space.name!r}: no entry matches"
-                )
-            forgotten = quoted_replies.erase_entries(writer, self._eraser, doomed, replies=replies)
-            self._drop_waiting(forgotten.entries)
-            return forgotten
-
-        return self._eraser.forget(erase)
-
-    def _drop_waiting(self, ids: Collection[str]) -> None:
-        """Remove messages that hooks have left once more, before their entries are erased."""
-        file = self._database.file
-        if file is None:  # agents use memories in files
-            return
-        with forks.importing():
-            from treering.hooks import inbox
-        if any(inbox.waiting_jobs(str(file))):
-            from treering.hooks.jobs import drop_waiting
-
-            drop_waiting(str(file), self._space.name, ids)
-
-    def _all_matching(self, condition: Filter) -> list[int]:
-        """All entries that meet a filter. Raises JournalCorrupt, UnknownName."""
-        with self._reading() as reader:
-            if not reader.is_there:
-                return []
-            refuse_hidden(reader, condition)  # who counts all entries must not hold up writers
-            return matching_seqs(reader, (), condition)
+        return forget_entries(
+            self._space, self._views, self._intake, entry_ids, to_filter(where), replies=replies
+        )
 
     def forget_space(self, name: str) -> Forgotten:
         """Erase a space of this file: all it holds, its name, and the keys that open only it.
 
-        It goes from everything derived and from the file's bytes. The space of this memory may be
-        named, too: it is empty then, and ``add`` would begin it anew. Imports and hooks do not
-        bring the entries back into a space of that name. Raises UnknownName.
+        Its text leaves everything derived and the file's bytes. The space of this memory may be
+        erased, too; ``add`` then begins a new one. Imports and hooks do not bring the entries back
+        into a space of that name. Raises UnknownName.
         """
-        checked = checked_name(name, "space") or ""
-        file = self._database.file
-        if file is None:
-            return self._eraser.forget_space(checked)
-        with forks.importing():
-            from treering.hooks.jobs import removing_space
-        with removing_space(str(file), checked):  # agents use memories in files
-            return self._eraser.forget_space(checked)
+        return forget_space(self._space, self._views, name)
 
-    # ------------------------------------------------------------------ looking after it
+    # ------------------------------------------------------------------ views and upkeep
 
     @property
     def memos(self) -> MemoView:
-        """What has been talked about, by topic: read it, search it, correct it."""
+        """The topics of conversations: read, search and correct them."""
         return self._views.memos
 
     @property
     def tree(self) -> TreeView:
-        """The tree of summaries: look at it, search it, draw it.
-
-        It takes in what was added since it was last used; whoever does not use it pays nothing.
-        """
+        """The tree of summaries: read, search and draw it. It grows when it is used."""
         return self._views.tree
 
     @property
     def facts(self) -> FactView:
-        """What was stated of people and things, and what later statements superseded."""
+        """Statements about people and things, with those that later ones superseded."""
         return self._views.facts
 
     def configure(
@@ -725,20 +620,18 @@ class Memory:
         preset: str | None = None,
         **choices: Unpack[Choices],
     ) -> SpaceSettings:
-        """Set what calls do that are not told otherwise, for this space; return all settings.
+        """Set the defaults of calls for this space; return all settings.
 
         ``preset`` sets everything as a paper prints it: ``fragrel-a-story``, ``fragrel-b-story``,
         ``fragrel-chat``, ``fragrel-code``, ``memtree``, ``memtree-story``, ``memtree-chat``,
-        ``memochat``, ``codemem``, or as it was, ``default``. Other values, such as ``k=3``,
-        come on top of it; the reference lists them under "Settings".
+        ``memochat``, ``codemem``, or ``default``. Other values, such as ``k=3``, override it; the
+        reference lists them under "Settings". Without arguments nothing changes.
 
-        With nothing given, nothing is changed.
+        ``settle`` derives again what depends on the new settings (see ``stats().outdated``); the
+        tree grows again when it is next used.
 
-        What the new settings derive otherwise is made again by ``settle()``: see
-        ``stats().outdated``. The tree is grown again when it is next used.
-
-        Raises UnknownName for a preset or policy that is not there, InputError for a bad value, or
-        a preset for content of another kind than the space holds; nothing is changed then.
+        Raises UnknownName for an unknown preset or policy, InputError for a bad value or a preset
+        for another kind of content than the space holds. Nothing changes then.
         """
         if policy := choices.get("policy"):
             find_policy(policy)
@@ -747,10 +640,9 @@ class Memory:
     def fit(self, *, progress: Progress | None = None) -> list[FitReport]:
         """Choose the relations' weights and parameters for this space, without labels.
 
-        Pseudo-queries are made from the space's own text, for each kind of content by itself. If a
-        preset set relations, these are fitted by their weights and parameters. What is found is
-        kept only if it gains on held-out pseudo-queries; a preset stays. Raises InputError if there
-        is too little text, or no relation to fit.
+        Pseudo-queries come from the space's own text, for each kind of content. The relations of a
+        preset are fitted, too. Only gains on held-out pseudo-queries are stored. Raises InputError
+        if there is too little text, or no relation to fit.
         """
         self._views.catch_up()
         return self._views.fit(progress)
@@ -758,16 +650,16 @@ class Memory:
     def reembed(self, embedder: str | Embedder, *, progress: Progress | None = None) -> Stats:
         """Change the embedding model; the old one answers until the new one is complete.
 
-        Safe to interrupt: call it again to go on. Raises EmbeddingError, UnknownName.
+        If it is interrupted, call it again. Raises EmbeddingError, UnknownName.
         """
         self._views.reembed(open_embedder(embedder), progress)
         return self.stats()
 
     def export(self) -> Iterator[str]:
-        """The space as lines of JSON, without line ends: a header, then one entry a line.
+        """Yield the space as lines of JSON, without line ends: a header, then an entry a line.
 
-        What is damaged is left out. Raises JournalCorrupt naming it, after all that can be read;
-        also if an index is damaged, and hides entries.
+        Damaged entries are left out. After the last line it raises JournalCorrupt naming them, also
+        if a damaged index hides entries.
         """
         self._views.erase_expired()
         with self._reading() as reader:
@@ -799,127 +691,105 @@ class Memory:
         again_forgotten: bool = False,
         progress: Progress | None = None,
     ) -> Receipt:
-        """Take in an export; entries that are here already are left alone. All or nothing.
+        """Add the entries of an export, all or none; known ones are not added twice.
 
-        A space without entries gets the settings of the export; another one only with ``settings``.
+        A Path may also be transcripts of coding agents, exports of chat clients and messengers, or
+        mail: a file, a folder of them, or a ``.zip``. Their format is recognised. Messages are
+        known by their own ids, so a second import adds only new ones; some hundred are added at a
+        time. ``Receipt.omitted`` counts the others. For these,
 
-        A Path may also be what other programs left: transcripts of coding agents, exports of chat
-        clients and messengers, mail; a file, a folder of them, or a ``.zip``. Their formats are
-        recognised (``origin`` allows one only). Messages are told by their own ids, so that taking
-        in again is safe; they are taken in a few hundred at a time. ``since`` leaves out older
-        ones, ``project`` those of a coding agent that worked in another folder. What is left out is
-        counted in ``Receipt.omitted``. ``mask`` is that of ``add``. An export is taken in as it is,
-        and refuses ``origin``, ``since`` and ``project``.
+        - ``origin`` allows one format only,
+        - ``since`` leaves out older messages,
+        - ``project`` leaves out those of a coding agent that worked in another folder,
+        - ``mask`` is that of ``add``.
 
-        Entries that were forgotten in this space stay away; with ``again_forgotten`` they are taken
-        in, and by later imports, too.
+        An export also brings its ``settings`` to an empty space; to another one only with
+        ``settings``. Entries that were forgotten in this space are left out, unless
+        ``again_forgotten`` allows them, also for later imports.
 
         Raises InputError naming the line that cannot be read.
         """
-        with forks.importing():  # here, as readers of other programs' formats take long to import
+        with forks.importing():  # here: readers of other programs' formats take long to import
             from treering.ingest.transcripts.importing import (
                 ImportOptions,
                 import_path,
                 refuse_options,
             )
 
+        take_in = partial(self._import_lines, settings=settings, again_forgotten=again_forgotten)
         if isinstance(lines, Path):
-            options = ImportOptions.check(origin, since, project, mask)
-            take_in = partial(self.import_, settings=settings, again_forgotten=again_forgotten)
-            return import_path(lines, take_in, options, progress)
+            return import_path(
+                lines, take_in, ImportOptions.check(origin, since, project, mask), progress
+            )
         refuse_options(origin, since, project)
+        return take_in(lines, progress=progress)
+
+    def _import_lines(
+        self,
+        lines: Iterable[str],
+        *,
+        settings: bool,
+        again_forgotten: bool,
+        progress: Progress | None = None,
+    ) -> Receipt:
         receipt = self._intake.restore(lines, settings=settings, again_forgotten=again_forgotten)
-        return self._indexed(receipt, progress)
+        return index(self._views, receipt, progress)
 
     def spaces(self) -> list[str]:
-        """The names of all spaces of the file."""
+        """Return the names of all spaces of the file."""
         with self._database.read() as reader:
             return names(reader)
 
     def stats(self) -> Stats:
-        """Counts, sizes, the model, pending work, outdated views, and what models have cost.
+        """Return counts, sizes, the model, pending work, outdated views and costs of models.
 
-        Raises UnknownName for a space that is not there.
+        Raises UnknownName.
         """
         with self._reading():
             return self._views.stats(self._database.size())
 
     def check(self, progress: Progress | None = None) -> list[str]:
-        """Problems found in the file, of all spaces; empty if it is sound.
+        """Return the problems in the file, of all spaces.
 
-        Reads everything: each entry is compared with the digest that was stored with it.
+        Reads everything, and compares each entry with its stored digest.
         """
         return stored.problems(self._database, progress)
 
     @contextmanager
     def _reading(self) -> Iterator[SpaceReader]:
-        """A read transaction of a space that is there. Raises UnknownName."""
+        """Begin a read transaction of the space. Raise UnknownName."""
         with self._space.read() as reader:
             reader.ensure_there()
             yield reader
 
 
 def _budget(given: int | str | None, settings: SpaceSettings, otherwise: int) -> Budget:
-    """The budget of a call: the one given, or that of the space, or ``otherwise`` tokens."""
+    """Return the budget of a call: the one given, that of the space, or ``otherwise`` tokens."""
     return Budget.parse((settings.budget or otherwise) if given is None else given)
 
 
-def chat_policy(memory: Memory, policy: str | Policy | None) -> Policy:
-    """The policy of a chat, by default that of the space. Raises UnknownName."""
-    settings = settings_of(memory._space)
-    return find_policy(settings.policy if policy is None else policy)
+def space_policy(space: Space, policy: str | Policy | None) -> Policy:
+    """Return the policy of a chat, by default that of the space. Raise UnknownName."""
+    return find_policy(settings_of(space).policy if policy is None else policy)
 
 
-def conversations(memory: Memory) -> Conversations:
-    """The conversations of a memory, for a server that stores something of its own with a round."""
-    return memory._conversations
+class MemoryParts(NamedTuple):
+    """The parts of a memory, for the shells of this package."""
+
+    space: Space
+    views: Views
+    intake: Intake
+    account: ModelAccount
 
 
-def add_recorded(
-    memory: Memory,
-    content: str | Iterable[Message],
-    record: Record | None,
-    *,
-    source: str | None = None,
-    **described: Any,
-) -> Receipt:
-    """As ``Memory.add``; ``record`` is called in the transaction that stores the entries."""
-    envelope = Envelope.check(**described)
-
-    def counting(writer: SpaceWriter, receipt: Receipt) -> None:
-        if record is not None:
-            record(writer, envelope.count(receipt))
-
-    receipt = memory._intake.add(content, source, envelope, record=counting)
-    return memory._indexed(envelope.count(receipt))
-
-
-def language_model(memory: Memory) -> str:
-    """The name of the language model that answers. Raises LLMNotConfigured."""
-    return memory._account.llm().model
-
-
-def views_of(memory: Memory) -> Views:
-    """The views of a memory, for what has others derive them.
-
-    Raises InputError for a memory on a server, which has its own.
-    """
-    views = getattr(memory, "_views", None)
-    if not isinstance(views, Views):
+def memory_parts(memory: Memory) -> MemoryParts:
+    """Return the parts of a memory. Raise InputError for one on a server, which has them there."""
+    if not isinstance(getattr(memory, "_views", None), Views):
         raise InputError("a memory on a server derives its views there; open its file or database")
-    return views
+    return MemoryParts(memory._space, memory._views, memory._intake, memory._account)
 
 
-def intake_of(memory: Memory) -> Intake:
-    """What takes texts and files into a memory's journal, for who builds its views otherwise."""
-    return memory._intake
-
-
-def space_of(memory: Memory) -> Space:
-    """The space of a memory, for a server that lists what is in it in ways of its own."""
-    return memory._space
-
-
-def tree_so_far(memory: Memory, seconds: float) -> TreeView:
-    """The tree as it is after growing for about so many seconds; 0: as it is now."""
-    return memory._views.tree_so_far(seconds)
+def index(views: Views, receipt: Receipt, progress: Progress | None = None) -> Receipt:
+    """Index new entries; return their receipt with the number that are not searchable yet."""
+    is_done = views.build(progress)
+    return receipt if is_done else replace(receipt, pending=views.count_pending())

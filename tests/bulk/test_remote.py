@@ -15,7 +15,6 @@ from treering.bulk.ingest import bulk_ingest
 from treering.bulk.remote import RemoteFiles
 from treering.errors import InputError, MissingExtra
 from treering.ingest.drafts import Envelope
-from treering.memory import intake_of
 
 
 @pytest.fixture
@@ -119,7 +118,7 @@ def test_no_copy_of_a_remote_file_has_a_name_on_this_disk(
     fsspec.filesystem("memory").pipe_file("/long/text.txt", "".join(lines).encode())
     place = RemoteFiles("memory://long/text.txt")
     memory = open_memory()
-    intake = intake_of(memory)
+    intake = memory._intake
     with place.fetch("memory://long/text.txt") as file:
         for _ in intake.file(file, "long", Envelope()):
             assert list(temporary.iterdir()) == []

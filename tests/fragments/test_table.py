@@ -232,7 +232,7 @@ def _erase(memory: Memory, entry: str) -> None:
     """Forget, without the scrubbing that would wait for the reader."""
     with memory._space.write() as writer:
         seq, _ = entries.find(writer, writer.id, entry)
-        memory._eraser.remove(writer, [seq])
+        memory._views.eraser.remove(writer, [seq])
 
 
 def test_searching_while_others_add_and_forget_never_fails(open_memory: Open) -> None:

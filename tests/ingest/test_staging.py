@@ -35,7 +35,6 @@ from treering.journal.open import open_database
 from treering.journal.sources import FileSource
 from treering.journal.sqlite.database import SqliteDatabase
 from treering.journal.writing import Draft
-from treering.memory import intake_of, space_of
 from treering.serve import spaces
 
 STAGED = 1 + SLICES + 1
@@ -339,7 +338,7 @@ def test_an_import_whose_presence_was_lost_goes_on_or_is_refused(
 ) -> None:
     """Another process may take it for gone: it is either ours still, or adds nothing more."""
     memory = open_memory(url, space="talks")
-    database = space_of(memory).database
+    database = memory._database
 
     def while_it_is_staged() -> Iterator[str]:
         yield from lines(COUNT + SLICE_ENTRIES)
@@ -501,7 +500,7 @@ def test_an_old_version_of_a_file_that_was_cut_short_does_not_come_back_after_th
     file.write_text("\n".join(said))
     memory = open_memory(path)
     envelope = Envelope.check(None, None, None, None, None, mask=False)
-    with closing(intake_of(memory).each_file(file, None, envelope)) as receipts:
+    with closing(memory._intake.each_file(file, None, envelope)) as receipts:
         next(receipts)  # who asked is interrupted here
     file.write_text('{"role": "user", "content": "All that is left."}\n')
     memory.add(file)

@@ -20,7 +20,6 @@ from treering.errors import FilterError, InputError, UnknownEntry, UnknownName
 from treering.journal import entries
 from treering.journal.supersession import MOST_STEPS, is_circle
 from treering.llm.scripted import ScriptedLLM
-from treering.memory import space_of
 
 
 def life(memory: Memory) -> dict[str, str]:
@@ -295,7 +294,7 @@ def test_searches_do_not_all_wait_for_a_writer_to_erase_what_has_expired(
     memory.add("The door is green.")
     later(2 * HOUR)
     with ThreadPoolExecutor(2) as threads:
-        with space_of(open_memory()).database.write():
+        with open_memory()._database.write():
             waiting = threads.submit(memory.search, "door")
             with suppress(TimeoutError):
                 waiting.result(0.2)  # time enough to begin

@@ -184,7 +184,7 @@ def test_all_that_a_space_says_is_overwritten_at_once(open_memory: Open, path: P
     other.add("Ben keeps bees.")
     with memory._space.write() as writer:
         storage.blank_space(writer, writer.id)
-        memory._eraser.queue_scrub(writer)
+        memory._views.eraser.queue_scrub(writer)
     assert other.forget(other.add("Cleo rows.").ids[0]).scrubbed
     for trace in ("flowerpot", "gardenia", "Zebediah", "night"):
         assert trace.encode() not in bytes_of(path)

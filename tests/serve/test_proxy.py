@@ -37,7 +37,6 @@ from tests.serve.live import serving
 from treering import Memory
 from treering.errors import UnknownName
 from treering.ingest.where import Where
-from treering.memory import conversations, space_of
 from treering.records import Entry, Spent
 from treering.serve.proxy.conversation import (
     CLOSING,
@@ -186,8 +185,8 @@ def test_a_reply_from_what_is_forgotten_while_it_is_stored_does_not_stay(
     open_memory().add("The cat is called Mephistopheles.", source="diary")
     with ForgettingMemory.open(path, embedder=HashingEmbedder()) as memory:
         asked = CompletionRequest(PROTOCOLS[0], {"messages": [user("What is the cat's name?")]})
-        shown = conversations(memory).digests([entries(open_memory)[0].id])
-        database = space_of(memory).database
+        shown = memory._conversations.digests([entries(open_memory)[0].id])
+        database = memory._database
         tenant = Tenant("default", memory, database, Threads(Traces(None)), lambda _: None)
         turn = ProxyTurn(tenant, asked, "talk", tuple(asked.history()), shown)
         proxy = Proxy(ServerSettings(path))

@@ -25,7 +25,7 @@ from treering.ingest.drafts import Envelope
 from treering.ingest.intake import Intake
 from treering.ingest.transcripts.importing import is_export
 from treering.llm.processors import usable_processors
-from treering.memory import Memory, intake_of, space_of, views_of
+from treering.memory import Memory, memory_parts
 from treering.records import JSON, Kind, Progress, Receipt, Skipped
 from treering.views.registry import Views
 
@@ -91,7 +91,7 @@ def bulk_ingest(
         raise InputError(
             f"workers is {workers}; give at least 1, or none for one a processor", param="workers"
         )
-    views, intake = views_of(memory), intake_of(memory)
+    space, views, intake, _ = memory_parts(memory)
     envelope = Envelope.check(kind, at, speaker, session, metadata, mask)
     intake.recover()  # entries of an interrupted call come before new ones
     counts = _Counts()
@@ -103,7 +103,7 @@ def bulk_ingest(
             progress(min(done.entries - embedded, total), total)
 
     with _pool(portable(views.embedder), workers, ray) as pool, intake.under_way():
-        ahead = ReadAhead(space_of(memory), pool, move)
+        ahead = ReadAhead(space, pool, move)
         with views.deriving_with(ahead):
             for place in given:
                 # Closed at once on an error: the rest of a large file can be recovered then.
@@ -169,11 +169,11 @@ def _receipts(
 ) -> Generator[tuple[object, Receipt], None, None]:
     """Store a file, a folder, or the files at a URI; yield names and receipts."""
     if isinstance(place, RemoteFiles):
-        yield from _remote_receipts(intake_of(memory), place, source, envelope)
+        yield from _remote_receipts(memory_parts(memory).intake, place, source, envelope)
     elif is_export(place):
         yield place, memory.import_(place)
     else:
-        yield from intake_of(memory).each_file(place, source, envelope)
+        yield from memory_parts(memory).intake.each_file(place, source, envelope)
 
 
 def _remote_receipts(

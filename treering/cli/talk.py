@@ -16,7 +16,7 @@ from treering.errors import (
     ReplyDiscarded,
     TreeringError,
 )
-from treering.memory import Memory, language_model
+from treering.memory import Memory, memory_parts
 from treering.records import Entry
 from treering.views.choices import PolicyName
 
@@ -80,7 +80,11 @@ class Talk:
 
     def _greet(self) -> None:
         place = self.run.path.name if self.run.path is not None else self.run.place
-        model = "the server's model" if self.run.is_served else language_model(self.memory)
+        model = (
+            "the server's model"
+            if self.run.is_served
+            else memory_parts(self.memory).account.llm().model
+        )
         called = f", as {self.speaker}" if self.speaker else ""
         note(
             f"treering: a chat with {model}{called}. Conversation {self.source!r} in space "

@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from typing_extensions import override
 
@@ -21,11 +20,8 @@ from treering.client.connection import API_KEY, Connection, decoded, error_of
 from treering.client.views import RemoteCode, RemoteFacts, RemoteMemos, RemoteTree
 from treering.errors import InputError, ServerError
 from treering.ingest.intake import Message
-from treering.ingest.transcripts.importing import ImportOptions, import_path, refuse_options
-from treering.ingest.where import Where
 from treering.memory import DEFAULT_SPACE, Memory
 from treering.records import (
-    Entry,
     Progress,
     Receipt,
     Stats,
@@ -148,36 +144,18 @@ class RemoteMemory(Memory):
     chat_stream = calls.streamed(Memory.chat_stream, "/chat", RemoteStream)
 
     @override
-    def entries(self, **where: Unpack[Where]) -> Iterator[Entry]:
-        cursor = None
-        while True:
-            page = self.page(cursor, limit=PAGE, **where)
-            yield from page.entries
-            if (cursor := page.next) is None:
-                return
-
-    @override
     def export(self) -> Iterator[str]:
         return self._connection.lines("/export")
 
     @override
-    def import_(
+    def _import_lines(
         self,
-        lines: Iterable[str] | Path,
+        lines: Iterable[str],
         *,
-        origin: str | None = None,
-        since: Any = None,
-        project: str | Path | None = None,
-        mask: bool = True,
-        settings: bool = False,
-        again_forgotten: bool = False,
+        settings: bool,
+        again_forgotten: bool,
         progress: Progress | None = None,
     ) -> Receipt:
-        if isinstance(lines, Path):  # read here, where the file is
-            options = ImportOptions.check(origin, since, project, mask)
-            take_in = partial(self.import_, settings=settings, again_forgotten=again_forgotten)
-            return import_path(lines, take_in, options, progress)
-        refuse_options(origin, since, project)
         sent = {"settings": settings, "again_forgotten": again_forgotten}
         return self._connection.upload(Receipt, "/import", lines, sent)
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from treering.chat.conversation import Conversations
 from treering.journal import ledger
 from treering.journal.contract import Database
 from treering.journal.space import Space
-from treering.memory import Memory
+from treering.memory import Memory, memory_parts
 from treering.records import Hit, Spent
 from treering.search.searcher import check_queries
 from treering.serve.access import caller_of
@@ -71,6 +72,11 @@ class Tenant:
     async def call_slow(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call that waits for a language model or reads everything."""
         return await self._share.run("wait", partial(work, *args, **kwargs))
+
+    def conversations(self) -> Conversations:
+        """Return the conversations of the space."""
+        space, views, intake, account = memory_parts(self.memory)
+        return Conversations(space, account, views, intake)
 
     def spend(self, cost: Spent) -> None:
         """Add a cost to the ledger of the space."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from treering.journal.entries import EntryNames, names
-from treering.memory import Memory, space_of
+from treering.journal.space import Space
 from treering.serve.page.markdown import MarkdownNode, parse_markdown
 from treering.serve.page.story import (
     EntryStory,
@@ -55,11 +55,11 @@ async def entry_story(entry_id: str, tenant: Asking) -> EntryStory:
 async def entry_names(tenant: Asking) -> EntryNames:
     """Sources, speakers and sessions, to choose from."""
 
-    def read(memory: Memory) -> EntryNames:
-        with space_of(memory).read() as reader:
+    def read() -> EntryNames:
+        with Space(tenant.database, tenant.space).read() as reader:
             return names(reader, reader.id, NAMES_SHOWN)
 
-    return await tenant.call(read, tenant.memory)
+    return await tenant.call(read)
 
 
 @router.get("/tree")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from treering.errors import InputError, UnknownName
 from treering.hints import Hint
 from treering.ingest.where import Where, to_filter
-from treering.memory import Memory, tree_so_far
+from treering.memory import Memory, memory_parts
 from treering.records import Entry, Filter
 from treering.serve.page.markdown import MarkdownNode, format_if_marked
 from treering.views.facts.view import Fact
@@ -68,7 +68,7 @@ class ForgetPreview:
 def story(memory: Memory, entry_id: str) -> EntryStory:
     """Return the story of an entry. Raise UnknownName."""
     entry = memory.get(entry_id)
-    tree = tree_so_far(memory, 0.0)  # without a wait for the tree to grow
+    tree = memory_parts(memory).views.tree_so_far(0.0)  # without a wait for the tree to grow
     places = tuple(_place(tree, leaf) for leaf in tree.find(entry_id))
     facts = tuple(fact for fact in memory.facts.all() if fact.entry_id == entry_id)
     text = None if entry.kind == "code" else format_if_marked(entry.text)
@@ -87,7 +87,7 @@ def preview(memory: Memory, ids: Sequence[str], where: Where) -> ForgetPreview:
     if not doomed:
         raise UnknownName("nothing to forget: no entry matches")
     followed = [entry.id for entry in doomed[:FOLLOWED]]
-    tree = tree_so_far(memory, 0.0)
+    tree = memory_parts(memory).views.tree_so_far(0.0)
     leaves = {leaf.number: leaf for entry_id in followed for leaf in tree.find(entry_id)}
     above = {node.number: node for leaf in leaves for node in tree.path(leaf)}
     memos = _memos(memory, [entry.id for entry in doomed])
@@ -148,7 +148,7 @@ def tree_part(
 
     Raise UnknownName.
     """
-    tree = tree_so_far(memory, PLACING_S if place else 0.0)
+    tree = memory_parts(memory).views.tree_so_far(PLACING_S if place else 0.0)
     nodes = tree.children(number)
     branches = label_nodes(tree, nodes[offset : offset + limit])
     return TreePart(branches, offset, len(nodes), tree._count_unplaced())

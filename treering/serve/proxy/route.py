@@ -25,7 +25,6 @@ from starlette.types import Send
 
 from treering.errors import EmbeddingError
 from treering.journal.space import Space, begin
-from treering.memory import conversations
 from treering.records import Entry, Spent
 from treering.search.searcher import MAX_QUERY_CHARS
 from treering.serve.access import name_in
@@ -212,7 +211,7 @@ class Proxy:
             else:
                 hits = (hit for passage in context.passages for hit in passage.hits)
                 ids, text = list(dict.fromkeys(hit.entry_id for hit in hits)), context.text
-        talks = conversations(turn.tenant.memory)
+        talks = turn.tenant.conversations()
         return AddedMemories(ids, text, talks.digests({*ids, *held}))
 
     def _remember(
@@ -238,7 +237,7 @@ class Proxy:
                 "a reply was not kept: it has more than %d bytes (--max-bytes)",
                 self._settings.max_bytes,
             )
-        talks = conversations(turn.tenant.memory)
+        talks = turn.tenant.conversations()
         changed = talks.changed(turn.shown)
         if not changed and utterance is not None:
             stored = self._remember(turn, [*turn.history, utterance], reply.model)

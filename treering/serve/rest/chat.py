@@ -19,7 +19,8 @@ from treering.chat.policy import Policy
 from treering.chat.stream import ChatStream
 from treering.errors import TreeringError
 from treering.http import encoded_event
-from treering.memory import chat_policy, conversations
+from treering.journal.space import Space
+from treering.memory import space_policy
 from treering.serve import problems
 from treering.serve.once import REPLAYED, GivenReply, Once, OnceOnly
 from treering.serve.rest.requests import Body, Budget, Query
@@ -62,12 +63,13 @@ class ChatRequest(Body):
 )
 async def chat(asked: ChatRequest, tenant: Asking, once: OnceOnly) -> Response:
     """One round of a conversation; both sides of it are remembered under ``source``."""
-    policy = await tenant.call(lambda: chat_policy(tenant.memory, asked.policy))
+    space = Space(tenant.database, tenant.space)
+    policy = await tenant.call(space_policy, space, asked.policy)
     if asked.stream:
         return await _stream_reply(asked, policy, tenant, once)
 
     def work(record: RoundRecord | None) -> Answer:
-        talk = conversations(tenant.memory)
+        talk = tenant.conversations()
         return talk.reply(asked.message, policy, asked.source, asked.budget, record, asked.speaker)
 
     return await once.reply(tenant.call_slow, work, status=HTTPStatus.OK, quotes=True)
@@ -81,7 +83,7 @@ async def _stream_reply(asked: ChatRequest, policy: Policy, tenant: Tenant, once
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
     def work(record: RoundRecord | None) -> Answer:
-        talk = conversations(tenant.memory)
+        talk = tenant.conversations()
         stream = talk.stream(
             asked.message, policy, asked.source, asked.budget, record, asked.speaker
         )

@@ -7,7 +7,9 @@ from http import HTTPStatus
 from fastapi import Request, Response
 
 from treering.errors import InputError
-from treering.memory import add_recorded
+from treering.ingest.drafts import Envelope
+from treering.journal.space import SpaceWriter
+from treering.memory import index, memory_parts
 from treering.records import Entry, Receipt
 from treering.serve.access import served_repository
 from treering.serve.metrics import Metrics
@@ -35,12 +37,17 @@ async def add(new: AddRequest, request: Request, tenant: Asking, once: OnceOnly)
     """Remember a text or a conversation; durable once answered. Known texts are not added twice."""
     metrics: Metrics = request.app.state.metrics
     content = new.content()
+    envelope = Envelope.check(**new.given("text", "messages", "source"))
 
     def work(claimed: ClaimedRequest | None) -> Receipt:
-        record = None if claimed is None else claimed.keep_answer
-        receipt = add_recorded(tenant.memory, content, record, **new.given("text", "messages"))
+        def record(writer: SpaceWriter, receipt: Receipt) -> None:
+            if claimed is not None:
+                claimed.keep_answer(writer, envelope.count(receipt))
+
+        _, views, intake, _ = memory_parts(tenant.memory)
+        receipt = intake.add(content, new.source, envelope, record=record)
         metrics.added.inc(receipt.added)
-        return receipt
+        return index(views, envelope.count(receipt))
 
     return await once.reply(tenant.change, work, status=HTTPStatus.CREATED, quotes=False)
 

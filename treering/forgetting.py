@@ -1,0 +1,99 @@
+"""Erase entries and spaces: what ``Memory.forget`` and ``Memory.forget_space`` do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import nullcontext
+
+from treering import forks
+from treering.chat import quoted_replies
+from treering.errors import InputError, UnknownName
+from treering.hints import Hint
+from treering.ingest.intake import Intake
+from treering.ingest.staging import WasCutShort
+from treering.journal.fields import checked_name
+from treering.journal.space import Space, SpaceWriter
+from treering.records import Filter, Forgotten
+from treering.views.erase import matching_seqs, refuse_hidden, retry
+from treering.views.registry import Views
+
+
+def forget_entries(
+    space: Space,
+    views: Views,
+    intake: Intake,
+    entry_ids: Sequence[str],
+    condition: Filter,
+    *,
+    replies: bool,
+) -> Forgotten:
+    """Erase the entries of some ids that meet a condition; without ids, all that meet it.
+
+    Raise UnknownName, InputError, JournalCorrupt. Nothing is erased then.
+    """
+    if condition.as_of is not None:
+        raise InputError("as_of looks back; to erase older entries give until")
+    if not entry_ids and condition == Filter(omit=condition.omit):
+        raise InputError("no entries are chosen to forget", hint=Hint.CHOOSE_ENTRIES)
+    views.handover.clear()
+
+    def erase_once(*, is_recovered: bool) -> Forgotten:
+        seqs = None if entry_ids else _all_matching(space, condition)
+
+        def erase(writer: SpaceWriter) -> Forgotten:
+            writer.ensure_there()
+            if not is_recovered:
+                intake.refuse_cut_short(writer)
+            doomed = seqs
+            if doomed is None:  # few: the thread that erases for others can find them, too
+                doomed = matching_seqs(writer, entry_ids, condition) if writer.is_there else []
+            if not doomed:
+                raise UnknownName(f"nothing to forget in space {space.name!r}: no entry matches")
+            forgotten = quoted_replies.erase_entries(writer, views.eraser, doomed, replies=replies)
+            drop_waiting_messages(space, forgotten.entries)
+            return forgotten
+
+        return views.eraser.forget(erase)
+
+    try:
+        try:
+            return erase_once(is_recovered=False)
+        except WasCutShort:  # an interrupted addition must not bring them back afterwards
+            intake.recover_if_possible()
+            return erase_once(is_recovered=True)
+    except UnknownName:  # perhaps forgotten already, and still in the bytes of the file
+        retry(space.database)
+        raise
+
+
+def _all_matching(space: Space, condition: Filter) -> list[int]:
+    """Return all entries that meet a filter. Raise JournalCorrupt, UnknownName."""
+    with space.read() as reader:
+        reader.ensure_there()
+        if not reader.is_there:
+            return []
+        refuse_hidden(reader, condition)  # here: counting all entries must not hold up writers
+        return matching_seqs(reader, (), condition)
+
+
+def drop_waiting_messages(space: Space, ids: Collection[str]) -> None:
+    """Remove copies of entries that hooks have left in their inbox, before these are erased."""
+    file = space.database.file
+    if file is None:  # agents use memories in files
+        return
+    with forks.importing():
+        from treering.hooks import inbox
+    if any(inbox.waiting_jobs(str(file))):
+        from treering.hooks.jobs import drop_waiting
+
+        drop_waiting(str(file), space.name, ids)
+
+
+def forget_space(space: Space, views: Views, name: str) -> Forgotten:
+    """Erase a space of the same memory. Raise UnknownName."""
+    checked = checked_name(name, "space") or ""
+    file = space.database.file
+    with forks.importing():
+        from treering.hooks.jobs import removing_space
+    with nullcontext() if file is None else removing_space(str(file), checked):
+        return views.eraser.forget_space(checked)
