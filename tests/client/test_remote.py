@@ -58,10 +58,11 @@ TWINS = [
     (views.RemoteCode, CodeMemory),
     (client.RemoteStream, ChatStream),
 ]
-INHERITED = {"Memory.open", "ChatStream.answer", "ChatStream.close"}
-"""``open`` finds the class by the address; ``answer`` reads what iterating has set, and ``close``
-ends it.
-"""
+INHERITED = {
+    *("Memory.open", "Memory.entries", "Memory.import_"),
+    *("ChatStream.answer", "ChatStream.close"),
+}
+"""Methods that call those of the remote class."""
 
 
 @pytest.fixture
