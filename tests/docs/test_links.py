@@ -17,6 +17,7 @@ ALL = (*sorted(ROOT.glob("*.md")), *PAGES)
 _FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\]\((?P<target>[^()\s]+)\)")
+_PATH = re.compile(r"`((?:treering|tests|tools|benchmarks|deploy)/[\w/.-]+)`")
 _HEADING = re.compile(r"^#+ (?P<text>.+)$", re.M)
 _MARKUP = re.compile(r"\[([^\]]*)\]\([^)]*\)|[`*]")
 
@@ -55,6 +56,12 @@ def broken(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", ALL, ids=name)
 def test_links_lead_to_existing_files_and_headings(page: Path) -> None:
     assert broken(page) == []
+
+
+@pytest.mark.parametrize("page", ALL, ids=name)
+def test_paths_of_the_repository_exist(page: Path) -> None:
+    paths = _PATH.findall(page.read_text("utf-8"))
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_every_page_names_an_extra_as_messages_do() -> None:
