@@ -62,7 +62,7 @@ from treering.scratch import POOL
 from treering.search.brief import Brief, compose
 from treering.search.context import Budget, CountTokens
 from treering.search.relations.registry import Chosen, FitReport
-from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, reranked
+from treering.search.rerank import LOOKED_AT, Reranker, open_reranker, rerank_hits
 from treering.search.searcher import (
     check_choice,
     check_confidence,
@@ -397,7 +397,7 @@ class Memory:
             best = self.tree._hits(queries, deep, to_filter(where), mode, chosen, how)
         if reranker is not None:
             asked = zip(queries, best, strict=True)
-            best = [reranked(reranker, query, hits, k) for query, hits in asked]
+            best = [rerank_hits(reranker, query, hits, k) for query, hits in asked]
         return [[hit for hit in hits if hit.confidence >= min_confidence] for hits in best]
 
     def context(

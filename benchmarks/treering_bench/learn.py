@@ -108,7 +108,7 @@ def _ranked(
     with searcher._read(asked) as (reader, found):
         assert found is not None
         snapshot, asked = found
-        allowed = RowFilter.of(reader, snapshot, Filter())
+        allowed = RowFilter.from_columns(reader, snapshot, Filter())
         now = Filter(as_of=question.at or space.now)
         ranking = searcher._rank(reader, snapshot, replace(asked, condition=now), allowed)
         assert isinstance(ranking, Ranking)

@@ -146,16 +146,16 @@ def assert_best(memory: Memory, condition: Filter, k: int) -> None:
     plan = memory._views.planner.defaults()
     with searcher._corpus.reading() as (reader, snapshot):
         assert snapshot is not None  # a file's fragments are always held
-        of_all = RowFilter.of(reader, snapshot, Filter())
+        of_all = RowFilter.from_columns(reader, snapshot, Filter())
         asked = Search(queries, Filter(), "hybrid", plan, "messages", vectors)
         ranking = searcher._rank(reader, snapshot, asked, of_all)
         assert isinstance(ranking, Ranking)  # of messages
         allowed = allowed_rows(reader, ranking.snapshot, condition)
         for query, scores in enumerate(ranking.scores.T):
-            lazy = RowFilter.of(reader, ranking.snapshot, condition)
+            lazy = RowFilter.from_columns(reader, ranking.snapshot, condition)
             first = lazy.first(ranking, query, k)
             assert first.tolist() == top_rows(scores, k, allowed).tolist()
-        lazy = RowFilter.of(reader, ranking.snapshot, condition)
+        lazy = RowFilter.from_columns(reader, ranking.snapshot, condition)
         best = [lazy.best(ranking, query, k).tolist() for query in range(2)]
         assert best == [ranking.best(query, k, allowed).tolist() for query in range(2)]
 

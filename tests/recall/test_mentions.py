@@ -97,7 +97,7 @@ def test_holders_are_the_rows_with_all_terms_and_their_share_of_the_most(
     lexical = Lexical()
     for row in rows:  # a run each: postings of a term are then of many
         flat = np.array(sorted(row.items()), dtype=np.uint32).reshape(-1, 2)
-        lexical = lexical.extended(flat, np.array([len(flat)]))
+        lexical = lexical.extend(flat, np.array([len(flat)]))
     gone = sorted(data.draw(st.sets(st.integers(0, len(rows) - 1), max_size=len(rows) - 1)))
     lexical = lexical.shrunk(np.array(gone, dtype=np.int64))
     left = [row for place, row in enumerate(rows) if place not in gone]
@@ -111,7 +111,7 @@ def test_holders_are_the_rows_with_all_terms_and_their_share_of_the_most(
 
 def test_a_phrase_of_common_words_has_no_holders() -> None:
     flat = np.array([[1, 1], [1, 1], [1, 1], [2, 1]], dtype=np.uint32)
-    lexical = Lexical().extended(flat, np.array([1, 1, 2]))
+    lexical = Lexical().extend(flat, np.array([1, 1, 2]))
     [(common, _), (rare, _)] = lexical.holders(
         [np.array([1], dtype=np.uint32), np.array([1, 2], dtype=np.uint32)], most=2
     )

@@ -28,7 +28,7 @@ QUESTION = "Where did Ana's sister move?"
     ],
 )
 def test_names_of_speakers_are_taken_out_unless_nothing_is_left(query: str, rest: str) -> None:
-    assert NAMES.removed(query) == rest
+    assert NAMES.remove_from(query) == rest
 
 
 def talk(memory: Memory, *speakers: str) -> None:

@@ -109,8 +109,8 @@ def test_words_of_a_question_find_its_answer(memory: Memory) -> None:
 
 def test_bm25_of_a_round_is_that_of_its_messages_as_one_text() -> None:
     texts = ["boat and boat", "gone", "a red boat", "no cat", "the boat sails today"]
-    pieces = indexed(texts[:3]).extended(*counted(texts[3:])).shrunk(np.array([1]))
-    rounds = pieces.grouped(np.array([0, 0, 1, 1]), 2)
+    pieces = indexed(texts[:3]).extend(*counted(texts[3:])).shrunk(np.array([1]))
+    rounds = pieces.group_rows(np.array([0, 0, 1, 1]), 2)
     joined = indexed([f"{texts[0]} {texts[2]}", f"{texts[3]} {texts[4]}"])
     query = terms("boats and cats")
     assert rounds.score(query) == pytest.approx(joined.score(query))
@@ -125,7 +125,7 @@ def counted(texts: Sequence[str]) -> tuple[Terms, NDArray[np.int64]]:
 
 
 def indexed(texts: Sequence[str]) -> Lexical:
-    return Lexical().extended(*counted(texts))
+    return Lexical().extend(*counted(texts))
 
 
 def test_a_message_is_found_before_the_reply_is_there_and_the_round_grows(memory: Memory) -> None:

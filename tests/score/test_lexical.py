@@ -32,7 +32,7 @@ def counted(document: Document) -> Terms:
 def extended(start: Lexical, corpus: list[Document]) -> Lexical:
     rows = [counted(one) for one in corpus]
     flat = np.concatenate([np.zeros((0, 2), dtype=np.uint32), *rows])
-    return start.extended(flat, np.array([len(one) for one in rows], dtype=np.int64))
+    return start.extend(flat, np.array([len(one) for one in rows], dtype=np.int64))
 
 
 def index(corpus: list[Document]) -> Lexical:
@@ -95,7 +95,7 @@ def test_growing_in_chunks_and_shrinking_equals_an_index_made_at_once(
         corpus += chunk
         if number % 2:
             kept = ~np.array(erased[: len(corpus)], dtype=np.bool_)
-            grown = grown.kept(kept)
+            grown = grown.keep_rows(kept)
             corpus = [one for one, keep in zip(corpus, kept, strict=True) if keep]
     assert len(grown) == len(corpus)
     assert_scores(grown.score(counted(query)), formula(corpus, query))
@@ -121,7 +121,7 @@ def test_an_index_does_not_change_when_it_is_extended(
     first = index(corpus)
     before = first.score(counted(query))
     extended(first, [[1, 2, 3]])
-    first.kept(np.zeros(len(corpus), dtype=np.bool_))
+    first.keep_rows(np.zeros(len(corpus), dtype=np.bool_))
     np.testing.assert_array_equal(first.score(counted(query)), before)
 
 
@@ -165,7 +165,7 @@ def test_a_large_index_is_scored_in_two_parts_as_the_formula_says() -> None:
         part = counts[first : first + size // 5]
         places, found = np.nonzero(part)
         flat = np.stack([found, part[places, found]], axis=1).astype(np.uint32)
-        start = start.extended(flat, np.count_nonzero(part, axis=1))
+        start = start.extend(flat, np.count_nonzero(part, axis=1))
     gone = np.array([3, size // 2, size - 1])
     index, counts = start.shrunk(gone), np.delete(counts, gone, axis=0)
     lengths = counts.sum(axis=1)
@@ -185,7 +185,7 @@ def grown(start: Lexical, counts: NDArray[np.int64]) -> Lexical:
     """An index with rows more, which hold each term so often."""
     rows, held = np.nonzero(counts)
     flat = np.stack([held, counts[rows, held]], axis=1).astype(np.uint32)
-    return start.extended(flat, np.count_nonzero(counts, axis=1))
+    return start.extend(flat, np.count_nonzero(counts, axis=1))
 
 
 def query_of(terms: Iterable[int]) -> Terms:
@@ -275,7 +275,7 @@ def test_many_runs_are_looked_through_by_a_directory_and_score_the_same() -> Non
 @given(st.lists(st.lists(st.integers(0, 9), max_size=30), min_size=1, max_size=6))
 def test_a_directory_tells_what_each_run_does(held: list[list[int]]) -> None:
     runs = [
-        PostingRun.of(
+        PostingRun.from_unsorted(
             np.array(terms, dtype=np.uint32),
             np.arange(len(terms), dtype=np.int32),
             np.ones(len(terms), dtype=np.uint16),

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 
 from treering.search import languages
 from treering.search.languages import is_english
-from treering.search.terms import ASKS, indexed, shared_words, stem, terms, terms_of, terms_version
+from treering.search.terms import (
+    ASKS,
+    index_text,
+    shared_words,
+    stem,
+    terms,
+    terms_of,
+    terms_version,
+)
 
 THREADS = 8
 WAIT_S = 30.0
@@ -99,13 +107,13 @@ def test_texts_of_ascii_have_together_the_terms_that_each_has_alone(texts: list[
 
 
 def test_a_date_is_put_in_words() -> None:
-    assert indexed("We met.", datetime(2026, 5, 3, tzinfo=UTC)) == "We met. 3 May 2026"
-    assert indexed("We met.", None) == "We met."
+    assert index_text("We met.", datetime(2026, 5, 3, tzinfo=UTC)) == "We met. 3 May 2026"
+    assert index_text("We met.", None) == "We met."
 
 
 @pytest.mark.parametrize("mark", ["?", "\uff1f", "\u061f"])
 def test_a_text_with_a_question_mark_has_a_term_of_its_own(mark: str) -> None:
-    [asked, said] = terms_of([indexed(f"Did we meet{mark}", None), "Did we meet"])
+    [asked, said] = terms_of([index_text(f"Did we meet{mark}", None), "Did we meet"])
     assert set(asked[:, 0]) - set(said[:, 0]) == set(terms(ASKS)[:, 0])
 
 

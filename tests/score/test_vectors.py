@@ -64,25 +64,25 @@ def test_products_over_blocks_are_those_of_the_matrix(
     np.testing.assert_allclose(cosines(matrix, asked), plain @ asked.T, atol=coarse)
     np.testing.assert_allclose(matrix @ asked.T, plain @ asked.T, atol=1e-3)
     np.testing.assert_allclose(matrix @ asked[0], plain @ asked[0], atol=1e-3)
-    np.testing.assert_allclose(matrix.projected(scores), plain.T @ scores, atol=5e-3)
-    np.testing.assert_allclose(matrix.projected(scores[:, 0]), plain.T @ scores[:, 0], atol=5e-3)
+    np.testing.assert_allclose(matrix.project(scores), plain.T @ scores, atol=5e-3)
+    np.testing.assert_allclose(matrix.project(scores[:, 0]), plain.T @ scores[:, 0], atol=5e-3)
     large = VectorBlocks(matrix.blocks, width, transposed_bytes=0)
-    np.testing.assert_allclose(large.projected(scores), plain.T @ scores, atol=1e-4)
-    np.testing.assert_allclose(large.projected(scores[:, 0]), plain.T @ scores[:, 0], atol=1e-4)
+    np.testing.assert_allclose(large.project(scores), plain.T @ scores, atol=1e-4)
+    np.testing.assert_allclose(large.project(scores[:, 0]), plain.T @ scores[:, 0], atol=1e-4)
     stacked = StackedMatrix(matrix, asked)
     whole = np.concatenate([plain, asked])
     np.testing.assert_allclose(cosines(stacked, asked), whole @ asked.T, atol=coarse)
     more = np.ones((len(whole), 2), dtype=np.float32)
-    np.testing.assert_allclose(stacked.projected(more), whole.T @ more, atol=5e-3)
+    np.testing.assert_allclose(stacked.project(more), whole.T @ more, atol=5e-3)
 
 
 def test_a_large_matrix_is_not_held_twice() -> None:
     matrix = blocks([units(3_000, 8, 0), units(5, 8, 1)], 8, exact=False)
     scores = np.random.default_rng(2).normal(size=3_005).astype(np.float32)
-    small = matrix.projected(scores)
+    small = matrix.project(scores)
     assert all(block in vectors._transposed for block in matrix.blocks)
     large = VectorBlocks(matrix.blocks, 8, transposed_bytes=3_005 * 8 - 1)
-    np.testing.assert_allclose(large.projected(scores), small, atol=2e-3)
+    np.testing.assert_allclose(large.project(scores), small, atol=2e-3)
     assert not any(block in vectors._transposed for block in matrix.blocks)
 
 
@@ -97,17 +97,17 @@ def test_a_sum_over_many_rows_is_told_by_a_sample_and_the_scores_that_stand_out(
     scores = np.stack([scores, np.ones(size, dtype=np.float32)]).T
     plain = np.asarray(every).T @ scores
     drawn = VectorBlocks(every.blocks, width, transposed_bytes=0, sampled_rows=size // 4)
-    assert not np.array_equal(drawn.projected(scores)[:, 0], plain[:, 0])
+    assert not np.array_equal(drawn.project(scores)[:, 0], plain[:, 0])
     spread = scores.std(axis=0) / np.sqrt(size // 4)
-    off = np.abs(drawn.projected(scores) - plain) / size
+    off = np.abs(drawn.project(scores) - plain) / size
     assert (off[:, 0] < 4 * spread[0]).all()
     assert (off[:, 1] < 1e-6).all(), "the sum of all rows is no sample"
-    np.testing.assert_array_equal(drawn.projected(scores), drawn.projected(scores))
+    np.testing.assert_array_equal(drawn.project(scores), drawn.project(scores))
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 1_000])
 def test_one_row_is_drawn_of_each_group_and_stands_for_it(size: int) -> None:
-    rows, lengths = vectors._drawn(size, 8)
+    rows, lengths = vectors._draw_rows(size, 8)
     assert lengths.sum() == size
     assert (rows // 8 == np.arange(len(rows))).all()
     assert len(set((rows % 8).tolist())) > 1 or size < 20, "who speaks in turns is heard, too"

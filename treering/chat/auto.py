@@ -22,8 +22,7 @@ from treering.chat.policy import (
     origin,
     tokens,
 )
-from treering.search.context import CountTokens
-from treering.search.context import shown as as_shown
+from treering.search.context import CountTokens, show_hit
 from treering.views.tree.aggregate import central_sentences
 
 HISTORY_SHARE = 0.98  # of the room: a conversation that fits is shown, not searched
@@ -132,7 +131,7 @@ def _briefly(
 ) -> Iterator[tuple[Exchange, Evidence]]:
     """The central sentences of exchanges, best first, until one does not fit."""
     for exchange in exchanges:
-        lines = [_brief(line, count) for line in map(as_shown, exchange.hits)]
+        lines = [_brief(line, count) for line in map(show_hit, exchange.hits)]
         text = "\n".join([f"{_head(exchange)}, in brief", *lines])
         room -= count(text) + HEAD_TOKENS
         if room < 0:
@@ -149,7 +148,7 @@ def _whole(exchange: Exchange) -> Evidence:
 
 
 def _full_text(exchange: Exchange) -> str:
-    return "\n".join(indent(as_shown(hit)) for hit in exchange.hits)
+    return "\n".join(indent(show_hit(hit)) for hit in exchange.hits)
 
 
 def _head(exchange: Exchange) -> str:

@@ -11,7 +11,7 @@ from treering.chat.policy import Evidence, Exchange, entries_of, origin
 from treering.journal import entries
 from treering.journal.space import Space, SpaceReader
 from treering.records import Context, Entry, Filter, Hit, Mode, Passage
-from treering.search.context import Candidate, CountTokens, outdated, shown
+from treering.search.context import Candidate, CountTokens, mark_of_summary, show_hit
 from treering.search.marks import Mark, Marker, Quote
 from treering.search.searcher import by_words_if_down
 from treering.views.memos.choose import related_memos
@@ -108,7 +108,7 @@ class MemorySources:
 
     def _evidence(self, hit: Hit, tree: TreeView) -> Evidence:
         if hit.node is None:
-            return Evidence(f"{hit.source}\n{shown(hit)}", (hit.entry_id,))
+            return Evidence(f"{hit.source}\n{show_hit(hit)}", (hit.entry_id,))
         below = _below(tree, hit.node)
         text = f"Summary of {hit.summary_of} texts: {hit.text}{self._warning(below)}"
         return Evidence(text, brief=below)
@@ -132,7 +132,7 @@ class MemorySources:
         with self._space.read() as reader:
             entry_by_seq = entries.by_seq(reader, entries.seqs_of(reader, reader.id, below))
             quotes = [Quote.whole(seq, entry) for seq, entry in entry_by_seq.items()]
-            return outdated(self._views.marking.marks(reader, quotes))
+            return mark_of_summary(self._views.marking.marks(reader, quotes))
 
     def _candidates(
         self, query: str, without: frozenset[str], mode: Mode

@@ -1,8 +1,7 @@
 """A brief: half a page about a memory, for a reader or a model that begins to work with it.
 
-No model is asked. Facts, memos and summaries are used where they exist; besides, sentences are
-quoted that carry a cue ("always ...", "we decided ...", "TODO"). No I/O: the caller reads the
-``BriefMaterial``.
+It needs no model: it holds facts, memos and sentences with a cue ("always ...", "we decided ...",
+"TODO"). The caller reads the ``BriefMaterial``.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ SECTIONS: Final[dict[Section, tuple[str, float]]] = {
     "open": ("Open", 0.2),
     "lately": ("Lately", 0.2),
 }
-"""Title and weight of each section. The budget is shared by weight among the sections that have
-something to say; a section leaves the rest of its share to those after it, and then to any."""
+"""Title and weight of each section. Sections with content share the budget by weight; a section
+leaves the rest of its share to those after it, and then to any."""
 
 MAX_LINE_CHARS: Final = 240
 SAME: Final = 0.6
@@ -43,8 +42,8 @@ LABEL_CHARS: Final = 40
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\w)[^.!?\n]*)*[.!?]*")
 _LONG_WORD = re.compile(r"(?<!\S)([!-.0-\[\]-\u052f]{79})[!-.0-\[\]-\u052f]{2,}(?!\S)")
-"""A word of over 80 letters, such as an image. Addresses and paths are of use only as a whole, and
-scripts without spaces have no long words."""
+"""A word of over 80 letters, such as an image; not an address or path, and no script without
+spaces."""
 
 _HOLDS = re.compile(
     r"\b(?:always|never|prefers?|preferred|from now on|must(?: not|n't)?|we decided|i decided|"
@@ -82,7 +81,7 @@ _BOTS = frozenset({"assistant", "system", "tool"})
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A text that may become a line of a brief, and the entries it rests on."""
+    """A text that may become a line of a brief, and its entries."""
 
     text: str
     entry_ids: tuple[str, ...]
@@ -100,7 +99,7 @@ class BriefLine(Saying):
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What to know before one begins, within a token budget. ``str()`` is the text for a prompt.
+    """The main points of a memory, within a token budget. ``str()`` is the text for a prompt.
 
     The brief of an empty memory has no lines and an empty text.
     """
@@ -133,32 +132,32 @@ class BriefMaterial:
 def compose(
     material: BriefMaterial, budget: int, count: Callable[[str], int] = estimate_tokens
 ) -> Brief:
-    """The brief that fits ``budget`` tokens."""
+    """Return the brief that fits ``budget`` tokens."""
     sayings: dict[Section, list[Saying]] = {
         "pinned": list(material.pinned),
         "about": list(material.about),
         "holds": [*material.holds, *_sentences(material.newest, _HOLDS, people_only=True)],
-        "open": list(_unfinished(material.newest)),
+        "open": list(_open_tasks(material.newest)),
         "lately": [*material.changed, *islice(_last_words(material.newest), LAST_WORDS)],
     }
-    picked = _fitting(sayings, frozenset(material.changed), budget, count)
-    text, lines = _written(picked)
+    picked = _fit_lines(sayings, frozenset(material.changed), budget, count)
+    text, lines = _write_lines(picked)
     # Citations are counted with the whole: the last lines go while it is too long.
     while lines and count(text) > budget:
         picked[lines[-1].section].pop()
-        text, lines = _written(picked)
+        text, lines = _write_lines(picked)
     return Brief(tuple(lines), text, count(text) if text else 0, budget)
 
 
-def _fitting(
+def _fit_lines(
     sayings: dict[Section, list[Saying]],
     changed: frozenset[Saying],
     budget: int,
     count: Callable[[str], int],
 ) -> dict[Section, list[Saying]]:
-    """Lines section by section, each within its share and the room that is left by those before.
+    """Return lines section by section, each within its share and the room left by those before.
 
-    A line that repeats another is left out, unless it is ``changed``: that names what holds now.
+    Leave out a line that repeats another, unless it is ``changed``: that names the present value.
     """
     picked: dict[Section, list[Saying]] = {section: [] for section in SECTIONS}
     taken: list[frozenset[int]] = []
@@ -179,8 +178,8 @@ def _fitting(
     return picked
 
 
-def _written(picked: dict[Section, list[Saying]]) -> tuple[str, list[BriefLine]]:
-    """The text with its citations, one for each source and day."""
+def _write_lines(picked: dict[Section, list[Saying]]) -> tuple[str, list[BriefLine]]:
+    """Return the text with its citations, one for each source and day."""
     numbers: dict[str, int] = {}
     lines: list[BriefLine] = []
     parts: list[str] = []
@@ -204,7 +203,7 @@ def _place(saying: Saying) -> str:
 def _sentences(
     entries: Sequence[Entry], cue: re.Pattern[str], *, people_only: bool
 ) -> Iterator[Saying]:
-    """Sentences with a cue, the newest first; from bots only those with a label."""
+    """Yield sentences with a cue, the newest first; from bots only those with a label."""
     for entry in reversed(entries):
         for sentence in _SENTENCE.findall(entry.text) if entry.kind != "code" else ():
             sentence = sentence.strip()
@@ -215,15 +214,15 @@ def _sentences(
 
 
 def _is_statement(sentence: str) -> bool:
-    """Whether it has a few words, and is not a question, a supposition, code or a line of a log."""
+    """Return whether a sentence is no question, supposition, code or line of a log."""
     if len(sentence) > MAX_LINE_CHARS or len(sentence.split()) < MIN_WORDS:
         return False
     letters = sum(char.isalpha() or char.isspace() for char in sentence)
     return _NO_STATEMENT.search(sentence) is None and letters >= 0.75 * len(sentence)
 
 
-def _unfinished(entries: Sequence[Entry]) -> Iterator[Saying]:
-    """Open tasks, the newest first, without those that a later sentence calls done."""
+def _open_tasks(entries: Sequence[Entry]) -> Iterator[Saying]:
+    """Yield open tasks, the newest first, without those that a later sentence calls done."""
     order = {entry.id: place for place, entry in enumerate(entries)}
     done = [
         (order[saying.entry_ids[0]], _words(saying.text))
@@ -236,7 +235,7 @@ def _unfinished(entries: Sequence[Entry]) -> Iterator[Saying]:
 
 
 def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
-    """The last messages of people, the newest first."""
+    """Yield the last messages of people, the newest first."""
     for entry in reversed(entries):
         if entry.kind != "code" and entry.role not in _BOTS and not entry.text.startswith("["):
             line = with_speaker(entry.text, entry.speaker)
@@ -244,13 +243,13 @@ def _last_words(entries: Sequence[Entry]) -> Iterator[Saying]:
 
 
 def _line(text: str) -> str:
-    """A text on one line, so that a stored text cannot begin a line of its own."""
+    """Return a text on one line, so that a stored text cannot begin a line of its own."""
     line = _LONG_WORD.sub(r"\1…", " ".join(text[: 4 * MAX_LINE_CHARS].split()))
     return line if len(line) <= MAX_LINE_CHARS else f"{line[: MAX_LINE_CHARS - 1]}…"
 
 
 def _words(text: str) -> frozenset[int]:
-    """The words of a line without those of the cues."""
+    """Return the words of a line without those of the cues."""
     return frozenset(terms(text[: 4 * MAX_LINE_CHARS])[:, 0].tolist()) - _TELLING
 
 

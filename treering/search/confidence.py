@@ -1,15 +1,13 @@
 """How sure a hit is: the probability that it answers its query, from its own score terms.
 
-A search always finds its k best. Whether the best is any good cannot be told from a rank, nor from
-a score that is a sum of standard deviations. Two logistic models can tell, and their product is the
-confidence: whether the memory answers the query, by how much of its rare words the best hits hold,
-how near they are in meaning and how far they stand out from all others; and if so, whether this hit
-does, by how far it is ahead of the next one or behind the best.
+A search always finds its k best, however bad. The confidence is the product of two logistic models:
+whether the memory answers the query (by the rare words that the best hits hold, their meaning and
+how far they stand out), and if so, whether this hit does (by its lead over the next one).
 
-The models were fitted to 2,281 questions of eight sets: turns, notes, facts and passages, in
-English, German and Chinese, some of them asked without their evidence. On a set that was left out,
-a floor of 0.1 shows hits of which 61 % are right (the mean of the eight), and a right one for 93 %
-of the questions that have one among the best five.
+They were fitted to 2,281 questions of eight sets: turns, notes, facts and passages in English,
+German and Chinese, some without their evidence. On a set that was left out, a floor of 0.1 shows
+hits of which 61 % are right, and a right one for 93 % of the questions that have one in the best
+five.
 """
 
 from __future__ import annotations
@@ -26,22 +24,19 @@ from treering.search.fusion import FLAT, moments
 from treering.search.snapshot import Cosines
 
 FEATURES: Final = ("coverage", "cosine", "standing")
-"""What the model knows of a hit.
+"""The features of a hit.
 
-``coverage`` is the share of the query's idf mass that the hit holds; terms that the memory does not
-know count too, and most. ``cosine`` is that of the bundled embedding model, for queries in the
-language that it reads; other models spread theirs differently. ``standing`` is the whole score in
-standard deviations from the mean of all fragments, divided by what the best of so many random ones
-would have.
+``coverage`` is the share of the query's idf mass that the hit holds; unknown terms count most.
+``cosine`` is that of the bundled model for English queries; other models spread theirs differently.
+``standing`` is the score in standard deviations from the mean of all fragments, divided by that of
+the best of as many random ones.
 """
 
-TOP: Final = 5
-"""The best hits, by which a memory answers a query or not."""
+TOP: Final = 5  # the best hits, by which a memory answers a query or not
 
 RELEVANT: Final = 0.25
-"""Below it a hit is left out of what nobody asked for, such as what a hook puts before a prompt. On
-sets that were left out it shows nothing for 69 % of the questions about something else, and a right
-hit for 77 % of those that have one."""
+"""The floor of hooks and other recall that no user asked for. On sets that were left out it shows
+nothing for 69 % of the questions about something else, and a right hit for 77 % of the others."""
 
 BUNDLED: Final = "minilm"
 _MOST: Final = 50.0  # exp of more overflows nowhere but says nothing more
@@ -66,19 +61,18 @@ MODELS: Final[tuple[ConfidenceModel, ...]] = (
     ConfidenceModel(-3.85, {"cosine": 4.27, "standing": 1.2}),
     ConfidenceModel(-1.95, {"standing": 1.4}),
 )
-"""Whether the memory answers, by the best of each feature: the first model whose features are all
-there. They are for words and the bundled model; words alone, with another model or for a query that
-the bundled one does not read; the bundled model alone; another alone."""
+"""Whether the memory answers, by the best of each feature: the first model with all its features.
+They are for words and the bundled model; words without it; the bundled model alone; another alone.
+"""
 
 LEAD: Final = ConfidenceModel(0.23, {"lead": 2.94})
-"""Whether a hit is right where the memory answers, by how much its standing is ahead of the next
-one's or behind the best."""
+"""Whether a hit is right, by how much its standing is ahead of the next or behind the best."""
 
 
 def confidences(
     hits: Sequence[Mapping[str, float]], top: Sequence[Mapping[str, float]]
 ) -> list[float]:
-    """The probability of each hit that it answers its query, by its features and the ``TOP``'s."""
+    """Return the probability of each hit to answer its query, by its features and the ``TOP``'s."""
     best = {
         name: max(of_hit[name] for of_hit in top if name in of_hit)
         for name in FEATURES
@@ -96,7 +90,7 @@ def confidences(
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """Mean and deviation of the scores of Q queries, to tell how far one stands out of N."""
+    """Mean and deviation of the scores of Q queries over N fragments."""
 
     centre: Floats
     deviation: Floats
@@ -109,22 +103,22 @@ class Standings:
             columns = [moments(column) for column in scores.T]
         else:
             pairs, sample = zip(scores.T, cosines.known, strict=True), cosines.spread.sample
-            columns = [_sampled(column, rows, sample) for column, rows in pairs]
+            columns = [_sample_moments(column, rows, sample) for column, rows in pairs]
         centre, deviation = np.array(columns, dtype=np.float32).reshape(-1, 2).T
         return cls(centre, deviation, sqrt(2 * log(len(scores) + 2)))
 
-    def standing(self, score: float, query: int) -> float:
-        """0 for a score like the mean or where all are equal, about 1 for the best by chance."""
+    def stand_out(self, score: float, query: int) -> float:
+        """Return 0 for the mean, or if all are equal; about 1 for the best by chance."""
         centre, deviation = float(self.centre[query]), float(self.deviation[query])
         if deviation <= FLAT * max(abs(centre), 1):
             return 0.0
         return (score - centre) / deviation / self.spread
 
 
-def _sampled(scores: Floats, whole: Codes, sample: Codes) -> tuple[float, float]:
-    """Mean and deviation of scores of which some are ``whole``, by a ``sample`` of the others.
+def _sample_moments(scores: Floats, whole: Codes, sample: Codes) -> tuple[float, float]:
+    """Return mean and deviation of scores: ``whole`` rows count all, others by a ``sample``.
 
-    The few that stand out would be missing from a sample, and they make much of the deviation.
+    The few that stand out make much of the deviation.
     """
     others = np.setdiff1d(sample, whole)
     share = len(whole) / len(scores) if len(others) else 1.0

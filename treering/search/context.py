@@ -27,7 +27,7 @@ DUPLICATE_COSINE = 0.97
 """From here on two fragments say the same: a quoted or re-sent message, not a paraphrase."""
 
 _CITATION = re.compile(r"^\[(?=\d+\])", re.MULTILINE)
-"""What begins a passage. In a text it is broken up, so that no text passes for another passage."""
+"""The beginning of a passage. It is broken up in texts, so that none passes for a passage."""
 _URL = re.compile(r"https?://(?:www\.)?(?P<site>[^/?#\s]+)/")
 LABEL_CHARS = 40  # of a source in a citation; ``Passage.source`` has all of it
 SENTENCE_CHARS = 200  # where a fragment is cut that does not fit as a whole
@@ -72,10 +72,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a context is put together: of at most ``k`` units, or as many as fit if it is None.
+    """The form of a context: at most ``k`` units, or as many as fit if it is None.
 
-    By ``score`` the best unit comes first, and each is shown whole by itself. ``cites`` puts a
-    citation above each passage.
+    By ``score`` the best unit comes first, each whole. ``cites`` puts a citation above each.
     """
 
     k: int | None = None
@@ -88,7 +87,7 @@ DEFAULT_LAYOUT: Final = Layout()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A fragment that may go into a context: where it stands in its source, and its vector.
+    """A fragment that may go into a context, with its place in its source and its vector.
 
     Fragments of one ``unit``, such as a round of a chat, were ranked as one and follow each other.
     """
@@ -136,7 +135,7 @@ def assemble(
     every = iter(candidates)
     best = next(every, None)
     if best is None:
-        return arranged(query, [], budget, count)
+        return arrange(query, [], budget, count)
     is_whole = _tokens([best], count) <= budget
     taken = [best] if is_whole else excerpt(query, best, budget, count)
     total, misses = _tokens(taken, count), 0
@@ -161,7 +160,7 @@ def assemble(
             continue
         taken.append(candidate)
         total, exact = total + cost, False
-    return arranged(query, taken, budget, count)
+    return arrange(query, taken, budget, count)
 
 
 def assemble_whole(
@@ -240,7 +239,7 @@ def _stretch(
         if most == every:
             break
         if first and not words[first]:
-            continue  # what begins behind it says as much
+            continue  # a stretch that begins behind it says as much
         stop = max(stop, first)
         while stop < len(parts) and _tokens([cut(first, stop + 1)], count) <= budget:
             stop += 1
@@ -305,7 +304,7 @@ def _times(runs: Sequence[_PassageRun]) -> list[float]:
     return said_at
 
 
-def arranged(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
+def arrange(query: str, taken: Sequence[Candidate], budget: int, count: CountTokens) -> Context:
     """Return candidates, best first, as passages in reading order, as many as fit."""
     fitting = list(taken)
     while fitting and _tokens(fitting, count) > budget:
@@ -370,11 +369,11 @@ def _body(members: Sequence[Candidate]) -> str:
             continue
         if body and not body.endswith("\n"):
             body += "\n"
-        body += shown(hit)
+        body += show_hit(hit)
     return body.strip("\n")
 
 
-def shown(hit: Hit) -> str:
+def show_hit(hit: Hit) -> str:
     """Return a fragment as it is shown: speaker, text, and the mark against it."""
     return with_speaker(hit.text, hit.speaker) + against(hit)
 
@@ -400,7 +399,7 @@ def against(hit: MarkedText) -> str:
     return ""
 
 
-def outdated(below: Iterable[MarkedText]) -> str:
+def mark_of_summary(below: Iterable[MarkedText]) -> str:
     """Return the mark of a summary with a superseded text below it, by the newest statement."""
     newer = [marked.superseded_by for marked in below if marked.superseded_by is not None]
     if not newer:

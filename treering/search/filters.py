@@ -1,4 +1,4 @@
-"""Which fragments meet a filter: read off the columns in memory, where these can tell."""
+"""The fragments that meet a filter, by the columns in memory or, for the rest, the database."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ if TYPE_CHECKING:
 
 LEAST_LOOKED_AT: Final = 256
 MOST_LOOKED_AT: Final = 16_384
-"""Of so many of the best rows the database is asked whether they meet a filter, a part after the
-other, before it is asked of all rows."""
+"""The database checks so many of the best rows against a filter, part by part, before all rows."""
 
-AMPLE: Final = 1.25  # how many more rows are looked at than would do by what was met so far
+AMPLE: Final = 1.25  # margin of the rows that are checked, by the share that met the filter so far
 
-RANKED: Final = (1_024, 8_192, MOST_LOOKED_AT)
-"""So many of the best rows are ranked for it."""
+RANKED: Final = (1_024, 8_192, MOST_LOOKED_AT)  # numbers of best rows that are sorted for it
 
-SLACK: Final = 4  # how many times as frequent what meets a filter may be as it seems
+SLACK: Final = 4  # rows that meet a filter may be so many times as frequent as they seem
 TELLING: Final = 1_024
-"""Of fewer rows it does not show how frequent it is: by chance none of 256 meets a filter that one
-in fifty meets, and to ask for all rows takes as long as ten searches of a million."""
+"""Fewer rows do not show how frequent they are: by chance none of 256 meets a filter that one in
+fifty meets, and checking all rows takes as long as ten searches of a million."""
 
 FEW: Final = 8  # codes that are compared one after the other
 PRECISE_S: Final = 2.0**32
-"""Seconds from the epoch, 136 years, up to which a float tells microseconds apart."""
+"""Seconds from the epoch, 136 years, up to which a float has microseconds."""
 
 
 @dataclass(slots=True)
@@ -57,11 +55,11 @@ class RowFilter:
     mask: Mask | None
     rest: Filter
     asked: Mask | None = None
-    """Which rows the database was asked for, and which of them meet the rest but for plain values
-    of metadata; shape (2, N)."""
+    """The rows that the database checked, and those that meet the rest but for plain metadata;
+    shape (2, N)."""
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         reader: Reader,
         snapshot: Snapshot,
@@ -70,7 +68,7 @@ class RowFilter:
         whole: bool = False,
         without: Collection[int] = (),
     ) -> Self:
-        """Read off the columns what they tell at once, or, with ``whole``, all that they can.
+        """Check the conditions of columns in memory, or, with ``whole``, all that columns can have.
 
         The entries whose sequence numbers are ``without`` do not meet the filter. Raise
         FilterError.
@@ -105,7 +103,7 @@ class RowFilter:
         return ranking.best(query, k, self.whole() if allowed is None else allowed)
 
     def first(self, ranking: Ranking, query: int, k: int) -> Codes:
-        """As ``best``, by the scores as they are: none is made exact for it."""
+        """As ``best``, by the present scores, which stay inexact."""
         scores, allowed = ranking.scores[:, query], None
         if self.rest != Filter():
             allowed = self._among_best(scores, k, 0.0)
@@ -126,7 +124,7 @@ class RowFilter:
             if len(rows) < depth and stop >= len(rows):
                 return allowed
             met = rows[:stop][allowed[rows[:stop]]]
-            # Rows further down come after these, whatever they meet, if scores are not so far off.
+            # Rows further down come after these if scores are not so far off.
             least = scores[met[k - 1]] - margin if len(met) >= k else -np.inf
             if scores[rows[stop - 1]] <= least:
                 return allowed
@@ -136,19 +134,21 @@ class RowFilter:
         return None
 
     def _met(self, rows: Codes) -> Codes:
-        """Return the rows whose entries meet the rest of the filter, which the database tells."""
+        """Return the rows whose entries meet the rest of the filter in the database."""
         snapshot, space = self.snapshot, self.snapshot.state.id
         metadata, others = _plain(self.rest)
         for key, value in metadata.items():
             rows = rows[
-                snapshot.metadata.some_meeting(self.reader, space, snapshot.entry, key, value, rows)
+                snapshot.metadata.some_rows_with(
+                    self.reader, space, snapshot.entry, key, value, rows
+                )
             ]
         if others == Filter():
             return rows
         if self.asked is None:
             self.asked = np.zeros((2, len(snapshot)), dtype=np.bool_)
         is_asked, meets = self.asked
-        new = rows[~is_asked[rows]]  # a search may ask for the best several times
+        new = rows[~is_asked[rows]]
         entry = snapshot.entry[new]
         met = list(entries.matching_seqs(self.reader, space, others, sorted(set(entry.tolist()))))
         is_asked[new] = True
@@ -159,7 +159,7 @@ class RowFilter:
 
 def _next_stop(stop: int, met: int, k: int) -> int:
     """Return how many of the best rows to look at, after ``met`` of the first ``stop`` met."""
-    # Each costs the reading of two pages: no more of them than are likely to be needed.
+    # Each row costs the reading of two pages.
     enough = int(AMPLE * stop * k / met) if met else MOST_LOOKED_AT
     least = stop + max(LEAST_LOOKED_AT, stop // 4)
     return min(max(enough, least), 2 * stop, MOST_LOOKED_AT)
@@ -167,7 +167,7 @@ def _next_stop(stop: int, met: int, k: int) -> int:
 
 def allowed_rows(reader: Reader, snapshot: Snapshot, condition: Filter) -> Mask | None:
     """Return which rows meet a filter; None if all do. Raise FilterError."""
-    return RowFilter.of(reader, snapshot, condition, whole=True).whole()
+    return RowFilter.from_columns(reader, snapshot, condition, whole=True).whole()
 
 
 def _all_of(masks: list[Mask]) -> Mask | None:
@@ -182,7 +182,7 @@ def _all_of(masks: list[Mask]) -> Mask | None:
 def _by_columns(
     reader: Reader, snapshot: Snapshot, condition: Filter, *, whole: bool
 ) -> tuple[Filter, list[Mask]]:
-    """Return the conditions that the columns can tell, as masks, and a filter of the others."""
+    """Return masks of the conditions on columns, and a filter of the other conditions."""
     items, space = snapshot.items, snapshot.state.id
     rest = condition
     masks: list[Mask] = []
@@ -234,7 +234,7 @@ def _by_metadata(
         if whole or metadata.is_read(reader, space, entry, key)
     }
     rest = {key: value for key, value in condition.metadata.items() if key not in held}
-    masks = [metadata.meeting(reader, space, entry, key, value) for key, value in held.items()]
+    masks = [metadata.rows_with(reader, space, entry, key, value) for key, value in held.items()]
     return replace(condition, metadata=rest), masks
 
 

@@ -24,18 +24,16 @@ recall@10 in Arabic, Chinese and Russian is 98.2 to 99.0 for anything from 0 to 
 finds 96.5 to 98.2. In German and Spanish it finds as much with either, and with 1 the noise of a
 small space outweighs the time that a question names."""
 
-FLAT = 1e-6  # relative to the scores: what float32 rounding makes of a constant column
+FLAT = 1e-6  # relative to the scores: the rounding of a constant column in float32
 
-MANY = 1 << 16
-"""Scores that are looked at once for both mean and deviation: of so many that is worth the loading
-of what does it."""
+MANY = 1 << 16  # scores for which one pass for mean and deviation is worth importing numkong
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledScores:
     """``scale · (raw − centre)`` for raw scores of shape (N, Q), 0 for the rows in ``silent``.
 
-    ``scale`` and ``centre`` have shape (Q,). Nothing is worked out before somebody asks.
+    ``scale`` and ``centre`` have shape (Q,). Values are computed when they are read.
     """
 
     raw: Floats
@@ -201,6 +199,6 @@ def _power_sums(scores: Floats) -> tuple[float, float]:
         of_pieces[rows.start] = power_sums(scores[rows])
 
     for_each_piece(add_up, len(scores))
-    # In one order, whoever was first: sums of the same scores are the same.
+    # In one order, so that sums of the same scores are the same.
     pairs = [of_pieces[start] for start in sorted(of_pieces)]
     return sum(total for total, _ in pairs), sum(squares for _, squares in pairs)

@@ -1,8 +1,7 @@
-"""Words of any language, and their stems: what search counts as one word.
+"""Words of any language, and their stems.
 
-A script names the language of a word where one language, or a few alike, are written in it. For
-words in Latin letters the function words of the text decide ("und", "pero"), and English where
-there are none.
+The script of a word gives its language, if one language or a few alike use it. For words in Latin
+letters the function words of the text decide ("und", "pero"); without any they are English.
 """
 
 from __future__ import annotations
@@ -69,24 +68,24 @@ _ASCII_WORD = re.compile(r"\w+(?:'\w+)*")
 
 
 def plain(text: str) -> str:
-    """A text as words are looked for in it: compatible forms alike, in small letters."""
+    """Return a text in small letters, with one form for compatible characters."""
     text = text.replace("’", "'")
     if text.isascii():
         return _HUMP.sub(" ", text).lower()
     text = unicodedata.normalize("NFKC", text)
     for character in _UNSEEN:
         text = text.replace(character, "")
-    # The small form of the Turkish "İ" is an "i" with a second dot, which nobody types.
+    # The small form of the Turkish "İ" is an "i" with a second dot, which people do not type.
     return _HUMP.sub(" ", text).lower().replace("i\u0307", "i")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a ``plain`` text; a run of letters without spaces between words is one."""
+    """Return the words of a ``plain`` text; a run of letters of an unspaced script is one."""
     return (_ASCII_WORD if text.isascii() else _word()).findall(text)
 
 
 def spans_of(text: str) -> Iterator[tuple[int, int]]:
-    """Where the words of any text stand, and each two letters where no spaces part the words."""
+    """Yield the place of each word of any text, and of each two letters in an unspaced script."""
     for match in (_ASCII_WORD if text.isascii() else _word()).finditer(text):
         start, stop = match.span()
         if is_unspaced(match[0]):
@@ -97,7 +96,7 @@ def spans_of(text: str) -> Iterator[tuple[int, int]]:
 
 @cache
 def _word() -> re.Pattern[str]:
-    """Words outside ASCII: letters with marks and what is not seen, which ``\\w`` leaves out.
+    """Return the pattern of words outside ASCII, with marks and unseen characters, unlike ``\\w``.
 
     Without them a word in Hindi falls to pieces at each vowel sign.
     """
@@ -107,11 +106,8 @@ def _word() -> re.Pattern[str]:
 
 
 def _marks() -> str:
-    """The combining marks, as the inside of a character class: from each to the last beside it.
-
-    One by one they would take most of the time in which the first text outside ASCII is read.
-    """
-    is_unspaced = _unspaced().match
+    """Return the combining marks as ranges of a character class, which compile faster."""
+    is_unspaced = _unspaced_letter().match
     codes = [
         code
         for code in chain.from_iterable(range(*bounds) for bounds in _MARKED)
@@ -124,12 +120,12 @@ def _marks() -> str:
 
 
 def is_unspaced(word: str) -> bool:
-    """Whether a word is a run of letters of a script that puts no spaces between words."""
-    return not word.isascii() and bool(_unspaced().match(word))
+    """Return whether a word is of a script without spaces between words."""
+    return not word.isascii() and bool(_unspaced_letter().match(word))
 
 
 @cache
-def _unspaced() -> re.Pattern[str]:
+def _unspaced_letter() -> re.Pattern[str]:
     return re.compile(f"[{_UNSPACED}]")
 
 
@@ -150,20 +146,11 @@ def _is_han(letter: str) -> bool:
     return _HAN[0] <= letter <= _HAN[1] or letter >= _HAN[2]
 
 
-def latin_share(text: str) -> float:
-    """The share of Latin letters among the letters of a text; 1 where it has none."""
-    if text.isascii():
-        return 1.0
-    letters = [letter for letter in text if letter.isalpha()]
-    latin = sum(letter < _LATIN_END for letter in letters)
-    return latin / len(letters) if letters else 1.0
-
-
 def language_of(words: Set[str]) -> str:
-    """The language of the Latin words among the different words of a text.
+    """Return the language of the Latin words among the different words of a text.
 
-    It takes two function words of a language, or one and a letter that English has not, and more of
-    them than English ones.
+    A language needs two function words, or one and a letter that English lacks, and more function
+    words than English.
     """
     languages = function_words()
     evidence = words & _foreign_words()
@@ -177,8 +164,11 @@ def language_of(words: Set[str]) -> str:
 
 
 def is_english(text: str) -> bool:
-    """Whether a text is in Latin letters and shows no sign of another language than English."""
-    return latin_share(text) > LATIN and language_of(set(words_of(plain(text)))) == ENGLISH
+    """Return whether a text is in Latin letters without a sign of another language."""
+    letters = "" if text.isascii() else [letter for letter in text if letter.isalpha()]
+    latin = sum(letter < _LATIN_END for letter in letters)
+    is_latin = not letters or latin > LATIN * len(letters)
+    return is_latin and language_of(set(words_of(plain(text)))) == ENGLISH
 
 
 def _is_foreign(word: str) -> bool:
@@ -187,7 +177,7 @@ def _is_foreign(word: str) -> bool:
 
 @cache
 def function_words() -> dict[str, tuple[str, ...]]:
-    """The languages whose stop word a word is, but for the stop words of English."""
+    """Return the languages of each function word, without the stop words of English."""
     languages: dict[str, tuple[str, ...]] = {}
     for language in _LATIN:
         for word in get_stop_words(language):
@@ -198,7 +188,7 @@ def function_words() -> dict[str, tuple[str, ...]]:
 
 
 def is_foreign(word: str) -> bool:
-    """Whether a word is a function word of another language, which ``language_of`` goes by."""
+    """Return whether a word is a function word of another language than English."""
     return word in _foreign_words()
 
 
@@ -220,7 +210,7 @@ def stop_words() -> frozenset[str]:
 
 
 def language_by_script(word: str, language: str) -> str:
-    """The language whose endings a word has that stands in a text of a language."""
+    """Return the language of the endings of a word in a text of ``language``."""
     if word.isascii():
         return language
     first = word[0]
@@ -248,14 +238,14 @@ _stemmers = _Stemmers()
 
 
 def stem(word: str, language: str = ENGLISH) -> str:
-    """A word in small letters without the ending that it has in a language."""
+    """Return a word in small letters without its ending in a language."""
     return _stemmers.stem(word, language)
 
 
 def find_words(words: str, text: str) -> re.Match[str] | None:
-    """Find whole words in a text, with whatever white space; None if there are no words.
+    """Find whole words in a text, with any white space between; None if ``words`` is blank.
 
-    Scripts without spaces have no whole words, and a part of a number is none: 12 in "12.5".
+    In scripts without spaces any place will do. A part of a number is not a word: 12 in "12.5".
     """
     pattern = r"\s+".join(map(re.escape, words.split()))
     return re.search(f"{_BEGIN}{pattern}{_END}", text) if pattern else None

@@ -1,8 +1,7 @@
 """BM25 over an in-memory inverted index that grows by sorted runs and shrinks by marks.
 
-Rows are counted twice. A row keeps the *slot* it was given when it came; postings know it by that.
-What asks from outside counts the rows that are there, from 0. So no posting changes when a row
-goes.
+A row keeps the *slot* that it got when it came, and postings hold slots. Callers count the present
+rows, from 0. So no posting changes when a row goes.
 """
 
 from __future__ import annotations
@@ -28,30 +27,25 @@ from treering.search.postings import (
     StoredPostings,
     TermPostings,
     are_among,
-    counted,
+    count_postings,
     in_pieces,
-    joined,
+    join_postings,
     joined_if_few,
-    listed,
-    merged,
+    make_directory,
+    merge_runs,
 )
 from treering.search.terms import Terms
 
 K1 = 1.2
 B = 0.4  # below the usual 0.75: short turns must not win by being short (LoCoMo + 1 point)
-MOST_GONE = 0.25  # the share of slots without a row from which all postings are written anew
+MOST_GONE = 0.25  # the share of slots without a row from which all postings are rewritten
 WIDE = 8
-"""A term that one row in so many holds is wide: what it gives each row is kept, but for its idf.
-Such are the names of those who talk with each other, which their questions say, too."""
+"""A term that one row in so many holds is wide: its column of weights stays, without its idf. The
+names of speakers are such terms, and questions name them, too."""
 
-LATE = 64
-"""Of all slots, one in so many may be newer than what is kept of a wide term."""
-
-MOST_COLUMNS = 4
-"""Wide terms that are kept, each for four bytes a row."""
-
-TERMS_SEEN = 1_024
-"""Terms of queries whose postings are kept at hand; more are looked up again."""
+LATE = 64  # of all slots, one in so many may be newer than the column of a wide term
+MOST_COLUMNS = 4  # columns of wide terms that stay, four bytes a row each
+TERMS_SEEN = 1_024  # terms of queries whose postings stay at hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +59,8 @@ class _Lengths:
     def values(self) -> NDArray[np.int32]:
         return self.buffer[: self.size]
 
-    def extended(self, lengths: NDArray[np.int32], own_end: bool) -> _Lengths:
-        """These and more; into the buffer's free end, if that is not another index's already."""
+    def extend(self, lengths: NDArray[np.int32], own_end: bool) -> _Lengths:
+        """Return these and more, in the buffer's free end if no other index uses it."""
         total = self.size + len(lengths)
         buffer = self.buffer
         if total > len(buffer) or not own_end:
@@ -85,10 +79,10 @@ class Lexical:
         self._gone = np.zeros(0, dtype=np.int32)  # slots without a row, ascending
         self._is_gone: NDArray[np.bool_] | None = None  # by slot, if there are any
         self._total = 0  # terms of all rows
-        self._end = threading.Lock()  # taken by the first index that is made by extending this
+        self._end = threading.Lock()  # the first index that extends this one holds it
         self._norm: Floats | None = None  # made by the first search
         self._terms_seen: dict[int, TermPostings] = {}
-        self._columns: dict[int, Floats] = {}  # what wide terms give each slot, for an idf of 1
+        self._columns: dict[int, Floats] = {}  # weights of wide terms by slot, for an idf of 1
         self._directory: RunDirectory | None = None
         self._gone_terms: NDArray[np.uint32] | None = None  # of postings whose row is gone, sorted
         self._stored: StoredPostings | None = None  # the postings that are not here
@@ -96,17 +90,17 @@ class Lexical:
     def __len__(self) -> int:
         return self._lengths.size - len(self._gone)
 
-    def extended(self, flat: Terms, sizes: NDArray[np.int64]) -> Lexical:
-        """This index with ``len(sizes)`` rows more; row i has the next ``sizes[i]`` of ``flat``."""
-        return self.grown(*counted(flat, sizes))
+    def extend(self, flat: Terms, sizes: NDArray[np.int64]) -> Lexical:
+        """Return the index with more rows; row i has the next ``sizes[i]`` terms of ``flat``."""
+        return self.grown(*count_postings(flat, sizes))
 
     def grown(self, postings: PostingRun, lengths: NDArray[np.int32]) -> Lexical:
-        """This index with ``len(lengths)`` rows more, whose places ``postings`` count from 0."""
+        """Return the index with ``len(lengths)`` rows more, which ``postings`` count from 0."""
         result = Lexical()
         first = self._lengths.size
         run = replace(postings, rows=postings.rows + np.int32(first), first=first)
-        result._runs = tuple(merged([*self._runs, run]))
-        result._lengths = self._lengths.extended(lengths, self._end.acquire(False))
+        result._runs = tuple(merge_runs([*self._runs, run]))
+        result._lengths = self._lengths.extend(lengths, self._end.acquire(False))
         result._total = self._total + int(lengths.sum())
         result._gone, result._gone_terms = self._gone, self._gone_terms
         result._keep(self)
@@ -116,7 +110,7 @@ class Lexical:
         return result
 
     def reading(self, stored: StoredPostings) -> Lexical:
-        """The same rows; the postings of a term are read once somebody asks for it."""
+        """Return an index of the same rows that reads postings when a query needs them."""
         result = Lexical()
         result._stored = stored
         result._lengths, result._total = self._lengths, self._total
@@ -125,7 +119,7 @@ class Lexical:
         return result
 
     def shrunk(self, rows: Codes) -> Lexical:
-        """This index without some rows, given ascending; the later ones move up."""
+        """Return the index without some rows, given ascending; the later ones move up."""
         gone = self._slots(rows).astype(np.int32)
         result = Lexical()
         result._runs, result._lengths = self._runs_without(gone), self._lengths
@@ -141,13 +135,13 @@ class Lexical:
         return result
 
     def _keep(self, before: Lexical) -> None:
-        """Take over what an index of nearly the same rows has worked out."""
+        """Take over the results of an index of nearly the same rows."""
         self._directory = before._directory
         if self._average() == before._average():
             self._columns = before._columns
 
     def _runs_without(self, gone: Slots) -> tuple[PostingRun, ...]:
-        """The runs, where some more slots have no row, given ascending."""
+        """Return the runs after some more slots have lost their rows, given ascending."""
         firsts = [run.first for run in self._runs[1:]]
         # Each run has the postings of the slots up to the next one.
         parts = np.split(gone, np.searchsorted(gone, firsts))
@@ -156,12 +150,12 @@ class Lexical:
             for run, part in zip(self._runs, parts, strict=False)
         )
 
-    def kept(self, keep: NDArray[np.bool_]) -> Lexical:
-        """This index without the rows where ``keep``, shape (N,), is False; others move up."""
+    def keep_rows(self, keep: NDArray[np.bool_]) -> Lexical:
+        """Return the index without the rows where ``keep``, shape (N,), is False."""
         return self.shrunk(np.flatnonzero(~keep))
 
-    def grouped(self, groups: Codes, size: int) -> Lexical:
-        """An index of ``size`` rows, each of which holds all that the rows of its group hold.
+    def group_rows(self, groups: Codes, size: int) -> Lexical:
+        """Return an index of ``size`` rows, each with all terms of the rows of its group.
 
         ``groups`` has the new row, from 0, of every row.
         """
@@ -186,11 +180,11 @@ class Lexical:
         return Lexical().grown(run, lengths)
 
     def _compact(self, is_gone: NDArray[np.bool_]) -> None:
-        """Number the rows anew, so that each has the slot of its own number."""
+        """Renumber the rows, so that each has the slot of its own number."""
         alive = ~is_gone
         number = (np.cumsum(alive) - 1).astype(np.int32)
         runs = [
-            replace(run.kept(alive, number), first=int(np.count_nonzero(alive[: run.first])))
+            replace(run.keep_rows(alive, number), first=int(np.count_nonzero(alive[: run.first])))
             for run in self._runs
         ]
         self._runs = tuple(run for run in runs if len(run.rows))
@@ -200,7 +194,7 @@ class Lexical:
         self._columns = {}
 
     def _slots(self, rows: Codes) -> Codes:
-        """The slots of rows: each is as far on as there are slots without a row before it."""
+        """Return the slots of rows: each number plus the empty slots before it."""
         if not len(self._gone):
             return rows
         before = self._gone - np.arange(len(self._gone))
@@ -211,7 +205,7 @@ class Lexical:
         return self._slots(rows.astype(np.int64)).astype(np.int32) if len(self._gone) else rows
 
     def score(self, query: Terms) -> Floats:
-        """BM25 of every row for a query, shape (N,); each term of the query counts once."""
+        """Return BM25 of every row for a query, shape (N,); each term of it counts once."""
         size = self._lengths.size
         scores: Floats = lent((size,))
         self._norms()  # made before two threads ask for it
@@ -244,7 +238,7 @@ class Lexical:
     def _add(
         self, scores: Floats, postings: TermPostings, idf: np.float32, low: int, high: int
     ) -> None:
-        """Add what a term gives the slots from one to another."""
+        """Add the weights of a term at the slots from ``low`` to ``high``."""
         norms = self._norms()
         for slots, counts in in_pieces(postings, low, high) if low < high else ():
             # A row occurs once in the postings of a term, so += loses nothing.
@@ -255,7 +249,7 @@ class Lexical:
     def _new_columns(
         self, looked_up: Mapping[int, TermPostings], columns: Mapping[int, Floats]
     ) -> dict[int, Floats]:
-        """Room for what terms that many rows hold give each slot, where it is not kept yet."""
+        """Return room for the columns of wide terms that have none yet."""
         size = self._lengths.size
         if size < WORTHWHILE:
             return {}
@@ -267,17 +261,17 @@ class Lexical:
         return {term: lent((size,)) for term in wide[:MOST_COLUMNS]}
 
     def rarity(self, terms: Collection[int]) -> dict[int, float]:
-        """The idf of terms."""
+        """Return the idf of terms."""
         asked = list(terms)
         frequencies = self._frequencies(np.array(asked, dtype=np.uint32))
         return dict(zip(asked, self._idf(frequencies).tolist(), strict=True))
 
     def _frequencies(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many rows hold each term. No posting is looked at: the words of texts are many."""
+        """Return how many rows hold each term, without reading postings."""
         if self._stored is not None:
             looked_up = self._looked_up(terms)
             return np.array([sum(map(len, of_term.slots)) for of_term in looked_up], dtype=np.int64)
-        directory = self._listed()
+        directory = self._directory_of_runs()
         held = (
             -self._lost(terms) if directory is None else directory.sizes(terms) - self._lost(terms)
         )
@@ -286,23 +280,23 @@ class Lexical:
         return held
 
     def _lost(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many postings of each term are of rows that are gone."""
+        """Return how many postings of each term are of rows that are gone."""
         gone = self._gone_terms
         if gone is None:
             every = [run.gone for run in self._runs if len(run.gone)]
-            # Each is sorted, which a stable sort finds: it only merges them.
+            # Each is sorted: a stable sort only merges them.
             gone = np.concatenate(every or [np.zeros(0, dtype=np.uint32)])
             gone.sort(kind="stable")
             self._gone_terms = gone
         return np.asarray(gone.searchsorted(terms, "right") - gone.searchsorted(terms))
 
-    def _listed(self) -> RunDirectory | None:
-        """Where the postings are in the first runs, where these are many."""
-        self._directory = listed(self._runs, self._directory)
+    def _directory_of_runs(self) -> RunDirectory | None:
+        """Return the directory of the first runs, if they are many."""
+        self._directory = make_directory(self._runs, self._directory)
         return self._directory
 
     def score_text(self, query: Terms, text: Terms) -> float:
-        """BM25 of a text that is not among the rows, by the statistics of the rows."""
+        """Return BM25 of a text that is not among the rows, by the statistics of the rows."""
         counts: dict[int, int] = dict(text.tolist())
         norm = K1 * (1 - B + B * sum(counts.values()) / self._average())
         shared = query[np.isin(query[:, 0], text[:, 0]), 0]
@@ -314,19 +308,21 @@ class Lexical:
     def holders(
         self, phrases: Sequence[NDArray[np.uint32]], most: int
     ) -> list[tuple[Codes, Floats]]:
-        """For each of some lists of terms the rows that hold all of them, ascending, and how much.
+        """Return, for each list of terms, the rows that hold all of them, ascending, and how much.
 
-        That is their BM25 for the terms as a share of what no row exceeds. None are given where
-        over ``most`` rows hold even the rarest term.
+        That is their BM25 as a share of the most possible. If over ``most`` rows hold even the
+        rarest term, return no rows.
         """
         if not phrases:
             return []
         terms = np.unique(np.concatenate(phrases))
         postings = dict(zip(terms.tolist(), self._looked_up(terms), strict=True))
-        return [self._holding([postings[term] for term in of.tolist()], most) for of in phrases]
+        return [
+            self._rows_with_all([postings[term] for term in of.tolist()], most) for of in phrases
+        ]
 
-    def _holding(self, postings: list[TermPostings], most: int) -> tuple[Codes, Floats]:
-        flat = [joined(of_term) for of_term in postings]
+    def _rows_with_all(self, postings: list[TermPostings], most: int) -> tuple[Codes, Floats]:
+        flat = [join_postings(of_term) for of_term in postings]
         slots, _ = min(flat, key=lambda of_term: len(of_term[0]))
         if len(slots) > most:
             slots = slots[:0]
@@ -345,7 +341,7 @@ class Lexical:
         return slots - np.searchsorted(self._gone, slots), held / max(total, 1e-9)
 
     def _norms(self) -> Floats:
-        """What the length of each slot adds to the count of a term, in the formula of BM25."""
+        """Return the part of BM25's denominator that depends on the length of each slot."""
         if self._norm is None:
             slope = np.float32(K1 * B / np.float32(self._average()))
             lengths = self._lengths.values
@@ -360,17 +356,15 @@ class Lexical:
         return self._norm
 
     def _average(self) -> float:
-        """The mean length of a row in terms; of many rows four digits of it.
+        """Return the mean length of a row in terms, of many rows by four digits.
 
-        So it stays the same when a row comes or goes, and with it what depends on it.
+        So it mostly stays the same when a row comes or goes.
         """
         mean = self._total / max(len(self), 1)
         return max(mean if len(self) < WORTHWHILE else float(f"{mean:.4g}"), 1e-9)
 
     def coverage(self, query: Terms, rows: Codes) -> NDArray[np.float64]:
-        """The share of the query's idf mass that each of some rows holds, 0 to 1; unknown terms
-        count too.
-        """
+        """Return the share, 0 to 1, of the query's idf mass, unknown terms too, in some rows."""
         slots = self._slots(rows).astype(np.int32)  # as those of terms, or these were converted
         low, high = slots.min(initial=self._lengths.size), slots.max(initial=0)
         held = np.zeros(len(rows))
@@ -384,7 +378,7 @@ class Lexical:
         return held / total if total else held
 
     def _looked_up(self, terms: NDArray[np.uint32]) -> list[TermPostings]:
-        """The postings of terms, kept for whatever else asks for them."""
+        """Return the postings of terms, which stay at hand."""
         looked_for = terms.tolist()
         seen = [self._terms_seen.get(term) for term in looked_for]
         entries = [entry for entry in seen if entry is not None]
@@ -404,9 +398,9 @@ class Lexical:
         return entries
 
     def _of_runs(self, terms: NDArray[np.uint32]) -> list[PostingParts]:
-        """The slots that hold each of some terms, and how often, run by run."""
+        """Return the slots that hold each of some terms, and how often, run by run."""
         parts: list[PostingParts] = [([], []) for _ in terms]
-        directory = self._listed()
+        directory = self._directory_of_runs()
         for (slots, counts), places in zip(
             parts, directory.postings(terms) if directory else (), strict=False
         ):
@@ -421,7 +415,7 @@ class Lexical:
         return parts
 
     def _of_stored(self, terms: NDArray[np.uint32]) -> list[PostingParts]:
-        """As ``_of_runs``, of the postings that are not here. Of these no row is gone."""
+        """As ``_of_runs``, of stored postings, whose rows are all present."""
         assert self._stored is not None  # asked before
         parts: list[PostingParts] = []
         for of_term in self._stored.read(terms):
@@ -431,22 +425,21 @@ class Lexical:
         return parts
 
     def _idf(self, frequency: Any) -> Any:
-        """Robertson's idf with + 1 inside the logarithm, which keeps common words above zero."""
+        """Return Robertson's idf with + 1 inside the logarithm, which is never negative."""
         return np.float32(np.log1p((len(self) - frequency + 0.5) / (frequency + 0.5)))
 
 
 def _add_times(scores: Floats, column: Floats, idf: np.float32) -> None:
-    """Add a column times a number to scores, in pieces that stay in the cache."""
+    """Add a column times a number to scores, in pieces that fit the cache."""
     for start in range(0, len(scores), PIECE):
         piece = slice(start, start + PIECE)
         scores[piece] += column[piece] * idf
 
 
 def _weights(counts: NDArray[np.uint16], norm: Floats) -> Floats:
-    """What a term of an idf of 1 gives rows that hold it so often, by the formula of BM25; ``norm``
-    changes.
+    """Return BM25 of rows that hold a term so often, for an idf of 1; ``norm`` changes.
 
-    Also where the idf is known: equal texts get equal scores, whether a column gives them or not.
+    The idf is a factor of it in any case, so that equal texts get equal scores.
     """
     weights = counts.astype(np.float32)
     norm += weights

@@ -1,4 +1,4 @@
-"""Marks: what views know against a text that is about to be shown."""
+"""Marks: facts that views know against a text to be shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the views know of a quote.
+    """The facts of views about a quote.
 
     ``superseded_by`` is the statement that holds instead, ``stale`` one that dates it, ``level``
     its depth in the tree of summaries.
@@ -38,7 +38,7 @@ class Mark:
     stale: Newer | None = None
     level: int | None = None
 
-    def joined(self, other: Mark) -> Mark:
+    def join(self, other: Mark) -> Mark:
         """Return this mark; its open fields are those of the other."""
         return Mark(
             superseded_by=self.superseded_by or other.superseded_by,
@@ -53,6 +53,6 @@ Marker = Callable[[SpaceReader, Sequence[Quote]], Sequence[Mark]]
 """Gives every quote its mark, in the order of the quotes."""
 
 
-def unmarked(_reader: SpaceReader, quotes: Sequence[Quote]) -> Sequence[Mark]:
+def mark_nothing(_reader: SpaceReader, quotes: Sequence[Quote]) -> Sequence[Mark]:
     """Mark nothing."""
     return [UNMARKED] * len(quotes)

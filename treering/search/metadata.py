@@ -1,4 +1,4 @@
-"""Metadata of the fragments by key, read from the database once somebody filters by the key."""
+"""Metadata of the fragments by key, read from the database when a filter first names the key."""
 
 from __future__ import annotations
 
@@ -22,30 +22,24 @@ NONE: Final = -1
 UNREAD: Final = -2
 
 MAX_KEYS: Final = 16
-"""Keys whose values are kept, those asked for last: each takes four bytes a row, and whoever
-searches chooses the keys."""
+"""Keys whose values stay, the latest: each takes four bytes a row, and callers choose the keys."""
 
 READ_AT_ONCE = 1 << 14
-"""Rows of a space up to which all values are read at once: to read them one after the other takes
-no longer than to look for those of the best few thousand."""
+"""A search reads all values of a space of so many rows: that takes no longer than those of the best
+few thousand."""
 
 LEAST_READ = 1 << 12
 SHARE_READ = 7
-"""Of a larger space so many rows are read at once, or one row in 2⁷ if that is more: which takes a
-fraction of a search."""
+"""In a larger space a search reads so many rows, or one in 2⁷, which takes a fraction of it."""
 
 SHARE_MORE: Final = 4
-"""For each 2⁴ rows whose values are read already, a search reads one row more: it has so much less
-to look up, and takes as long as the one before."""
+"""A search reads one row more for each 2⁴ that are read already: it has less to look up."""
 
-DENSE: Final = 4
-"""Entries are dense where their numbers reach over at most so many times as many."""
-
-ALIKE: Final = 4
-"""Entries are alike where at most one in so many has metadata of its own."""
+DENSE: Final = 4  # entries are dense if their numbers reach over at most so many times as many
+ALIKE: Final = 4  # entries are alike if at most one in so many has metadata of its own
 
 Literal = tuple[str, Value]
-"""What makes two values equal: their kind, and how SQLite gives them."""
+"""Equal values have the same kind, and the same value from SQLite."""
 
 _NUMBERS: Final = {"integer": "number", "real": "number"}
 _NAMED: Final = frozenset({"true", "false", "null"})
@@ -54,8 +48,9 @@ _NAMED: Final = frozenset({"true", "false", "null"})
 
 @dataclass(slots=True)
 class _Values:
-    """The value of one key by row: a place in ``codes``, NONE where the key is not there, UNREAD
-    where that is not known. All rows before ``done`` are known, and some of the others.
+    """The value of one key by row: a place in ``codes``, NONE for no such key, or UNREAD.
+
+    All rows before ``done`` are read, and some of the others.
     """
 
     codes: dict[Literal, int] = field(default_factory=dict)
@@ -75,7 +70,7 @@ class _Values:
         if not len(rows):
             return
         self.extend(stop)
-        # Rows stand about as their entries came: a stretch of these is read faster than a list.
+        # Rows are about in the order of their entries: a range is read faster than a list.
         first, last = int(rows.min()), int(rows.max())
         found = filters.values_between(reader, space, key, first, last, alike=self.alike)
         self.alike = ALIKE * found.texts <= len(rows)
@@ -92,7 +87,7 @@ class _Values:
             self.rows[new] = self._by_row(found, of_new)
 
     def _by_row(self, found: KeyValues, entry: Codes) -> Ints:
-        """The codes of what was found, for the entries of some rows."""
+        """Return the codes of the values found, for the entries of some rows."""
         literals = [
             (_NUMBERS.get(kind, kind), None if kind in _NAMED else value)
             for kind, value in found.values
@@ -123,10 +118,7 @@ class Metadata:
         self._values: OrderedDict[str, _Values] = OrderedDict()  # as they were asked for
 
     def without(self, gone: Codes) -> Metadata:
-        """For a snapshot without some rows, given ascending.
-
-        Further rows at the end need no other: they are read when somebody asks for them.
-        """
+        """Return the values for a snapshot without some rows, given ascending."""
         result = Metadata()
         with self._lock:
             for key, values in self._values.items():
@@ -138,40 +130,36 @@ class Metadata:
                 )
         return result
 
-    def meeting(
+    def rows_with(
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON
     ) -> NDArray[np.bool_]:
-        """Which rows, whose entries are given, have a value under a key; see ``is_plain``."""
+        """Return which rows, by their entries, have a value under a key; see ``is_plain``."""
         with self._lock:
-            values = self._of(key)
+            values = self._values_of(key)
             values.read_to(reader, space, entry, key, len(entry))
             code = values.codes.get(_literal(value), UNREAD)
             return np.asarray(values.rows[: len(entry)] == code)
 
-    def some_meeting(
+    def some_rows_with(
         self, reader: Reader, space: int, entry: Codes, key: str, value: JSON, rows: Codes
     ) -> NDArray[np.bool_]:
-        """Which of some rows have a value under a key; ``entry`` has those of all rows."""
+        """Return which of some rows have a value under a key; ``entry`` is that of all rows."""
         with self._lock:
-            values = self._of(key)
+            values = self._values_of(key)
             values.read_some(reader, space, entry, key, rows)
             code = values.codes.get(_literal(value), UNREAD)
             return np.asarray(values.rows[rows] == code)
 
     def is_read(self, reader: Reader, space: int, entry: Codes, key: str) -> bool:
-        """Whether the values of a key are at hand; if they are not, some more of them are read.
-
-        Reading all of a large space takes as long as some searches. Each filter that asks reads a
-        part, until all are there.
-        """
+        """Return whether all values of a key are read; if not, read some more of them."""
         with self._lock:
-            values = self._of(key)
+            values = self._values_of(key)
             size = len(entry)
             part = size if size <= READ_AT_ONCE else _part(size, values.done)
             values.read_to(reader, space, entry, key, min(values.done + part, size))
             return values.done >= size
 
-    def _of(self, key: str) -> _Values:
+    def _values_of(self, key: str) -> _Values:
         values = self._values.setdefault(key, _Values())
         self._values.move_to_end(key)
         if len(self._values) > MAX_KEYS:
@@ -180,12 +168,12 @@ class Metadata:
 
 
 def _part(size: int, done: int) -> int:
-    """How many rows of a large space a search reads, after so many."""
+    """Return how many rows of a large space a search reads, after ``done`` of them."""
     return max(LEAST_READ, (size >> SHARE_READ) + 1) + (done >> SHARE_MORE)
 
 
 def is_plain(value: JSON) -> bool:
-    """Whether a value is one that rows are found by: a text, a number, true, false or null."""
+    """Return whether a value is a text, a number, true, false or null."""
     return value is None or isinstance(value, (str, int, float))
 
 

@@ -22,14 +22,13 @@ _POSSESSIVE: Final = re.compile(r"['\u2019]s\b", re.IGNORECASE)
 ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
 """Words, not names, in a query."""
 
-FEW: Final = 8
-"""Speakers that are looked for one after the other, which takes less than sorting."""
+FEW: Final = 8  # speakers that are numbered one by one, which takes less than sorting
 
 
 class Names:
-    """Numbers for the speakers and the sessions of a space, given out as names come.
+    """Numbers for the speakers and the sessions of a space, in the order of their first rows.
 
-    The database has neither in its columns, only what ``name_code`` makes of a name.
+    The columns of the database have the ``name_code`` of each name.
     """
 
     def __init__(self) -> None:
@@ -43,10 +42,9 @@ class Names:
     def speakers_of(
         self, entries: Codes, codes: NDArray[np.uint64], name_of: Callable[[int], str]
     ) -> NDArray[np.int32]:
-        """The numbers of the speakers of some entries; MISSING for none.
+        """Return the numbers of the speakers of some entries; MISSING for none.
 
-        ``name_of`` reads the name of a new one from an entry of theirs. Raises ValueError if it is
-        another's.
+        ``name_of`` reads a new name from an entry. Raise ValueError if it has another code.
         """
         numbers = np.empty(len(codes), dtype=np.int32)
         is_left = np.ones(len(codes), dtype=np.bool_)
@@ -67,7 +65,6 @@ class Names:
         return numbers
 
     def _speaker(self, code: int, entry: int, name_of: Callable[[int], str]) -> int:
-        """The number of a speaker, who says an entry."""
         if code not in self._speakers:
             name = name_of(entry)
             if name_code(name) != code:
@@ -76,10 +73,10 @@ class Names:
         return self._speakers[code]
 
     def sessions_of(self, sources: NDArray[Any], codes: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The numbers of sessions, whose names count within their sources; MISSING for none."""
+        """Return the numbers of sessions, named within their sources; MISSING for none."""
         if not len(codes):
             return np.zeros(0, dtype=np.int32)
-        # A session's turns come one after the other: it is looked up once a stretch.
+        # The turns of a session come in a row: look it up once.
         is_other = (sources[1:] != sources[:-1]) | (codes[1:] != codes[:-1])
         firsts = np.append(0, np.flatnonzero(is_other) + 1)
         pairs = zip(codes[firsts].tolist(), sources[firsts].tolist(), strict=True)
@@ -89,9 +86,8 @@ class Names:
         return np.repeat(np.array(numbers, dtype=np.int32), np.diff(firsts, append=len(codes)))
 
     def sessions(self, name: str) -> list[int]:
-        """The numbers of the sessions of that name, of all sources."""
+        """Return the numbers of the sessions of that name, of all sources."""
         with self._lock:
-            # Nobody may ever ask for one: they are sorted by name once somebody does.
             for (code, _), number in islice(self._sessions.items(), self._listed, None):
                 self._of_code.setdefault(code, []).append(number)
             self._listed = len(self._sessions)
@@ -111,7 +107,7 @@ class SpeakerNames:
         return cls(tuple(names), tuple(map(words, names)))
 
     def codes(self, query: str) -> frozenset[int]:
-        """The codes of the speakers whose names a query holds, each with all of its words."""
+        """Return the codes of the speakers whose names a query holds, with all of their words."""
         asked = words(_POSSESSIVE.sub("", query))
         return frozenset(
             code
@@ -119,10 +115,10 @@ class SpeakerNames:
             if name and name <= asked and not name <= ROLES
         )
 
-    def removed(self, query: str) -> str:
-        """The query without the names of speakers; the query if nothing else is left of it.
+    def remove_from(self, query: str) -> str:
+        """Return the query without the names of speakers, or the query if nothing else is left.
 
-        Half of all turns of a chat carry each name, so it fills a vector and tells none apart.
+        Half of all turns of a chat carry each name: it fills a vector and separates nothing.
         """
         rest = query
         for code in self.codes(query):

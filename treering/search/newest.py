@@ -1,4 +1,4 @@
-"""The newest of hits that contradict or repeat each other represents them, by the best score."""
+"""Hits that contradict or repeat each other: the newest represents them, with the best score."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TERM: Final = "newest"
 """In ``hit.why``: how much more an older hit scored that this one represents."""
 
 LEAST_BEFORE: Final = 4
-"""Words that two texts begin with before their values: "The capital of Chile is …". With three the
-second half of FactConsolidation gains nothing, and "I bought a bike" folds into "I bought a car".
-"""
+"""Words that two texts share before their values: "The capital of Chile is …". With three, half of
+FactConsolidation gains nothing, and "I bought a bike" folds into "I bought a car"."""
 
-LETTERS_BEFORE: Final = 8
-"""The same in letters, for texts whose words no spaces part: a Chinese word has about two."""
+LETTERS_BEFORE: Final = (
+    8  # the same in scripts without spaces: a Chinese word has about two letters
+)
 
 MOST_IN_VALUE: Final = 8  # words
 QUESTION_MARKS: Final = ("?", "\uff1f", "\u061f")
@@ -41,11 +41,11 @@ def represent(newer: Hit, older: Hit) -> Hit:
     return replace(newer, score=older.score, confidence=confidence, why=why)
 
 
-def represented(query: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Let each statement among the hits represent those that it supersedes; the order stays."""
+def represent_all(query: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Let each statement among the hits represent those that it supersedes; keep the order."""
     best = {hit.entry_id: hit for hit in reversed(hits)}
     for hit in hits:
-        holding = _holding(query, hit)
+        holding = _newer_entry(query, hit)
         if holding in best:
             best[holding] = represent(best[holding], best[hit.entry_id])
     return [new if (new := best[hit.entry_id]).start == hit.start else hit for hit in hits]
@@ -58,9 +58,9 @@ def holding_first(
 
     ``find`` returns the best hit of each of some entries, by id, that meets the filter.
     """
-    holding = [_holding(query, hit) for hit in hits]
+    holding = [_newer_entry(query, hit) for hit in hits]
     missing = set(filter(None, holding)) - {hit.entry_id for hit in hits}
-    every = represented(query, [*hits, *(find(missing) if missing else ())])
+    every = represent_all(query, [*hits, *(find(missing) if missing else ())])
     place = {hit.entry_id: at for at, hit in reversed([*enumerate(every)])}
     order: list[int] = []
     for at, newer in enumerate(holding):
@@ -89,7 +89,7 @@ class Groups:
             if hit.kind == "code":
                 self.groups.append([hit])
                 continue
-            # Of texts of another time than the question names the newest is no answer.
+            # Texts of another time than the question names do not represent one of that time.
             whose, words = (hit.speaker, bool(hit.why.terms.get("when"))), _words(hit)
             before = LETTERS_BEFORE if is_unspaced(hit.text) else LEAST_BEFORE
             alike = self._by_beginning[whose, words[:before]]
@@ -111,10 +111,7 @@ class Groups:
         return None
 
     def _asks_for_one(self, shared: Words, one: Words, other: Words) -> bool:
-        """Whether the query names one of two values: then it asks for one of two things.
-
-        A word that both texts say besides names none.
-        """
+        """Return whether the query names one of two values, and so asks for one of two things."""
         if self._asked is None:
             self._asked = _terms(self.query.split())
         return not self._asked.isdisjoint((_terms(one) ^ _terms(other)) - _terms(shared))
@@ -129,16 +126,15 @@ def _terms(words: Iterable[str]) -> set[int]:
 
 
 def _words(hit: Hit) -> Words:
-    """The words of a text in order; its letters where no spaces part the words."""
+    """Return the words of a text in order; its letters in a script without spaces."""
     text = hit.text
     return tuple(text.replace(" ", "") if is_unspaced(text) else text.split())
 
 
 def _split(one: Words, other: Words) -> tuple[Words, Words, Words] | None:
-    """Return what two texts share and the value of each, if all but a value is the same.
+    """Return the words that two texts share and the value of each, if they differ in a value only.
 
-    Most of what they share is before the value; the values have no word in common. Questions state
-    no value.
+    Most shared words are before the value, and the values share no word. Questions state no value.
     """
     if any(word.endswith(QUESTION_MARKS) for word in (one[-1], other[-1])):
         return None
@@ -155,7 +151,7 @@ def _split(one: Words, other: Words) -> tuple[Words, Words, Words] | None:
 
 
 def _representative(group: Sequence[Hit]) -> Hit:
-    """Return the newest hit of a group with the score of its best, and what the others say."""
+    """Return the newest hit of a group with the best score, and the values of the others."""
     timed = all(hit.at is not None for hit in group)
     ordered = sorted(
         group, key=lambda hit: (hit.at.timestamp() if timed and hit.at else 0.0, hit.entry_id)
@@ -171,11 +167,8 @@ def _representative(group: Sequence[Hit]) -> Hit:
     return replace(newest, times=len(same), was=tuple(was))
 
 
-def _holding(query: str, hit: Hit) -> str | None:
-    """Return the entry that holds instead of what a hit says of the query.
-
-    Of a text that says several things, one may be superseded that nobody asked for.
-    """
+def _newer_entry(query: str, hit: Hit) -> str | None:
+    """Return the entry that holds instead of a hit, unless the query asks for another part."""
     newer = hit.superseded_by
     if newer is None:
         return None

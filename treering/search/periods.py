@@ -76,20 +76,20 @@ _BETWEEN: Final = "between|zwischen|entre"
 _WITHIN: Final = "in|during|of|last|early|late|mid|im|anfang|mitte|ende|en|durante|em|nel|в"
 _PART: Final = "(?:(?:the|early|late|mid|last|month|year|of)[ -])*"
 _ALONE: Final = rf"\b(?:{_SINCE}|{_AFTER}|{_BEFORE}|{_UNTIL}|{_BETWEEN}|{_WITHIN})[ -]{_PART}"
-"""What stands before a month or a year that is named alone, so that "may" and "1984" are none."""
+"""The words before a month or a year alone, so that "may" and "1984" are not read as dates."""
 
 _PLANET: Final = r"(?<!\ben )(?<!\bdepuis )(?<!\bavant )(?<!\baprès )\bmars(?!\w)"
 """A month in French, and in English a planet, also behind "of", "from" and "in"."""
 
 _TO: Final = re.compile(r"\s*(?:to|until|till|through|bis)\s+(?:the\s+)?|\s*[-\u2013]\s*")
 _AND: Final = re.compile(r"\s*(?:and|und|y|et)\s+(?:the\s+)?")
-"""What stands between the two dates of one period; "and" does behind "between"."""
+"""The words between the two dates of one period; "and" only behind "between"."""
 
 _SIGNS: Final = frozenset(
     {"ago", "last", "past", "previous", "this", "yesterday", "today", "tonight", "weekend"}
     | {*_WEEKDAYS, *_MONTHS}
 )
-"""Words of which a text has one that names a period without ``_DIGITS``."""
+"""Words of a text that names a period without ``_DIGITS``."""
 
 MOST_CHARS: Final = 2_000
 """The end of a longer text is read: the last turns of a chat end with the question."""
@@ -100,7 +100,7 @@ _YEARS_BACK: Final = 8  # in which there is a 29 February
 
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)(?!\w)"
 _VERB: Final = r"may (?:be|have|not|never|only|also|still|well|even|need|want|take|work)\b"
-"""What is no month: "of these 3 may be wrong"."""
+"""A verb, not a month: "of these 3 may be wrong"."""
 
 _MONTH: Final = (
     rf"(?!{_VERB})(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})(?!\w)\.?"
@@ -128,7 +128,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class _Date:
-    """A date that stands in a text from ``start`` to ``stop``, and the time that it spans."""
+    """A date at ``start`` to ``stop`` of a text, and the time that it spans."""
 
     start: int
     stop: int
@@ -159,7 +159,7 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
     found: list[Period] = []
     last: _Date | None = None
     for date in dates:
-        is_joined = last is not None and _joined(plain, last, date)
+        is_joined = last is not None and _is_joined(plain, last, date)
         (start, end), is_by_calendar = date.span, date.is_by_calendar
         if last is not None and is_joined:
             first = last.span if last.has_year else _read(_date, last.match, start) or last.span
@@ -168,7 +168,7 @@ def periods(text: str, now: datetime, names: Collection[str] = ()) -> list[Perio
         zone = UTC if is_by_calendar else now.tzinfo
         bounds = start.replace(tzinfo=zone).timestamp(), end.replace(tzinfo=zone).timestamp()
         if not is_joined:
-            bounds = _bounded(plain[: date.start], *bounds)
+            bounds = _apply_bound(plain[: date.start], *bounds)
         found.append(Period(*bounds, is_by_calendar))
         last = date
     return found
@@ -193,14 +193,14 @@ def names_date(text: str, date: str, now: datetime) -> bool:
     return False
 
 
-def _joined(text: str, first: _Date, second: _Date) -> bool:
+def _is_joined(text: str, first: _Date, second: _Date) -> bool:
     """Return whether two dates are one period: "from May to July", "between May and July"."""
     link = text[first.stop : second.start]
     is_between = _ends_with(text[: first.start], _BETWEEN)
     return bool(_TO.fullmatch(link) or (is_between and _AND.fullmatch(link)))
 
 
-def _bounded(before: str, start: float, end: float) -> tuple[float, float]:
+def _apply_bound(before: str, start: float, end: float) -> tuple[float, float]:
     """Return the bounds of a date behind some text: "since May" has no end, "until May" no start.
 
     "After May" May is over; but "after 6 May" asks of what that day brought, too.
@@ -228,7 +228,7 @@ def _dates(text: str, now: datetime, names: Collection[str]) -> list[_Date]:
             if span is not None:
                 start, stop = match.span("date")
                 dates.append(_Date(start, stop, span, match, read in _BY_CALENDAR))
-                # What was read is not read again: "May 2023" is not 2023 as well.
+                # A date is read once: "May 2023" is not 2023 as well.
                 text = f"{text[:start]}{'#' * (stop - start)}{text[stop:]}"
     return dates
 
@@ -274,7 +274,7 @@ def _whole_forms() -> dict[str, _Read]:
 
 
 def _alone_forms() -> dict[str, _Read]:
-    """Return the forms of a month or a year behind a word that tells it from "may" and "1984"."""
+    """Return the forms of a month or a year alone, behind a word such as "in" or "since"."""
     month = rf"(?P<date>{_MONTH}(?:,? (?:of )?{_RELATIVE})?)"
     second = r"\b(?:between|from) \w+ (?:and|to|until) "
     return {
@@ -289,7 +289,7 @@ def _counted_forms() -> dict[str, _Read]:
     """Return the forms of times that count back from now."""
     number = rf"(?P<count>\d{{1,3}}|(?:a )?(?:couple of|few)|{'|'.join(_COUNTS)})"
     unit = "(?P<unit>day|week|month|year)"
-    # "The last two weeks of the trip" are others, and what "may last two weeks" is no time.
+    # "The last two weeks of the trip" are others, and "may last two weeks" is not a time.
     not_part = r"(?! (?:of|in|on|at|before|that|when)\b)"
     return {
         r"(?:the )?day before yesterday": _days_back(2),

@@ -54,7 +54,7 @@ def rank(snapshot: Snapshot, relations: Relations, plan: Plan, queries: Queries)
 
     asked = contributions(signals[Stage.QUESTION], ranking)
     ranking.bm25 = word_scores(snapshot, queries.terms, queries.mode)
-    wanted = _wanted(ranking, signals[Stage.ROWS], asked)
+    wanted = _wanted_rows(ranking, signals[Stage.ROWS], asked)
     ranking.cosines = cosine_scores(snapshot, queries.vectors, queries.mode, ranking.bm25, wanted)
     _score(ranking, signals[Stage.ROWS], asked)
     ranking.refinement = _refinement(ranking)
@@ -113,7 +113,7 @@ def _alphas(ranking: Ranking) -> list[float]:
     return [sum(one.alpha for one in every if one.relation.name in related) for every in choices]
 
 
-def _wanted(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> Wanted:
+def _wanted_rows(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -> Wanted:
     """Return the rows whose cosines are needed, for a space that cannot compute all."""
     rows, size = ranking.queries.rows, len(ranking.queries.terms)
     # Few rows may be of the time that a query names: the nearest of all need not be among them.
@@ -121,16 +121,16 @@ def _wanted(ranking: Ranking, signals: Sequence[Signal], asked: Contributions) -
     of_time = times[0].rows if times and isinstance(times[0], RowValues) else [None] * size
     favoured = [mask if is_mask(mask) else None for mask in of_time]
 
-    def allowed() -> Mask | None:
+    def allowed_rows() -> Mask | None:
         return None if rows is None else rows.allowed.whole()
 
-    def promising(cosines: Cosines) -> list[Codes]:
+    def promising_rows(cosines: Cosines) -> list[Codes]:
         trial = replace(ranking, cosines=cosines, terms={}, doubtful=set())
         _score(trial, signals, asked)
-        best = [np.sort(top_rows(column, BEST, allowed())) for column in trial.scores.T]
+        best = [np.sort(top_rows(column, BEST, allowed_rows())) for column in trial.scores.T]
         return [neighbours(trial, of_query) for of_query in best]
 
-    return Wanted(allowed, favoured, promising)
+    return Wanted(allowed_rows, favoured, promising_rows)
 
 
 def _refinement(ranking: Ranking) -> Refinement | None:

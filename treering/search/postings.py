@@ -15,15 +15,13 @@ from treering.search.terms import Terms
 MERGE_RATIO: Final = 2
 """A run is merged into one at most this much larger: O(log N) runs, O(N log N) work."""
 
-SEALED: Final = 1 << 17
-"""Postings from which a run is merged no more: no single addition sorts more than some of these."""
+SEALED: Final = 1 << 17  # postings from which a run stays as it is, so that no addition sorts more
 
 MAX_COUNT: Final = np.iinfo(np.uint16).max
 
 UNLISTED: Final = 8
 UNLISTED_SHARE: Final = 8
-"""Sealed runs that are looked through one by one, before a directory is made of all: so many, or
-one of so many that are listed."""
+"""Sealed runs outside a directory: so many, or one for so many that it lists."""
 
 Slots = NDArray[np.int32]
 
@@ -32,8 +30,8 @@ Slots = NDArray[np.int32]
 class PostingRun:
     """Which rows hold which terms how often, sorted by term.
 
-    The postings of ``terms[i]`` are at ``starts[i]:starts[i + 1]``; their rows ascend. None is
-    below ``first``. ``gone`` has the term of each posting whose row is gone, sorted.
+    The postings of ``terms[i]`` are at ``starts[i]:starts[i + 1]``; their rows ascend, from
+    ``first`` on. ``gone`` has the term of each posting whose row is gone, sorted.
     """
 
     terms: NDArray[np.uint32]
@@ -44,10 +42,10 @@ class PostingRun:
     gone: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, dtype=np.uint32))
 
     @classmethod
-    def of(
+    def from_unsorted(
         cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
     ) -> PostingRun:
-        """Postings in any order, those of one term by row, as a run."""
+        """Return postings in any order, those of one term by row, as a run."""
         order = _argsort32(terms)
         return cls.in_order(terms[order], rows[order], counts[order])
 
@@ -55,7 +53,7 @@ class PostingRun:
     def in_order(
         cls, terms: NDArray[np.uint32], rows: NDArray[np.int32], counts: NDArray[np.uint16]
     ) -> PostingRun:
-        """Postings that are sorted by term, and those of one term by row, as a run."""
+        """Return postings that are sorted by term, those of one term by row, as a run."""
         is_first = np.ones(len(terms), dtype=np.bool_)
         np.not_equal(terms[1:], terms[:-1], out=is_first[1:])
         first = np.flatnonzero(is_first)
@@ -63,11 +61,11 @@ class PostingRun:
         return cls(terms[first], starts, rows, counts)
 
     def flat_terms(self) -> NDArray[np.uint32]:
-        """The term of every posting."""
+        """Return the term of every posting."""
         return np.repeat(self.terms, np.diff(self.starts))
 
     def postings(self, terms: NDArray[np.uint32]) -> list[slice]:
-        """Where the postings of each term are; empty where it has none."""
+        """Return the place of the postings of each term; empty for an unknown term."""
         starts, stops = self._bounds(terms)
         return list(map(slice, starts.tolist(), stops.tolist()))
 
@@ -75,41 +73,41 @@ class PostingRun:
         if not len(self.terms):
             nowhere = np.zeros(len(terms), dtype=np.int64)
             return nowhere, nowhere
-        # An unknown term gets the place where it would stand: the end, or another term's.
+        # An unknown term gets the end, or the place of another term.
         at = np.minimum(self.terms.searchsorted(terms), len(self.terms) - 1)
         starts = self.starts[at]
         return starts, np.where(self.terms[at] == terms, self.starts[at + 1], starts)
 
     def sizes(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many postings each term has, those of rows that are gone among them."""
+        """Return how many postings each term has, also those of rows that are gone."""
         starts, stops = self._bounds(terms)
         return stops - starts
 
     def after(self, gone: Slots) -> PostingRun:
-        """The same postings, where some more rows are gone."""
-        # One row is mostly what goes at a time, and compared in a tenth of the time.
+        """Return the same postings after some more rows are gone."""
+        # Mostly one row goes at a time, and is compared in a tenth of the time.
         is_gone = self.rows == gone if len(gone) == 1 else np.isin(self.rows, gone)
         places = np.flatnonzero(is_gone)
         terms = self.terms[self.starts.searchsorted(places, "right") - 1]
         return replace(self, gone=np.sort(np.concatenate([self.gone, terms])))
 
-    def kept(self, alive: NDArray[np.bool_], number: Slots) -> PostingRun:
-        """The postings of the rows that are ``alive``, under their new ``number``."""
+    def keep_rows(self, alive: NDArray[np.bool_], number: Slots) -> PostingRun:
+        """Return the postings of the rows that are ``alive``, under their new ``number``."""
         keep = alive[self.rows]
         rows = number[self.rows[keep]]
         return self.in_order(self.flat_terms()[keep], rows, self.counts[keep])
 
 
-def counted(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
-    """Postings and lengths of ``len(sizes)`` rows; row i has the next ``sizes[i]`` of ``flat``."""
+def count_postings(flat: Terms, sizes: NDArray[np.int64]) -> tuple[PostingRun, NDArray[np.int32]]:
+    """Return postings and lengths of rows; row i has the next ``sizes[i]`` terms of ``flat``."""
     rows = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     counts = np.minimum(flat[:, 1], MAX_COUNT).astype(np.uint16)
     lengths = np.bincount(rows, weights=counts, minlength=len(sizes)).astype(np.int32)
-    return PostingRun.of(flat[:, 0], rows, counts), lengths
+    return PostingRun.from_unsorted(flat[:, 0], rows, counts), lengths
 
 
 def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
-    """A stable argsort by two 16-bit radix passes: three times as fast as comparing."""
+    """Return a stable argsort by two 16-bit radix passes, three times as fast as comparing."""
     low = np.argsort((keys & 0xFFFF).astype(np.uint16), kind="stable")
     high = np.argsort((keys >> 16).astype(np.uint16)[low], kind="stable")
     order: NDArray[np.int64] = low[high]
@@ -117,7 +115,7 @@ def _argsort32(keys: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 class RunDirectory:
-    """Where the postings of each term are in many runs, so that not every run is looked through."""
+    """The places of the postings of each term in many runs."""
 
     def __init__(self, runs: Sequence[PostingRun]) -> None:
         self._rows = [run.rows for run in runs]
@@ -134,18 +132,18 @@ class RunDirectory:
         return len(self._rows)
 
     def is_of(self, runs: Sequence[PostingRun]) -> bool:
-        """Whether it is of the first of these runs, whichever of their rows are gone."""
+        """Return whether it lists the first of these runs, whichever of their rows are gone."""
         return len(self) <= len(runs) and all(
             run.rows is rows for run, rows in zip(runs, self._rows, strict=False)
         )
 
     def sizes(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """How many postings each term has."""
+        """Return how many postings each term has."""
         first, stop = self._terms.searchsorted(terms), self._terms.searchsorted(terms, "right")
         return np.asarray(self._until[stop] - self._until[first])
 
     def postings(self, terms: NDArray[np.uint32]) -> list[list[tuple[int, slice]]]:
-        """Where the postings of each term are: the runs that have any, ascending."""
+        """Return the runs with postings of each term, ascending, and their places."""
         firsts = self._terms.searchsorted(terms).tolist()
         stops = self._terms.searchsorted(terms, "right").tolist()
         return [self._places(slice(a, b)) for a, b in zip(firsts, stops, strict=True)]
@@ -157,9 +155,9 @@ class RunDirectory:
         return list(zip(self._runs[of_term].tolist(), places, strict=True))
 
 
-def listed(runs: Sequence[PostingRun], before: RunDirectory | None) -> RunDirectory | None:
-    """The directory of the first runs, those that are sealed: the one before, while it lists most
-    of them. None while they are few.
+def make_directory(runs: Sequence[PostingRun], before: RunDirectory | None) -> RunDirectory | None:
+    """Return the directory of the sealed runs, ``before`` while it lists most of them; None while
+    they are few.
     """
     known = before if before is not None and before.is_of(runs) else None
     sealed = sum(1 for _ in takewhile(lambda run: len(run.rows) > SEALED, runs))
@@ -169,18 +167,18 @@ def listed(runs: Sequence[PostingRun], before: RunDirectory | None) -> RunDirect
     return RunDirectory(runs[:sealed])
 
 
-def merged(runs: list[PostingRun]) -> list[PostingRun]:
+def merge_runs(runs: list[PostingRun]) -> list[PostingRun]:
     """Merge runs of similar size from the end, so that few remain."""
     while len(runs) > 1 and len(runs[-2].rows) <= min(MERGE_RATIO * len(runs[-1].rows), SEALED):
         last, before = runs.pop(), runs.pop()
-        runs.append(_joined(before, last))
+        runs.append(_join_runs(before, last))
     return runs
 
 
-def _joined(first: PostingRun, second: PostingRun) -> PostingRun:
-    """Two runs as one; the rows of the second come after those of the first."""
+def _join_runs(first: PostingRun, second: PostingRun) -> PostingRun:
+    """Return two runs as one; the rows of the second come after those of the first."""
     terms = np.concatenate([first.flat_terms(), second.flat_terms()])
-    order = np.argsort(terms, kind="stable")  # finds what is in order, and merges that: no sorting
+    order = np.argsort(terms, kind="stable")  # merges the sorted parts
     rows = np.concatenate([first.rows, second.rows])[order]
     counts = np.concatenate([first.counts, second.counts])[order]
     run = PostingRun.in_order(terms[order], rows, counts)
@@ -189,9 +187,7 @@ def _joined(first: PostingRun, second: PostingRun) -> PostingRun:
 
 
 PIECE = 1 << 14  # postings scored at a time
-
-FEW_POSTINGS = 1_024
-"""Postings of a term up to which they are put together once they are looked up."""
+FEW_POSTINGS = 1_024  # postings of a term that are joined when they are looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,15 +202,13 @@ class StoredPostings(Protocol):
     """The postings of terms that are not in main memory."""
 
     def read(self, terms: NDArray[np.uint32]) -> Sequence[Sequence[RowCounts]]:
-        """The postings of each of some terms, in parts whose rows ascend from one to the next."""
+        """Return the postings of each term, in parts whose rows ascend from one to the next."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """The slots that hold a term, and how often: as the runs have them, or put together if they are
-    few. No slot is in two.
-    """
+    """The distinct slots that hold a term, and how often: run by run, or joined if they are few."""
 
     idf: np.float32
     slots: list[Slots]
@@ -226,10 +220,7 @@ PostingParts = tuple[list[Slots], list[NDArray[np.uint16]]]
 
 
 def joined_if_few(slots: list[Slots], counts: list[NDArray[np.uint16]]) -> PostingParts:
-    """Postings of the runs, put together where that takes less than looking at each run's.
-
-    Those of common words are many, and stay where they are.
-    """
+    """Return the postings of the runs, joined if they are few."""
     if len(slots) < 2 or sum(map(len, slots)) > FEW_POSTINGS:
         return slots, counts
     return [np.concatenate(slots)], [np.concatenate(counts)]
@@ -238,27 +229,27 @@ def joined_if_few(slots: list[Slots], counts: list[NDArray[np.uint16]]) -> Posti
 def in_pieces(
     postings: TermPostings, low: int, high: int
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.uint16]]]:
-    """Slots from one to another, as numpy indexes with them, and counts, so many that they stay in
-    the cache.
+    """Yield slots from ``low`` to ``high``, as numpy indexes, and counts, in pieces that fit the
+    cache.
     """
     for slots, counts in zip(postings.slots, postings.counts, strict=True):
         first, stop = 0, len(slots)
         if slots[0] < low or slots[-1] >= high:
-            # As numbers of another size they would all be converted to be compared.
+            # Of another dtype, all slots would be converted.
             first, stop = slots.searchsorted(np.array((low, high), dtype=slots.dtype)).tolist()
         for start in range(first, stop, PIECE):
             part = slice(start, min(start + PIECE, stop))
             yield slots[part].astype(np.intp), counts[part]
 
 
-def joined(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
-    """All slots of a term, ascending, and their counts."""
+def join_postings(postings: TermPostings) -> tuple[Slots, NDArray[np.uint16]]:
+    """Return all slots of a term, ascending, and their counts."""
     if not postings.slots:
         return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
     return np.concatenate(postings.slots), np.concatenate(postings.counts)
 
 
 def are_among(rows: Slots, slots: Slots) -> NDArray[np.bool_]:
-    """Which slots are among those of a term, which ascend."""
+    """Return which slots are among those of a term, which ascend."""
     among: NDArray[np.bool_] = rows.take(rows.searchsorted(slots), mode="clip") == slots
     return among

@@ -24,10 +24,8 @@ from treering.search.terms import Terms
 if TYPE_CHECKING:
     from treering.search.hits import RowReader
 
-GROUP = 64
-"""Rows of which the best one is looked at first where few of many are looked for."""
-
-MOST_REFINED = 128  # rows of a query that are scored exactly: nobody compares what is further down
+GROUP = 64  # rows of which only the best is compared at first, if few of many are needed
+MOST_REFINED = 128  # the best rows of a query that are scored exactly
 
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
@@ -49,7 +47,7 @@ class Queries:
 
 
 class Contribution(Protocol):
-    """What a signal adds to scores."""
+    """The values that a signal adds to scores."""
 
     def at(self, row: int, query: int) -> float:
         """Return the value of one row for one query."""
@@ -82,7 +80,7 @@ class RowValues:
         return float(values if isinstance(values, np.float32) else values[places[0]])
 
     def speaks_of(self, row: int, query: int) -> bool:
-        """Whether a row has a value; where rows are not listed, all have one."""
+        """Return whether a row has a value; without a list of rows, all have one."""
         rows = self.rows[query]
         return rows is None or is_mask(rows) or bool((rows == row).any())
 
@@ -111,7 +109,7 @@ class RowValues:
 
 
 def is_mask(rows: Mask | Codes | None) -> TypeGuard[Mask]:
-    """Whether rows are given by a mask."""
+    """Return whether rows are a mask."""
     return rows is not None and rows.dtype == np.bool_
 
 
@@ -154,7 +152,7 @@ class Signal(Protocol):
     def name(self) -> str: ...  # noqa: D102
 
     def contribute(self, queries: Queries, ranking: Ranking) -> Contribution | None:
-        """The weighted values of the rows that the signal is for; None if there are none."""
+        """Return the weighted values of the rows that the signal is for; None for no rows."""
         ...
 
 
@@ -187,7 +185,7 @@ class Ranking:
     """The first rows that ``best`` returned last for each query."""
 
     def weight(self, name: str, times: float = 1.0) -> np.float32 | Floats | None:
-        """The weight of a signal at each row by its kind of content, multiplied by ``times``.
+        """Return the weight of a signal at each row by its kind of content, times ``times``.
 
         One number if all rows are of one kind, else shape (N,); None if it is 0 everywhere.
         """
@@ -211,10 +209,10 @@ class Ranking:
                 self.doubtful.add(signal.name)
 
     def features(self, rows: Codes, query: int) -> list[dict[str, float]]:
-        """What is known of how well each of some fragments answers a query (see ``FEATURES``)."""
-        assert self.standings is not None  # set before anyone gets the ranking
+        """Return the ``FEATURES`` of some fragments for a query."""
+        assert self.standings is not None  # set before the ranking is returned
         features: list[dict[str, float]] = [
-            {"standing": self.standings.standing(self._evidence(row, query), query)}
+            {"standing": self.standings.stand_out(self._evidence(row, query), query)}
             for row in rows.tolist()
         ]
         if self.bm25 is not None:
@@ -230,7 +228,7 @@ class Ranking:
         return features
 
     def _evidence(self, row: int, query: int) -> float:
-        """The score of a fragment without the terms that are no evidence."""
+        """Return the score of a fragment without the terms that are not evidence."""
         extra = sum(self.terms[name].at(row, query) for name in self.doubtful)
         return float(self.scores[row, query]) - self._share(row) * extra
 
@@ -238,7 +236,7 @@ class Ranking:
         return 1.0 if self.share is None else float(self.share[row])
 
     def confidence(self, rows: Codes, query: int) -> list[float]:
-        """The probability of each of some fragments that it answers a query."""
+        """Return the probability of each of some fragments that it answers a query."""
         if query not in self.top:
             self.best(query, TOP)
         numbers, top = rows.tolist(), self.top[query].tolist()
@@ -250,7 +248,7 @@ class Ranking:
         return confidences(every[: len(numbers)], [by_row[row] for row in top]) if numbers else []
 
     def why(self, row: int, query: int) -> Why:
-        """Why a fragment has its score for a query."""
+        """Return why a fragment has its score for a query."""
         bm25, cosines, share = self.bm25, self.cosines, self._share(row)
         terms = {
             name: share * term.at(row, query)
@@ -264,13 +262,11 @@ class Ranking:
         )
 
     def margin(self, query: int) -> float:
-        """How much two scores may differ by more or less than here, until ``best`` makes them
-        exact.
-        """
+        """Return by how much the difference of two scores may change when ``best`` refines them."""
         return 0.0 if self.refinement is None else self.refinement.margin(query)
 
     def best(self, query: int, k: int, allowed: Mask | None = None) -> Codes:
-        """The rows of the k best fragments for a query, best first; ties by order of arrival."""
+        """Return the rows of the k best fragments for a query; ties by order of arrival."""
         best = self._best(query, max(k, TOP), allowed)
         self.top[query] = best[:TOP]
         return best[:k]

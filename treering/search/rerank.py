@@ -1,8 +1,8 @@
-"""Rerankers: what reads a question together with each of the best hits, and orders them anew.
+"""Rerankers: models that read a question together with each of the best hits, and reorder them.
 
-treering bundles none: models that are worth it are large, and those that are not lose to the scores
-that are there. ``fastembed:MODEL`` is a local cross-encoder, ``http://…/rerank`` a server, ``llm``
-the memory's language model. A package brings another by an entry point, a program gives its own.
+treering bundles none: good ones are large, and small ones lose to the scores of a search.
+``fastembed:MODEL`` is a local cross-encoder, ``http://…/rerank`` a server, ``llm`` the memory's
+language model. Packages add others by an entry point, programs pass objects.
 """
 
 from __future__ import annotations
@@ -20,24 +20,23 @@ from treering.records import Hit
 from treering.text import with_speaker
 
 GROUP: Final = "treering.rerankers"
-"""The entry point group. An entry point is called without arguments and gives a ``Reranker``."""
+"""The entry point group: functions without arguments that return a ``Reranker``."""
 
-LOOKED_AT: Final = 50
-"""Of the best hits so many are reranked, or as many as are asked for, if that is more."""
+LOOKED_AT: Final = 50  # best hits that are reranked, or k if that is more
 
 TERM: Final = "rerank"  # in ``hit.why``, and the whole of the score
 
 
 class Reranker(Protocol):
-    """A model that tells how well texts answer a question."""
+    """A model that scores how well texts answer a question."""
 
     def scores(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """A number for each text, higher for a better one, on any scale; a turn has its speaker."""
+        """Return a number for each text, higher for a better one; a turn has its speaker."""
         ...
 
 
 def open_reranker(chosen: str | Reranker, account: ModelAccount) -> Reranker:
-    """The reranker of that name, or the one given; ``account`` has the language model.
+    """Return the reranker of that name, or the object; ``account`` has the language model.
 
     Raises UnknownName, MissingExtra, EmbeddingError, LLMNotConfigured.
     """
@@ -67,8 +66,8 @@ def open_reranker(chosen: str | Reranker, account: ModelAccount) -> Reranker:
     return reranker
 
 
-def reranked(reranker: Reranker, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-    """The k hits that a reranker scores best, with its scores, best first; ties as they were.
+def rerank_hits(reranker: Reranker, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
+    """Return the k hits that a reranker scores best, with its scores, best first.
 
     Raises InputError if it does not give a number for each.
     """

@@ -121,7 +121,7 @@ def group_rows(snapshot: Snapshot, starts: Flags, lengths: Floats) -> tuple[Snap
         kind=snapshot.kind[first],
         zone=snapshot.zone[first],
         items=_group_items(snapshot, reading, starts, lengths),
-        lexical=snapshot.lexical.grouped(group_of, len(first)),
+        lexical=snapshot.lexical.group_rows(group_of, len(first)),
         embedded=embedded,
         speakers=(),  # a round is of nobody alone
         vector_number=None,

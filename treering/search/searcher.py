@@ -32,9 +32,9 @@ from treering.search.context import (
 )
 from treering.search.filters import RowFilter
 from treering.search.hits import RowReader, hits, read_quotes
-from treering.search.marks import Marker, unmarked
+from treering.search.marks import Marker, mark_nothing
 from treering.search.names import SpeakerNames
-from treering.search.newest import Groups, holding_first, represented
+from treering.search.newest import Groups, holding_first, represent_all
 from treering.search.pipeline import rank
 from treering.search.ranking import Queries, Ranking
 from treering.search.relations.plan import Plan, Relations, among_people, has_weights_of_people
@@ -86,7 +86,7 @@ class Searcher:
         space: Space,
         corpus: FragmentSource,
         embedder: Callable[[], Embedder],
-        marks: Marker = unmarked,
+        marks: Marker = mark_nothing,
         newer: Callable[[SpaceReader], Mapping[int, int]] = lambda _: {},
     ) -> None:
         self._space = space
@@ -142,12 +142,12 @@ class Searcher:
         with self._read(Search([query], condition, mode, plan, chat_unit)) as (reader, found):
             if found is None:
                 return
-            ranking, order = past_damage(partial(self._ordered, reader, *found))
+            ranking, order = past_damage(partial(self._order_rows, reader, *found))
             items = ranking.snapshot.items
             for start in range(0, len(order), CANDIDATES_PAGE):
                 page = order[start : start + CANDIDATES_PAGE]
                 rows, read = past_damage(partial(self._readable, reader, ranking, page))
-                hits, vectors = represented(query, read), items.vectors[rows]
+                hits, vectors = represent_all(query, read), items.vectors[rows]
                 for row, hit, vector in zip(rows.tolist(), hits, vectors, strict=True):
                     place, session = int(items.position[row]), int(items.session[row])
                     unit = int(ranking.round_of[row]) if isinstance(ranking, RoundRanking) else row
@@ -251,7 +251,7 @@ class Searcher:
 
     def _without_names(self, search: Search) -> list[str]:
         names = self._names if has_weights_of_people(search.plan) else None
-        return [query if names is None else names.removed(query) for query in search.queries]
+        return [query if names is None else names.remove_from(query) for query in search.queries]
 
     def _best(
         self,
@@ -263,7 +263,7 @@ class Searcher:
         damaged: Collection[int],
     ) -> list[list[Hit]]:
         """Return the k best hits for each query, without entries that are damaged."""
-        allowed = RowFilter.of(reader, snapshot, search.condition, without=damaged)
+        allowed = RowFilter.from_columns(reader, snapshot, search.condition, without=damaged)
         best: list[list[Hit]] = []
         for part in search.batches(len(snapshot)):
             ranking = self._rank(reader, snapshot, part, allowed)
@@ -309,17 +309,19 @@ class Searcher:
         ]
         return self.hits(reader, ranking, query, np.array(rows, dtype=np.int64))
 
-    def _ordered(
+    def _order_rows(
         self, reader: SpaceReader, snapshot: Snapshot, search: Search, damaged: Collection[int]
     ) -> tuple[RankedRows, Codes]:
         """Return a ranking, and its rows that meet the filter as a context takes them."""
-        allowed = RowFilter.of(reader, snapshot, search.condition, whole=True, without=damaged)
+        allowed = RowFilter.from_columns(
+            reader, snapshot, search.condition, whole=True, without=damaged
+        )
         ranking = self._rank(reader, snapshot, search, allowed)
         order = allowed.best(ranking, 0, len(snapshot))
         if pinned := entries.pinned_seqs(reader, snapshot.state.id):
             is_pinned = np.isin(snapshot.entry[order], pinned)
             order = np.concatenate([order[is_pinned], order[~is_pinned]])
-        # A context is filled from the front, so a statement must come before what it replaced.
+        # A context is filled from the front, so a statement must come before the replaced one.
         order = _newer_first(self._newer(reader), snapshot, order)
         return ranking, ranking.together(order) if isinstance(ranking, RoundRanking) else order
 
@@ -414,7 +416,7 @@ def by_words_if_down(search: Callable[[Mode], T], mode: Mode = "hybrid") -> T:
 
 
 def known_until(condition: Filter) -> int | None:
-    """Return the time up to which statements tell what holds; None for all."""
+    """Return the time up to which statements count; None for all."""
     return None if condition.as_of is None else entries.micros(condition.as_of)
 
 

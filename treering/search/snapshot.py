@@ -32,10 +32,10 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """How far scores may be off until they are computed from the vectors as they were embedded.
+    """How far scores may be off until they are computed from the exact vectors.
 
-    A cosine counts as off by ``steps`` between two codes of a unit vector in eight bits. ``rows``
-    behind the k best are computed as well where they may belong before them.
+    A cosine is off by up to ``steps`` between two codes of a unit vector in eight bits. ``rows``
+    behind the k best are computed as well, if they may belong before them.
     """
 
     steps: float
@@ -43,8 +43,8 @@ class Doubt:
 
 
 EIGHT_BITS: Final = Doubt(steps=3.0, rows=24)
-"""Rounding row and query leaves a cosine off by .4 of a step (the standard deviation), and what
-relations add by less, as that is a mean of many: of two scores ten such deviations."""
+"""Rounding row and query leaves a cosine off by .4 of a step (the standard deviation), and terms of
+relations by less, as means of many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class Spread:
 class Cosines:
     """Cosines of N rows with Q queries, shape (N, Q), a query's column contiguous.
 
-    ``known`` has the rows by query, ascending, whose cosines need not be computed again. Where a
-    ``spread`` is given, all other rows are at the mean of all.
+    ``known`` has the rows by query, ascending, whose cosines are exact. With a ``spread``, all
+    other rows are at the mean of all.
     """
 
     values: Floats
@@ -80,7 +80,7 @@ class Wanted:
 
     ``allowed`` returns the mask of the rows that meet the filter, None for all. ``favoured`` are
     masks by query of rows that get a bonus. ``promising`` returns, by query, the best rows by the
-    cosines that are known so far, and the rows near them; ascending.
+    cosines known so far, and the rows near them; ascending.
     """
 
     allowed: Callable[[], Mask | None]
@@ -150,7 +150,7 @@ def widen(base: Snapshot, texts: Sequence[Terms], vectors: Floats, version: int)
     items, usual = base.items, int(np.bincount(base.kind).argmax())
     lexical = base.lexical
     if texts:
-        lexical = lexical.extended(np.concatenate(texts), np.array([len(text) for text in texts]))
+        lexical = lexical.extend(np.concatenate(texts), np.array([len(text) for text in texts]))
     return replace(
         base,
         fragment=extend(base.fragment),

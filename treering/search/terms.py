@@ -24,17 +24,17 @@ Terms = NDArray[np.uint32]
 """Shape (n, 2): term hash and count, by hash."""
 
 _STOP_WORD, _TEXT_END, _SEVERAL = -1, -2, -3
-"""In the place of a hash: a stop word, the end of a text, words that are written as one."""
+"""In place of a hash: a stop word, the end of a text, words that are written as one."""
 
 _FOREIGN = 1 << 32
 """Above the hash of a word that is a function word of another language."""
 
 _END = "\0"
-"""Between texts, none of which has it: no word has it either."""
+"""Between texts that do not contain it."""
 
 _BETWEEN = f" {_END} "
 _SPACES = {code: " " for code in range(1, 128) if not (chr(code).isalnum() or chr(code) in "_'")}
-"""Turns what is in no word of a text of ASCII into spaces."""
+"""Turns the characters between words of ASCII into spaces."""
 
 ASKS = "questionmarkinside"
 """The word by which the index knows the fragments that have a question mark."""
@@ -57,7 +57,7 @@ _PROBES = (
     "我昨天在公园里跑步 東京タワーへ行きました 저는 서울에 살아요 ฉันชอบกินข้าวผัด ①",
     ASKS,
 )
-"""Words with the endings that stemmers differ in, and those of the shapes that splitting knows."""
+"""Words with endings in which stemmers differ, and of the shapes that splitting knows."""
 # strftime would follow the machine's language.
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -66,8 +66,8 @@ _MONTHS = (
 
 
 def terms(text: str) -> Terms:
-    """The terms of a text with their counts; English stop words are left out."""
-    # Counted here and not by ``terms_of``: arrays of ten words cost more than the words do.
+    """Return the terms of a text with their counts, without English stop words."""
+    # Not by ``terms_of``: arrays of ten words cost more than the words do.
     counts = Counter(_hashes(text))
     counts.pop(_STOP_WORD, None)
     return np.array(sorted(counts.items()), dtype=np.uint32).reshape(-1, 2)
@@ -91,7 +91,7 @@ def query_terms(query: str) -> Terms:
 
 
 def terms_of(texts: Sequence[str]) -> list[Terms]:
-    """The ``terms`` of each of some texts."""
+    """Return the ``terms`` of each of some texts."""
     if not texts:
         return []
     keys, text = _in_english(texts)
@@ -102,9 +102,9 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
     is_term = keys >= 0
     if alone:
         is_term &= ~np.isin(text, list(alone))
-    # The place of a text above the hash of a word: so all are counted and sorted at once.
+    # The place of a text above the hash of a word: one sort counts all.
     term = keys[is_term] & (_FOREIGN - 1)
-    # Sorted by text already, so that a stable sort has little to do: ``unique`` begins anew.
+    # Sorted by text already, so that a stable sort has little to do.
     every = np.sort(text[is_term] << 32 | term, kind="stable")
     first = np.flatnonzero(np.diff(every, prepend=-1))
     flat, counts = every[first], np.diff(first, append=len(every))
@@ -117,11 +117,10 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
 
 
 def _in_english(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The words of texts as if all were English and ASCII, and the place of the text of each.
+    """Return the words of texts as if all were English and ASCII, and the place of each one's text.
 
     A word is ``_STOP_WORD``, ``_SEVERAL`` or its hash, with ``_FOREIGN`` added if it is a function
-    word of another language. What costs by the call is done once for all texts, one behind the
-    other, and what is done for a word once for all that are written like it.
+    word of another language. One call splits all texts, and each spelling is hashed once.
     """
     joined = _BETWEEN.join(text if _is_joinable(text) else "" for text in texts)
     words = joined.translate(_SPACES).split()
@@ -134,7 +133,7 @@ def _is_joinable(text: str) -> bool:
 
 
 class _Keys(dict[str, int]):
-    """What ``_in_english`` makes of words, as they are written; of about ``_MOST_KEYS`` of them."""
+    """The keys of ``_in_english`` by spelling, for about ``_MOST_KEYS`` spellings."""
 
     def __missing__(self, written: str) -> int:
         if len(self) > _MOST_KEYS:
@@ -149,7 +148,7 @@ def _key(written: str) -> int:
     words = languages.words_of(languages.plain(written))
     if len(words) != 1:
         return _SEVERAL if words else _STOP_WORD  # such as "parseText", and a lone apostrophe
-    hashed = _hashing(languages.ENGLISH)(words[0])
+    hashed = _hash_function(languages.ENGLISH)(words[0])
     return hashed | _FOREIGN if languages.is_foreign(words[0]) else hashed
 
 
@@ -160,10 +159,10 @@ def _keys() -> _Keys:
 
 @lru_cache(maxsize=1)
 def terms_version() -> str:
-    """What terms are made by, as a short digest: another stemmer, list of words or hash changes it.
+    """Return a short digest that another stemmer, list of words or hash changes.
 
-    The digest is of the probes' terms, and of the words that tell languages apart. A release of
-    the stemming library that leaves the probes alone therefore makes no rebuild due.
+    It is of the probes' terms and of the function words of languages, so a release of the stemming
+    library that leaves them alone needs no rebuild.
     """
     stop_words = " ".join(sorted(languages.stop_words()))
     probed = b"".join(terms(probe).tobytes() for probe in (*_PROBES, stop_words))
@@ -172,17 +171,17 @@ def terms_version() -> str:
 
 
 def stem(word: str) -> str:
-    """An English word in small letters without its ending."""
+    """Return an English word in small letters without its ending."""
     return languages.stem(word)
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a name or query as they are, for matching names."""
+    """Return the words of a name or query as they are, for matching names."""
     return frozenset(languages.words_of(languages.plain(text)))
 
 
 def shared_words(text: str, query: str) -> list[tuple[int, int]]:
-    """Where the words of a text stand that have a term in common with a query: starts and ends."""
+    """Return the starts and ends of the words of a text that share a term with a query."""
     looked_for = set(_hashes(query, split=languages.pairs)) - {_STOP_WORD}
     language = _language(languages.words_of(languages.plain(text)))
     spans: list[tuple[int, int]] = []
@@ -194,9 +193,9 @@ def shared_words(text: str, query: str) -> list[tuple[int, int]]:
     return spans
 
 
-def indexed(text: str, at: datetime | None) -> str:
-    """The text of a fragment as it is indexed: with its date in words, so that "in May" finds it,
-    and with ``ASKS`` if it has a question mark.
+def index_text(text: str, at: datetime | None) -> str:
+    """Return the text of a fragment for the index: with its date in words, so that "in May" finds
+    it, and with ``ASKS`` if it has a question mark.
     """
     date = f" {at.day} {_MONTHS[at.month - 1]} {at.year}" if at else ""
     return f"{text}{date} {ASKS}" if _QUESTION_MARKS.search(text) else text + date
@@ -207,15 +206,14 @@ def _hashes(
     language: str | None = None,
     split: Callable[[str], list[str]] = languages.grams,
 ) -> Iterable[int]:
-    """The terms of each word of a text; ``split`` makes those of a run without spaces.
+    """Return the terms of each word of a text; ``split`` makes those of a run without spaces.
 
-    A word of another language than English has two, if they differ: one without the ending that it
-    has there, and the one that it has in English. A name or a few words alone do not tell what
-    language they are in, and are to be found in a text that does.
+    A word of another language has two, if they differ: without its ending there, and as in English.
+    So a name or a few words, whose language is unknown, are found in such a text.
     """
     words = languages.words_of(languages.plain(text))
     language = language or _language(words)
-    hashed, in_english = _hashing(language), _hashing(languages.ENGLISH)
+    hashed, in_english = _hash_function(language), _hash_function(languages.ENGLISH)
     if text.isascii() and language == languages.ENGLISH:
         return map(hashed, words)
     parts = chain.from_iterable(
@@ -231,8 +229,8 @@ def _language(words: Iterable[str]) -> str:
 
 
 @cache
-def _hashing(language: str) -> Callable[[str], int]:
-    """From a word in a text of a language to its term, or ``_STOP_WORD``."""
+def _hash_function(language: str) -> Callable[[str], int]:
+    """Return a function from a word in a text of a language to its term, or ``_STOP_WORD``."""
     stop_words = languages.stop_words()
 
     @lru_cache(maxsize=1 << 17)  # a stem costs 13 µs, and half of all running words are the same

@@ -1,8 +1,7 @@
-"""The vectors of a space: blocks of rows that are shared from one state of it to the next.
+"""The vectors of a space: blocks of rows that one state of it shares with the next.
 
-A change makes new blocks for the rows it touches, and leaves the others. Rows are float32, or whole
-numbers of eight bits with a scale a row (``treering.embed.quantised``), which take a quarter of the
-memory and of the time to read it.
+A change makes new blocks for the rows it touches. Rows are float32, or whole numbers of eight bits
+with a scale a row (``treering.embed.quantised``), which take a quarter of the memory and time.
 """
 
 from __future__ import annotations
@@ -26,19 +25,17 @@ from treering.parallel import for_each
 from treering.scratch import lent
 
 BLOCK_BYTES = 2 << 20
-"""Of one block: what a row that goes or comes late makes necessary to copy. One large page."""
-
+"""Of one block, one large page: a row that goes or comes late has so much copied."""
 
 TRANSPOSED_BYTES = 128 << 20
-"""A matrix of eight bits up to this size is kept transposed as well, for ``projected``, which takes
-half the time then. A larger one is not held twice: it is what fills the main memory."""
+"""A matrix of eight bits up to this size has a transposed copy, with which ``project`` takes half
+the time. A larger one would fill the main memory."""
 
 SAMPLED_ROWS = 1 << 17
-"""Rows drawn by chance that tell a sum over more than twice as many. Their mean is off by a
-deviation over 362, the root of this: less than eight bits leave of a cosine."""
+"""Rows drawn by chance for a sum over more than twice as many. Their mean is off by a deviation
+over 362, the root of this: less than the error of a cosine in eight bits."""
 
-FAR = 4.0
-"""Deviations from the mean beyond which a score counts itself, as few do: no sample tells those."""
+FAR = 4.0  # deviations from the mean beyond which a score counts itself, as a sample misses it
 
 CONVERTED_ROWS = 512  # rows made floats at a time: they stay in the processor's cache
 
@@ -58,34 +55,34 @@ class Block:
         return len(self.rows)
 
     def floats(self, which: Any = slice(None)) -> Floats:
-        """Some of the rows as float32."""
+        """Return some of the rows as float32."""
         rows: NDArray[Any] = self.rows[which]
         if self.scale is None:
             return rows
         return restored(rows, self.scale[which])
 
     def between(self, start: int, stop: int) -> Block:
-        """Some rows that follow each other; they share their room with this block's."""
+        """Return some rows that follow each other, as a view."""
         scale = None if self.scale is None else self.scale[start:stop]
         return Block(self.rows[start:stop], scale)
 
     def without(self, gone: Codes, room: Block) -> Block:
-        """This block without some rows, which ascend, in the first rows of a room for it."""
+        """Return this block without some rows, which ascend, in the first rows of ``room``."""
         left = room.between(0, len(self) - len(gone))
         without(self.rows, gone, out=left.rows)
         if self.scale is not None:
             without(self.scale, gone, out=left.scale)
         return left
 
-    def placed(self, places: Codes | slice, vectors: Block) -> Block:
-        """This block with other vectors at some places."""
+    def replace_rows(self, places: Codes | slice, vectors: Block) -> Block:
+        """Return this block with other vectors at some places."""
         scale = None if self.scale is None else self.scale.copy()
         block = Block(self.rows.copy(), scale)
         block.put(places, vectors)
         return block
 
     def put(self, places: Codes | slice, vectors: Block) -> None:
-        """Write vectors at some places, which nobody may have read yet."""
+        """Write vectors at some places of a block that is not in use yet."""
         if self.scale is None:
             self.rows[places] = vectors.floats()
         elif vectors.scale is None:
@@ -119,7 +116,7 @@ class VectorBlocks:
         return int(self.shape[0])
 
     def spans(self) -> Iterator[tuple[Block, slice]]:
-        """Every block with the rows it has."""
+        """Yield every block with its rows."""
         for block, (start, stop) in zip(self.blocks, pairwise(self._starts), strict=True):
             yield block, slice(start, stop)
 
@@ -148,7 +145,7 @@ class VectorBlocks:
         return whole if dtype is None else whole.astype(dtype)
 
     def __matmul__(self, other: Floats) -> Floats:
-        """The product with a vector, shape (d,), or some side by side, shape (d, Q)."""
+        """Return the product with a vector, shape (d,), or some side by side, shape (d, Q)."""
         columns = self.products((other if other.ndim == 2 else other[:, None]).T, fine=True)
         return columns if other.ndim == 2 else columns[:, 0]
 
@@ -157,9 +154,9 @@ class VectorBlocks:
         return self.products(queries)
 
     def products(self, queries: Floats, fine: bool = False) -> Floats:
-        """The products with some rows, shape (Q, d); (N, Q) with a query's column contiguous.
+        """Return the products with rows of shape (Q, d): (N, Q), a query's column contiguous.
 
-        Where this matrix has eight bits, so have the queries; ``fine`` makes it twice as many.
+        If this matrix has eight bits, queries are rounded to eight bits, with ``fine`` to sixteen.
         """
         result = lent((len(self), len(queries)))
         spans = list(self.spans())
@@ -175,24 +172,24 @@ class VectorBlocks:
         for_each(work, len(spans), 0 if self.is_exact else len(self))
         return result
 
-    def projected(self, scores: Floats) -> Floats:
-        """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q).
+    def project(self, scores: Floats) -> Floats:
+        """Return ``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q).
 
-        Blocks of eight bits are kept transposed from then on, if the matrix is not large. Of a
-        large one, what scores differ by from their mean is added up over a sample of the rows.
+        Blocks of eight bits get transposed copies if the matrix is not large. For a large one the
+        differences from the mean score are summed over a sample of the rows.
         """
         columns = scores if scores.ndim == 2 else scores[:, None]
         each = len(self) // max(self._sampled_rows, 1)
         if len(self) * self.shape[1] <= self._transposed_bytes:
-            total = self._added_up(columns, _projected)
+            total = self._added_up(columns, _project_codes)
         elif each < 2 or self.is_exact:
             total = self._added_up(columns, _projected_as_floats)
         else:
-            total = self._sampled(columns, each)
+            total = self._project_by_sample(columns, each)
         return total if scores.ndim == 2 else total[:, 0]
 
     def _added_up(self, columns: Floats, project_codes: Project) -> Floats:
-        """The sums over all blocks; those of eight bits as ``project_codes`` adds them up."""
+        """Return the sums over all blocks, by ``project_codes`` for those of eight bits."""
         spans = list(self.spans())
         sums = np.zeros((len(spans), self.shape[1], columns.shape[1]), dtype=np.float32)
 
@@ -205,8 +202,8 @@ class VectorBlocks:
         total: Floats = sums.sum(axis=0, dtype=np.float64).astype(np.float32)
         return total
 
-    def _sampled(self, columns: Floats, each: int) -> Floats:
-        """The sums by one row of so many, and by all whose scores are far from the mean."""
+    def _project_by_sample(self, columns: Floats, each: int) -> Floats:
+        """Return the sums by one row of ``each``, and by all rows with scores far from the mean."""
         size = len(self)
         sums = np.array([power_sums(column) for column in columns.T])
         centre = sums[:, 0] / size
@@ -227,7 +224,7 @@ def _projected_floats(block: Block, scores: Floats, out: Floats) -> None:
     np.dot(block.rows.T, scores, out=out)
 
 
-def _projected(block: Block, scores: Floats, out: Floats) -> None:
+def _project_codes(block: Block, scores: Floats, out: Floats) -> None:
     assert block.scale is not None  # else the rows are floats
     rows = _transposed.get(block)
     if rows is None:
@@ -257,9 +254,9 @@ def _add_up(rows: Bytes, weights: Floats, out: Floats) -> None:
 
 
 def _projected_sample(block: Block, scores: Floats, far: Floats, each: int, out: Floats) -> None:
-    """About ``block.T @ scores``: each row that was drawn stands for those around it, too."""
+    """Write about ``block.T @ scores``: each row that was drawn stands for those around it, too."""
     assert block.scale is not None  # else the rows are floats
-    picks, lengths = _drawn(len(block), each)
+    picks, lengths = _draw_rows(len(block), each)
     is_far = np.abs(scores) > far
     rows = union(picks, np.flatnonzero(is_far.any(axis=1)))
     stands_for = np.zeros(len(rows), dtype=np.float32)
@@ -271,10 +268,10 @@ def _projected_sample(block: Block, scores: Floats, far: Floats, each: int, out:
 
 
 @lru_cache(maxsize=64)
-def _drawn(size: int, each: int) -> tuple[Codes, Codes]:
-    """One row of each group of so many, and how many the groups have.
+def _draw_rows(size: int, each: int) -> tuple[Codes, Codes]:
+    """Return one row of each group of ``each`` rows, and the sizes of the groups.
 
-    Which one is left to chance, the same each time: who speaks in turns would be one person else.
+    It is drawn by chance, the same each time: every n-th turn may be of one speaker.
     """
     firsts = np.arange(0, size, each)
     lengths = np.minimum(each, size - firsts)
@@ -285,7 +282,7 @@ _row_sums: WeakKeyDictionary[Block, Floats] = WeakKeyDictionary()
 
 
 def _row_sum(block: Block) -> Floats:
-    """The sum of the rows of a block, shape (d,), which is kept."""
+    """Return the sum of the rows of a block, shape (d,), from a cache."""
     total = _row_sums.get(block)
     if total is None:
         total = np.zeros((block.rows.shape[1], 1), dtype=np.float32)
@@ -304,7 +301,7 @@ Digit = tuple[Bytes, Floats]
 
 
 def _digits(queries: Floats, fine: bool) -> list[Digit]:
-    """Queries as a sum of rows of eight bits: one of each, or with what that leaves over two."""
+    """Return queries as rows of eight bits, with ``fine`` also the remainders in eight bits."""
     codes, scale = quantised(queries)
     if not fine:
         return [(codes, scale)]
@@ -332,7 +329,7 @@ def _numkong() -> ModuleType:
 
 
 def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
-    """``rows @ others.T`` of eight-bit rows, shape (n, m), as numbers that are whole and exact."""
+    """Return ``rows @ others.T`` of eight-bit rows, shape (n, m), as exact whole numbers."""
     numkong = _numkong()
     if not len(rows):
         return np.zeros((0, len(others)), dtype=np.int32)
@@ -345,6 +342,6 @@ def whole_products(rows: Bytes, others: Bytes) -> NDArray[Any]:
 
 
 def power_sums(values: Floats) -> tuple[float, float]:
-    """The sum of some values, shape (N,), and that of their squares, added up in 64 bits."""
+    """Return the sum of some values, shape (N,), and of their squares, in 64 bits."""
     total, squares = _numkong().moments(np.ascontiguousarray(values))
     return float(total), float(squares)

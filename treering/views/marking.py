@@ -34,7 +34,7 @@ class Marking:
         marked = [UNMARKED] * len(quotes)
         for view in self.views_with_rows(reader) if quotes else ():
             for place, mark in _marks_of(view, reader, quotes).items():
-                marked[place] = marked[place].joined(mark)
+                marked[place] = marked[place].join(mark)
         return _without_expired(reader, marked)
 
     def mark_entries(self, reader: SpaceReader, rows: Sequence[tuple[int, Entry]]) -> list[Entry]:

@@ -77,12 +77,12 @@ class StackedMatrix:
             result[start : start + len(part)] = cosines(part, queries)
         return result
 
-    def projected(self, scores: Floats) -> Floats:
+    def project(self, scores: Floats) -> Floats:
         """``self.T @ scores``, shape (d,) or (d, Q)."""
         spans = zip(self._parts, self._starts, strict=False)
         rows = [(part, scores[start : start + len(part)]) for part, start in spans]
         parts = [
-            part.projected(of_part)
+            part.project(of_part)
             if isinstance(part, ProjectedMatrix)
             else np.asarray(part).T @ of_part
             for part, of_part in rows
@@ -108,7 +108,7 @@ class SearchedMatrix(Matrix, Protocol):
 class ProjectedMatrix(Matrix, Protocol):
     """A matrix whose transpose has a product of its own."""
 
-    def projected(self, scores: Floats) -> Floats:
+    def project(self, scores: Floats) -> Floats:
         """``self.T @ scores`` for scores of shape (N,) or (N, Q): (d,) or (d, Q)."""
         ...
 

@@ -1,9 +1,8 @@
 """Relations that fade along a line: context (FragRel eq. 7) and time.
 
-Along a chain of items with the factor f_i between item i - 1 and i, W[i, j] is the product of the
-factors between i and j. ``W·s`` is then two first-order recursions, ``F_i = s_i + f_i·F_{i-1}``
-forward and the mirror image backward, minus s, counted twice (``Chains``). A factor of zero is a
-border that nothing crosses.
+With the factor f_i between item i - 1 and i, W[i, j] is the product of the factors between i and j.
+``W·s`` is two recursions, ``F_i = s_i + f_i·F_{i-1}`` forward and its mirror image backward, minus
+s. A factor of zero is a border that nothing crosses.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ from treering.search.relations.contract import (
     by_column,
 )
 
-FAINT = 1e-7
-"""A share of a score that float32 does not tell from none."""
+FAINT = 1e-7  # a share of a score that float32 loses
 
 
 class Chains:
@@ -43,7 +41,7 @@ class Chains:
         self._reach = min(len(factors), reach(self._largest, FAINT))
 
     def sums(self, scores: Floats) -> Floats:
-        """``Σ_j (product of the factors between i and j) · scores[j]`` for every i; a new array."""
+        """Return ``Σ_j (product of the factors between i and j) · scores[j]`` for every i."""
         size, reach = len(scores), self._reach
         piece = max(PIECE, 4 * reach)  # else most of the work would be for what is around a piece
         if size <= piece:
@@ -60,9 +58,7 @@ class Chains:
         return sums
 
     def near(self, places: Codes, least: float, far: int) -> Codes:
-        """Places that a share of at least ``least`` of what is at one of some reaches, at most
-        ``far`` from it; those places, too. Sorted.
-        """
+        """Return places, and those up to ``far`` away that a share of ``least`` reaches; sorted."""
         steps = np.arange(1, min(far, reach(self._largest, least)) + 1)
         reached = [places]
         # The factor at a place links it to the one before.
@@ -74,15 +70,15 @@ class Chains:
         return union(*reached)
 
     def mass(self, first: int, stop: int, margin: int) -> Floats:
-        """The sums of ones for the items from ``first`` to ``stop``, found within a margin."""
+        """Return the sums of ones for the items from ``first`` to ``stop``, within a margin."""
         low, high = max(first - margin, 0), min(stop + margin, len(self.factors))
         sums = _sums(self.factors[low:high], np.ones(high - low, dtype=np.float32))
         return sums[first - low : stop - low]
 
 
 def _sums(factors: Floats, scores: Floats) -> Floats:
-    """``Chains.sums``, of all items at once, in strides: with the sums of up to 2ᵏ - 1 places away,
-    and the factors over 2ᵏ places, one addition gives those of up to 2ᵏ⁺¹ - 1.
+    """Return ``Chains.sums`` in strides: the sums of up to 2ᵏ - 1 places away and the factors over
+    2ᵏ places give those of up to 2ᵏ⁺¹ - 1.
     """
     size, stride = len(scores), 1
     forward, backward = scores.copy(), scores.copy()
@@ -102,10 +98,7 @@ def _sums(factors: Floats, scores: Floats) -> Floats:
 
 
 def reach(largest: float, least: float) -> int:
-    """Places beyond which less than a share of ``least`` is left of any score; at least 1.
-
-    No factor is above ``largest``.
-    """
+    """Return how many places a share of ``least`` reaches, by factors of at most ``largest``."""
     if largest < least:
         return 1
     return sys.maxsize if largest >= 1 else ceil(log(least) / log(largest))
@@ -114,17 +107,15 @@ def reach(largest: float, least: float) -> int:
 DAY_S = 86_400.0
 
 
-FAR = 64
-"""Places between two items beyond which one's score is not looked for at the other."""
+FAR = 64  # places beyond which a score has no effect on another item
 
-FEW_CHANGED = 8
-"""Of all items, one in so many may stand anew for an operator to be brought up to date."""
+FEW_CHANGED = 8  # of all items, one in so many may change for an operator to be rebound
 
 
 class DecayOperator:
     """W of chains: ``order`` lists the items chain by chain, ``factors[k]`` links k - 1 to k.
 
-    Items that are not in ``order`` are related to nothing.
+    Other items are related to nothing.
     """
 
     def __init__(
@@ -146,7 +137,7 @@ class DecayOperator:
         self._mass = mass
 
     def propagate(self, scores: Floats) -> Floats:
-        """``W·scores``, shape (N,) or (N, Q)."""
+        """Return ``W·scores``, shape (N,) or (N, Q)."""
         return by_column(self._propagate_column, scores)
 
     def mass(self) -> Floats:
@@ -156,10 +147,7 @@ class DecayOperator:
         return self._mass
 
     def near(self, items: Codes, least: float) -> Codes:
-        """These items and others that a share of at least ``least`` of a score reaches, sorted.
-
-        None is looked for that is over ``FAR`` places away: many items may be of one time.
-        """
+        """See ``LocalOperator``. Look at most ``FAR`` places away: items may share one time."""
         places = self._places(items)
         places = places[places < self._length]
         every = self._chains.near(places, least, FAR)
@@ -168,7 +156,7 @@ class DecayOperator:
         return union(items, self._order[every].astype(np.int64))
 
     def among(self, items: Codes, scores: Floats) -> Floats:
-        """``W·scores`` at some items, given ascending, where all others have the score 0."""
+        """See ``LocalOperator``."""
         places = self._places(items)
         order = np.argsort(places, kind="stable")
         order = order[places[order] < self._length]  # the others are related to nothing
@@ -182,7 +170,7 @@ class DecayOperator:
         return sums
 
     def _places(self, items: Codes) -> Codes:
-        """The places of items in the order; of those that are not in it, its end or beyond."""
+        """Return the places of items in the order, its end or beyond for those not in it."""
         if self._order is None:
             return items
         if self._places_of is None:
@@ -192,7 +180,7 @@ class DecayOperator:
         return self._places_of(items)
 
     def near_mass(self, first: int, stop: int, margin: int) -> Floats:
-        """The masses of the items at some places of the order, found within a margin of them."""
+        """Return the masses of the items at some places, found within a margin of them."""
         return self._chains.mass(first, stop, margin)
 
     def _propagate_column(self, scores: Floats) -> Floats:
@@ -215,7 +203,7 @@ def _is_plain(order: Labels) -> bool:
 class ContextRelation:
     """FragRel's context relation, eq. 7: ``w^|loc_i − loc_j|`` inside a document, else 0.
 
-    With ``within="session"`` a session border is crossed no more than a document border.
+    With ``within="session"`` nothing crosses a session border either.
     """
 
     w: float = 0.5
@@ -237,14 +225,13 @@ class ContextRelation:
         groups: list[Labels] = [items.document]
         if self.within == "session":
             groups.append(items.session)
-        # The weight falls with the distance of positions: where items between two are missing,
-        # their factors are part of the one factor that spans the gap.
+        # If items between two are missing, one factor spans the gap.
         steps = np.diff(items.position[order], prepend=0)
         factors = np.power(self.w, steps.clip(min=0)).astype(np.float32)
         return DecayOperator(order, np.where(_same(order, groups), factors, 0), len(items))
 
     def rebind(self, before: Operator, items: Items, change: RowChange) -> Operator | None:
-        """See ``Rebinding``: the masses of items far from a change stay as they were."""
+        """See ``Relation``: the masses of items far from a change stay as they were."""
         reading = items.reading
         if reading is None or not isinstance(before, DecayOperator):
             return None
@@ -264,7 +251,7 @@ class ContextRelation:
         spans: Sequence[tuple[int, int]] = (),
         margin: int = 0,
     ) -> Operator:
-        """The chains of an order without gaps, whose masses are made anew at some places."""
+        """Return the chains of an order without gaps; masses change at the ``spans``."""
         linked = reading.continues if self.within == "session" else reading.follows
         factors = linked * np.float32(self.w)
         operator = DecayOperator(
@@ -297,7 +284,6 @@ class Time:
 
 
 def _places(reading: ReadingOrder, items: Items) -> Callable[[Codes], Codes]:
-    """The place of items in a reading order."""
     document, position = items.document, items.position
 
     def places(rows: Codes) -> Codes:
@@ -308,7 +294,7 @@ def _places(reading: ReadingOrder, items: Items) -> Callable[[Codes], Codes]:
 
 
 def _spans(places: Codes, margin: int, size: int) -> list[tuple[int, int]]:
-    """The stretches of places that are at most ``margin`` from one of some, ascending."""
+    """Return the stretches of places that are at most ``margin`` from one of some, ascending."""
     if not len(places):
         return []
     breaks = np.flatnonzero(np.diff(places) > 2 * margin)
@@ -321,7 +307,7 @@ def _spans(places: Codes, margin: int, size: int) -> list[tuple[int, int]]:
 
 
 def _same(order: Codes, groups: Sequence[Labels]) -> NDArray[np.bool_]:
-    """Whether the item at each place of ``order`` is in the groups of the one before it."""
+    """Return whether the item at each place of ``order`` is in the groups of the one before."""
     same = np.ones(len(order), dtype=np.bool_)
     same[:1] = False  # the first item has nothing before it
     for group in groups:

@@ -18,13 +18,11 @@ from treering.search.relations.contract import (
     by_column,
 )
 
-SPARSE = 4
-"""Codes up to so many times the number of items are counted as they are, without numbering them."""
-
+SPARSE = 4  # codes up to so many times the number of items are counted without numbering them
 
 MEAN_PIECES = 1.5
-"""Pieces a message from which a chat counts as one of long replies. Turns of people have 1.0, chats
-with an assistant that explains 3."""
+"""Pieces a message from which a chat has long replies. Turns of people have 1.0, chats with an
+assistant that explains 3."""
 
 
 class GroupOperator:
@@ -39,15 +37,15 @@ class GroupOperator:
         self._groups = int(labels.max(initial=-1)) + 1
 
     def propagate(self, scores: Floats) -> Floats:
-        """``W·scores``: each item gets the sum of its group, shape (N,) or (N, Q)."""
+        """Return ``W·scores``: each item gets the sum of its group, shape (N,) or (N, Q)."""
         return by_column(self._propagate_column, scores)
 
     def mass(self) -> Floats:
-        """``W·1``: the size of each item's group."""
+        """Return ``W·1``: the size of each item's group."""
         return self._propagate_column(np.ones(len(self._labels), dtype=np.float32))
 
     def _propagate_column(self, scores: Floats) -> Floats:
-        # Items without a group share a label too: they are summed, and then masked out.
+        # Items without a group share a label, too, and are masked out.
         sums = np.bincount(self._labels, weights=scores, minlength=self._groups)
         result: Floats = sums.astype(np.float32)[self._labels] * self._member
         return result
@@ -76,15 +74,14 @@ class Session:
 class WholeMessage:
     """Pieces of one message are equally related to each other: env is the message's mean.
 
-    A long reply is many pieces, of which one or the other fits any question; the mean tells what
-    it is about. Where messages are hardly ever cut this relation relates nothing: each item would
-    only support itself.
+    Some piece of a long reply fits any question; the mean tells what the reply is about. If
+    messages are hardly ever cut, this relates nothing: each item would only support itself.
     """
 
     name: str = "message"
 
     def bind(self, items: Items) -> Operator:
-        """Groups by message, if messages have ``MEAN_PIECES`` or more on average."""
+        """Return groups by message, if messages have ``MEAN_PIECES`` or more on average."""
         if items.message is None:
             return NullOperator(len(items))
         pieces, messages = _counts(items.message)
@@ -94,27 +91,25 @@ class WholeMessage:
         return MessageOperator(items.message, mean)
 
     def rebind(self, before: Operator, items: Items, change: RowChange) -> Operator | None:
-        """See ``Rebinding``: a few rows do not make long replies of what is hardly ever cut."""
+        """See ``Relation``: a few rows do not change whether messages are long."""
         if items.message is None or not isinstance(before, UncutOperator):
             return None
         most, fewest = before.most_pieces + change.added, before.fewest - len(change.gone)
         if most >= MEAN_PIECES * fewest:
-            return None  # near to it: they are counted
+            return None  # it may be long now
         return UncutOperator(len(items), most, fewest)
 
 
 @dataclass(frozen=True, slots=True)
 class UncutOperator(NullOperator):
-    """Relates nothing, as messages have too few pieces: ``most_pieces`` at most, of messages of
-    which there are the ``fewest`` or more.
-    """
+    """Relates nothing: at most ``most_pieces`` pieces of at least ``fewest`` messages."""
 
     most_pieces: int
     fewest: int
 
 
 def _counts(message: Labels) -> tuple[int, int]:
-    """How many pieces messages have together, and how many messages there are."""
+    """Return how many pieces messages have together, and how many messages there are."""
     counts: list[tuple[int, int]] = []
 
     def count(rows: slice) -> None:

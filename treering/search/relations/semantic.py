@@ -56,7 +56,7 @@ class SemanticOperator:
     def _project(self, scores: Floats) -> Floats:
         """``Eᵀ·scores``, shape (d,) or (d, Q)."""
         if isinstance(self._vectors, ProjectedMatrix):
-            return self._vectors.projected(scores)
+            return self._vectors.project(scores)
         total = np.zeros((self._vectors.shape[1], *scores.shape[1:]), dtype=np.float32)
         for start in range(0, len(self._vectors), BLOCK):
             block = slice(start, start + BLOCK)

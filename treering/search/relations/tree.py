@@ -66,7 +66,7 @@ class TreeOperator:
     def propagate(self, scores: Floats) -> Floats:
         """``W·scores`` for scores of shape (N,) or, one column a query, (N, Q)."""
         columns = scores[:, np.newaxis] if scores.ndim == 1 else scores
-        # A node hears its items' scores first; items that are in no node take no part.
+        # A node hears its items' scores first; items without a node take no part.
         there = self._place != MISSING
         heard = np.zeros((len(self._parent), columns.shape[1]))
         np.add.at(heard, self._place[there], columns[there])
@@ -81,7 +81,7 @@ class TreeOperator:
         return self.propagate(np.ones(len(self._place), dtype=np.float32))
 
     def _gather(self, heard: Doubles) -> None:
-        """From the deepest level up; the children of one parent stand side by side."""
+        """From the deepest level up; the children of one parent are side by side."""
         for start, stop in reversed(self._levels[1:]):
             parents = self._parent[start:stop]
             firsts = np.flatnonzero(np.r_[True, parents[1:] != parents[:-1]])

@@ -29,17 +29,10 @@ from treering.search.relations.plan import alpha_of
 from treering.search.snapshot import Snapshot
 from treering.search.terms import terms
 
-HITS: Final = 5
-"""The best hits of a query, whose names are looked up: 3 to 8 find the same (2WikiMultihopQA)."""
-
-NAMES: Final = 12
-"""Names of a hit that are looked up, the first that it says: 8 to 20 find the same."""
-
-CANDIDATES: Final = 3
-"""Documents that hold all words of a name, of which the first words are read: the most of it."""
-
-MOST_HOLDERS: Final = 2_000
-"""Fragments with the rarest word of a name, from which on the name tells nothing and costs time."""
+HITS: Final = 5  # the best hits whose names count; 3 to 8 find the same (2WikiMultihopQA)
+NAMES: Final = 12  # the first names of a hit; 8 to 20 find the same
+CANDIDATES: Final = 3  # documents with all words of a name whose first words are read
+MOST_HOLDERS: Final = 2_000  # fragments with its rarest word beyond which a name does not count
 
 HEAD_CHARS: Final = 160  # of a document, in which a name may stand first
 
@@ -77,7 +70,7 @@ class Mention:
         values: list[Floats] = []
         for number, query in enumerate(queries.texts):
             hits = reader.allowed.best(ranking, number, HITS)
-            support = finder.supported(ranking, number, query, hits)
+            support = finder.support(ranking, number, query, hits)
             rows.append(np.array(list(support), dtype=np.int64))
             given = np.array([alpha * value for value in support.values()], dtype=np.float32)
             # Scores have their share of the kind of content already.
@@ -92,7 +85,7 @@ class _Finder:
     reader: RowReader
     snapshot: Snapshot
 
-    def supported(self, ranking: Ranking, number: int, query: str, hits: Codes) -> dict[int, float]:
+    def support(self, ranking: Ranking, number: int, query: str, hits: Codes) -> dict[int, float]:
         """Return the support of rows by the best hits of a query: the most that one gives."""
         assert ranking.standings is not None  # known before any hit is looked at
         centre = float(ranking.standings.centre[number])
@@ -112,7 +105,7 @@ class _Finder:
                 named.setdefault((hit, name), []).append((row, room))
         support: dict[int, float] = {}
         for (hit, _), targets in named.items():
-            if len(targets) == 1:  # of several nobody knows which is meant
+            if len(targets) == 1:  # of several, any may be meant
                 [(row, room)] = targets
                 above = max(float(ranking.scores[hit, number]) - centre, 0.0)
                 support[row] = max(support.get(row, 0.0), above * room)

@@ -21,17 +21,12 @@ from treering.search.snapshot import Snapshot
 from treering.search.terms import Terms, terms
 
 LEAST_TERMS: Final = 6
-"""Of a part, so that it says what it asks for: 5 to 8 find the same (MultiHop-RAG). Hardly any
-question of the other benchmarks has two parts of so many."""
+"""Of a part: 5 to 8 find the same (MultiHop-RAG). Questions of other sets hardly have two such
+parts."""
 
-MOST_PARTS: Final = 8
-"""A text with more is no question, such as the last turns of a chat; each part costs a search."""
-
+MOST_PARTS: Final = 8  # a longer text is not a question, such as the last turns of a chat
 MOST_CHARS: Final = 2_000
-"""A longer text is no question, either."""
-
-MOST_HOLDERS: Final = 20_000
-"""Fragments with a word, from which on it tells little of a part and costs time."""
+MOST_HOLDERS: Final = 20_000  # fragments with a word beyond which it does not count
 
 _SPLIT: Final = re.compile(
     r"[,;:?!]\s+|[\u3001\u3002\uff0c\uff1b\uff1f]|\s[-\u2013\u2014]\s|\b(?:and|or|but|while|who|"
@@ -42,7 +37,7 @@ _SPLIT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A long question asks for what answers one of its parts."""
+    """A long question asks for texts that answer one of its parts."""
 
     stage: ClassVar[Stage] = Stage.QUESTION
     is_evidence: ClassVar[bool] = False

@@ -23,14 +23,11 @@ from treering.search.snapshot import Mask, Snapshot
 from treering.search.terms import ASKS, terms
 
 MOST_CUT: Final = 3.0
-"""Pieces a message up to which what is asked of users and assistants counts the more. Beyond, own
-scores grow no wider: times 4 a question with "my" left out all that assistants say."""
+"""Pieces a message up to which the weights of role and wish grow: times 4, a question with "my"
+found no turn of an assistant."""
 
-WISH_WORDS: Final = ("always", "prefer")
-"""What users say of what they want from now on; "preference" has the stem of "prefer"."""
-
-MOST_WISHES: Final = 20_000
-"""Turns with such a word, from which on it tells nothing and costs time."""
+WISH_WORDS: Final = ("always", "prefer")  # "preference" has the stem of "prefer"
+MOST_WISHES: Final = 20_000  # turns with such a word beyond which it does not count
 
 _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we've|our|us)\b")
 _DONE = (

@@ -77,11 +77,11 @@ def name_forms(source: str) -> set[str]:
     else:
         last = _EXTENSION.sub("", source.rstrip("/").rpartition("/")[2])
         names = [last, _PARENTHESIS.sub("", last)]
-    joined = {"".join(languages.words_of(_spaced(name))) for name in names}
+    joined = {"".join(languages.words_of(_plain_words(name))) for name in names}
     return {name for name in joined if len(name) >= LEAST_LETTERS}
 
 
-def _spaced(text: str) -> str:
+def _plain_words(text: str) -> str:
     return languages.plain(text.replace("_", " "))
 
 
@@ -89,7 +89,7 @@ def _grams(query: str) -> set[str]:
     """Return possible names in a query: words in a row, and single ones with a capital letter."""
     if len(query) > MOST_CHARS:
         return set()
-    words = languages.words_of(_spaced(query))
+    words = languages.words_of(_plain_words(query))
     grams = {
         "".join(words[start:stop])
         for start in range(len(words))

@@ -150,7 +150,7 @@ class VectorRows:
             if rows[low] >= self._shown:
                 block.put(places, vectors.between(low, high))
             else:
-                self._replace(number, block.placed(places, vectors.between(low, high)))
+                self._replace(number, block.replace_rows(places, vectors.between(low, high)))
 
     def remove(self, gone: Codes) -> None:
         """Drop some rows, given ascending; the later ones move up."""

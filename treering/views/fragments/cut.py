@@ -13,7 +13,7 @@ from treering.embed.contract import Embedder
 from treering.journal.entries import OWN_SOURCES
 from treering.llm.tokens import tokens_upto
 from treering.records import Entry
-from treering.search.terms import Terms, indexed, terms_of
+from treering.search.terms import Terms, index_text, terms_of
 from treering.split import FragmentSize, Lengths, Span, split
 from treering.split.size import LengthUnit, words_upto
 from treering.split.text import MAX_FRAGMENT_CHARS, spans
@@ -87,7 +87,7 @@ def _pieces(
     """The pieces of entries, given their spans and texts, and vectors of the first texts."""
     times = (entries[seq].at for seq, spans in cuts.items() for _ in spans)
     # No model needs to see the date.
-    counted = iter(terms_of([indexed(text, at) for text, at in zip(texts, times, strict=True)]))
+    counted = iter(terms_of([index_text(text, at) for text, at in zip(texts, times, strict=True)]))
     rows = iter(vectors)
     return {
         seq: [Piece(span, next(counted), next(rows, None)) for span in spans]

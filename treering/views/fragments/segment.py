@@ -94,7 +94,7 @@ def segment_of(first: int, rows: Rows, postings: Postings, is_sorted: bool) -> S
 
 def _run(postings: Postings, rows: NDArray[np.int32], is_sorted: bool) -> PostingRun:
     terms, counts = postings["term"].copy(), postings["count"].copy()
-    return (PostingRun.in_order if is_sorted else PostingRun.of)(terms, rows, counts)
+    return (PostingRun.in_order if is_sorted else PostingRun.from_unsorted)(terms, rows, counts)
 
 
 def _check_ascending(fragments: Codes) -> Codes:

@@ -20,7 +20,7 @@ from treering.journal.space import SpaceReader, SpaceWriter
 from treering.llm.contract import memo_model
 from treering.llm.tokens import estimate_tokens
 from treering.records import Entry, Mode, Progress, When
-from treering.search.context import against, outdated
+from treering.search.context import against, mark_of_summary
 from treering.search.marks import Mark, Quote
 from treering.search.relations.contract import Items
 from treering.search.searcher import by_words_if_down, check_count, check_queries
@@ -441,7 +441,7 @@ def _evidence(
         f"{speaker_line(line, wording)} {one_line(against(mark))}".rstrip()
         for line, mark in zip(lines.values(), marks, strict=True)
     )
-    doubt = one_line(outdated(marks))
+    doubt = one_line(mark_of_summary(marks))
     return MemoEvidence(memo, memo.topic, f"{memo.stated} {doubt}".strip(), tuple(dialogues))
 
 

@@ -198,9 +198,9 @@ class CodeIndex:
         """Bring the terms up to date."""
         alive = np.array([path not in gone for path, _ in self._rows], dtype=np.bool_)
         counted = [terms for file in files.values() for terms in file.terms]
-        lexical = self._lexical if alive.all() else self._lexical.kept(alive)
+        lexical = self._lexical if alive.all() else self._lexical.keep_rows(alive)
         sizes = np.array([len(terms) for terms in counted], dtype=np.int64)
-        self._lexical = lexical.extended(np.concatenate([_NO_TERMS, *counted]), sizes)
+        self._lexical = lexical.extend(np.concatenate([_NO_TERMS, *counted]), sizes)
         self._files = new
         self._rows = [(path, piece) for path, file in new.items() for piece in file.fragments]
 
