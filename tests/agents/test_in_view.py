@@ -83,6 +83,21 @@ def test_a_line_that_only_begins_like_what_was_put_in_is_put_in(server: Path) ->
             assert bool(recalled.entries) == is_put_in
 
 
+def test_a_question_comes_with_its_reply(server: Path) -> None:
+    server.parent.mkdir(parents=True, exist_ok=True)
+    with Memory.open(server, space="default", embedder="hashing") as memory:
+        talk = [
+            ("user", "What linter do we use in the boat project?", "2026-05-03T10:00:00Z"),
+            ("assistant", "Ruff, with all rules of the project.", "2026-05-03T10:00:05Z"),
+        ]
+        memory.add([{"role": role, "content": text, "at": at} for role, text, at in talk])
+        memory.add("The keel of the boat is of lead.")
+        recalled = relevant_lines([memory], "What linter do we use in the project?", {})
+        assert "we use in the boat project? → Ruff, with all rules of the project." in recalled.text
+        assert recalled.text.count("Ruff") == 1
+        assert len(recalled.entries) >= 2
+
+
 def test_stopping_the_server_says_whether_one_ran(
     server: Path, home: Path, treering_command: Callable[..., str]
 ) -> None:

@@ -385,7 +385,7 @@ def test_files_whose_names_are_no_utf8_or_of_two_lines_are_told_on_one(
         _, told = adding.communicate(timeout=60)
     assert adding.returncode == 0, told
     assert "\\xff.md" in told or "\\udcff.md" in told
-    assert "has bytes that are no UTF-8" in told
+    assert "has bytes that are not UTF-8" in told
     assert "new\\nline.md" in told
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, islice
 from typing import Final
 
 from treering.agents.replies import put_in_frame
 from treering.llm.tokens import estimate_tokens
 from treering.memory import Memory
-from treering.records import Hit
+from treering.records import Entry, Hit
 from treering.search.confidence import RELEVANT
 
 BRIEF_TOKENS = 900
 PROMPT_TOKENS = 300
 CANDIDATES = 12
 LINES = 5
+NEIGHBOURS = 8
+"""Entries of one time among which the reply to a question is looked for."""
 LINE_CHARS = 300
 """A few lines, each a sentence or two: a prompt is not the place for pages."""
 
@@ -61,25 +64,38 @@ def relevant_lines(
     """
     if not prompt.strip():
         return Recollection(why_nothing="the prompt is empty")
-    found = [hit for memory in memories for hit in memory.search(prompt, k=CANDIDATES)]
-    best = max((hit.confidence for hit in found), default=0.0)
+    found = [(hit, memory) for memory in memories for hit in memory.search(prompt, k=CANDIDATES)]
+    best = max((hit.confidence for hit, _ in found), default=0.0)
     if best < RELEVANT:
         return Recollection(why_nothing=f"best {best:.2f}, floor {RELEVANT:g}")
     lines: dict[str, str] = {}
     room = PROMPT_TOKENS
-    for hit in sorted(found, key=lambda hit: -hit.confidence):
-        line = _line(hit)
-        cost = estimate_tokens(line)
-        is_known = _is_in_view(hit, in_view) or _is_quoted(put_in, _quote(hit))
-        if hit.confidence < RELEVANT or len(lines) == LINES:
+    for hit, memory in sorted(found, key=lambda pair: -pair[0].confidence):
+        if hit.confidence < RELEVANT or len(list(filter(None, lines.values()))) == LINES:
             break
+        reply = _reply_to(hit, memory)
+        quote = _quote(hit) + (f" → {_short(reply.text)}" if reply else "")
+        line = _line(hit, quote)
+        cost = estimate_tokens(line)
+        is_known = _is_in_view(hit, in_view) or _is_quoted([*put_in, *lines.values()], quote)
         if not is_known and hit.entry_id not in lines and cost <= room:
             lines[hit.entry_id] = line
             room -= cost
+            if reply:  # it would repeat a part of this line
+                lines.setdefault(reply.id, "")
     if not lines:
         return Recollection(why_nothing="the model has seen it in this session")
-    text = put_in_frame("\n".join(lines.values()), _LINES)
+    text = put_in_frame("\n".join(filter(None, lines.values())), _LINES)
     return Recollection(text, tuple(lines), estimate_tokens(text))
+
+
+def _reply_to(hit: Hit, memory: Memory) -> Entry | None:
+    """Return the model's reply to a question of the user, if it follows in the conversation."""
+    if hit.role != "user" or hit.at is None or not hit.text.rstrip().endswith("?"):
+        return None
+    following = islice(memory.entries(source=hit.source, since=hit.at), NEIGHBOURS)
+    after = list(dropwhile(lambda entry: entry.id != hit.entry_id, following))
+    return after[1] if len(after) > 1 and after[1].role == "assistant" else None
 
 
 def _is_in_view(hit: Hit, in_view: Mapping[str, float]) -> bool:
@@ -93,10 +109,10 @@ def _is_quoted(texts: Sequence[str], quote: str) -> bool:
     return any(whole.search(text) for text in texts)
 
 
-def _line(hit: Hit) -> str:
+def _line(hit: Hit, quote: str) -> str:
     date = f"{hit.at:%Y-%m-%d} " if hit.at else ""
     speaker = f"{hit.speaker}: " if hit.speaker else ""
-    return f"- {date}{speaker}{_quote(hit)} [{hit.source}]"
+    return f"- {date}{speaker}{quote} [{hit.source}]"
 
 
 def _quote(hit: Hit) -> str:
