@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, Protocol
+from typing import Protocol
 
 from treering.chat.answer import Answer
 from treering.chat.policy import JOIN, Policy, Sources, ids
@@ -29,7 +29,7 @@ from treering.ingest.intake import Intake
 from treering.journal import entries, leases, reply_sources
 from treering.journal.space import Space, SpaceReader, SpaceWriter
 from treering.llm.account import ModelAccount
-from treering.llm.contract import Reply
+from treering.llm.contract import Reply, Sampling
 from treering.records import Entry
 from treering.search.context import Budget, CountTokens
 from treering.text import check_text
@@ -310,7 +310,7 @@ class _Round:
     settings: SpaceSettings
 
     @property
-    def sampling(self) -> dict[str, Any]:
+    def sampling(self) -> Sampling:
         """The arguments of the model's call."""
         chosen = self.settings.temperature
         temperature = TEMPERATURE if chosen is None else chosen

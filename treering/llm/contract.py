@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Literal, Protocol, Self, runtime_checkable
+from typing import Literal, NotRequired, Protocol, Self, TypedDict, Unpack, runtime_checkable
 
 from treering.records import Spent
 
@@ -100,22 +99,26 @@ class ReplyStream(Iterator[str]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-@runtime_checkable
-class LLM(Protocol):
-    """A language model that completes a conversation.
+class Sampling(TypedDict):
+    """How a model writes a reply.
 
     ``max_tokens`` bounds the reply; ``temperature`` 0 is greedy; ``stop`` are strings that end the
     reply and are not part of it; ``seed`` asks for the same reply again where the server can.
     """
+
+    max_tokens: int
+    temperature: float
+    stop: NotRequired[Sequence[str] | None]
+    seed: NotRequired[int | None]
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A language model that completes a conversation."""
 
     @property
     def model(self) -> str:
@@ -127,15 +130,7 @@ class LLM(Protocol):
         """Tokens that prompt and reply share."""
         ...
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Message], **sampling: Unpack[Sampling]) -> Reply:
         """The reply to ``messages``.
 
         Raises ``LLMUnavailable`` (retrying later may help), ``LLMReplyError`` (refused or unusable)
@@ -143,15 +138,7 @@ class LLM(Protocol):
         """
         ...
 
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> ReplyStream:
+    def stream(self, messages: Sequence[Message], **sampling: Unpack[Sampling]) -> ReplyStream:
         """As ``complete``, piece by piece; errors are raised while iterating."""
         ...
 

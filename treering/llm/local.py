@@ -12,11 +12,11 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from treering.errors import LLMNotConfigured, MissingExtra
 from treering.llm import processors
-from treering.llm.contract import LLM, Message, Reply
+from treering.llm.contract import LLM, Message, Reply, Sampling
 from treering.llm.settings import existing_gguf
 from treering.llm.tokens import defuse
 
@@ -117,7 +117,7 @@ class LocalLLM(_ServerClient):
 class _MemoWriter(_ServerClient):
     """The model with its adapter."""
 
-    def complete(self, messages: Sequence[Message], **sampling: Any) -> Reply:
+    def complete(self, messages: Sequence[Message], **sampling: Unpack[Sampling]) -> Reply:
         """The reply with the adapter; the server names only the model itself."""
         return replace(super().complete(messages, **sampling), model=self.model)
 

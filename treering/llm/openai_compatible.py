@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, Unpack
 from urllib.parse import urlsplit, urlunsplit
 
 from treering.errors import (
@@ -20,7 +20,7 @@ from treering.errors import (
     MissingExtra,
     TextEncodingError,
 )
-from treering.llm.contract import Message, Reply, ReplyStream, Usage
+from treering.llm.contract import Message, Reply, ReplyStream, Sampling, Usage
 from treering.llm.tokens import defuse, estimate_tokens
 from treering.openai_client import open_client
 from treering.text import check_text
@@ -107,31 +107,15 @@ class OpenAICompatible:
         """An estimate: the protocol cannot count tokens."""
         return estimate_tokens(text)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Message], **sampling: Unpack[Sampling]) -> Reply:
         """The reply to ``messages``; see ``LLM.complete``."""
-        request = self._request(messages, max_tokens, temperature, stop, seed)
+        request = self._request(messages, sampling)
         with self._translate_errors():
             return self._reply_of(self._send(request), messages)
 
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> ReplyStream:
+    def stream(self, messages: Sequence[Message], **sampling: Unpack[Sampling]) -> ReplyStream:
         """The reply as it is written; retried only as long as nothing has arrived."""
-        request = self._request(messages, max_tokens, temperature, stop, seed)
+        request = self._request(messages, sampling)
         request |= {"stream": True, "stream_options": {"include_usage": True}}
         return ReplyStream(self._pieces(request, messages))
 
@@ -139,22 +123,12 @@ class OpenAICompatible:
         """Close the connections."""
         self._client.close()
 
-    def _request(
-        self,
-        messages: Sequence[Message],
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None,
-        seed: int | None,
-    ) -> dict[str, Any]:
-        optional = {"stop": list(stop) if stop else None, "seed": seed}
+    def _request(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
         return {
             "model": self._model,
             "messages": _to_wire(messages),
-            "max_tokens": max_tokens,
-            "temperature": temperature,
             "extra_body": self._extra_body,
-            **{name: value for name, value in optional.items() if value is not None},
+            **{name: value for name, value in sampling.items() if value is not None},
         }
 
     def _send(self, request: Mapping[str, Any]) -> Any:

@@ -7,8 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
-from treering.llm.contract import Message, Reply, ReplyStream, Usage
+from treering.llm.contract import Message, Reply, ReplyStream, Sampling, Usage
 from treering.llm.tokens import estimate_tokens
 
 
@@ -76,18 +77,15 @@ class ScriptedLLM:
         """Lines not yet played; 0 for a callable script."""
         return len(self._lines)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> Reply:
+    def complete(self, messages: Sequence[Message], **sampling: Unpack[Sampling]) -> Reply:
         """The next line, or ``ScriptExhausted``."""
+        stop = sampling.get("stop")
         request = Request(
-            tuple(messages), max_tokens, temperature, tuple(stop) if stop else None, seed
+            messages=tuple(messages),
+            max_tokens=sampling["max_tokens"],
+            temperature=sampling["temperature"],
+            stop=tuple(stop) if stop else None,
+            seed=sampling.get("seed"),
         )
         line = self._next(request)
         if self._before_reply:
@@ -96,21 +94,11 @@ class ScriptedLLM:
             raise line
         return line if isinstance(line, Reply) else self._reply(line, request)
 
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        temperature: float,
-        stop: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> ReplyStream:
+    def stream(self, messages: Sequence[Message], **sampling: Unpack[Sampling]) -> ReplyStream:
         """The next line, word by word."""
 
         def pieces() -> Generator[str, None, Reply]:
-            reply = self.complete(
-                messages, max_tokens=max_tokens, temperature=temperature, stop=stop, seed=seed
-            )
+            reply = self.complete(messages, **sampling)
             yield from re.findall(r"\s*\S+\s*$|\s*\S+", reply.text)
             return reply
 
