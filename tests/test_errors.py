@@ -27,7 +27,7 @@ from treering.hints import WORDS, Hint, Interface
 from treering.journal.space import NOWHERE, EmbeddingModel, SpaceState
 from treering.serve.mcp.server import build, calls_on
 from treering.serve.problems import error_response
-from treering.views.fragments.model import ensure_same_model
+from treering.views.fragments.build import ensure_same_model
 
 __all__ = ["settings", "treering"]  # fixtures of the command line
 

@@ -75,7 +75,7 @@ from treering.views.choices import (
 )
 from treering.views.erase import retry
 from treering.views.facts.view import FactView
-from treering.views.fragments.model import space_embedder
+from treering.views.fragments.build import space_embedder
 from treering.views.memos.view import MemoView
 from treering.views.planning import Alpha
 from treering.views.registry import Views

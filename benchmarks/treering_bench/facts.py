@@ -22,10 +22,9 @@ from treering.errors import LLMReplyError
 from treering.llm.contract import LLM
 from treering.llm.settings import NONE
 from treering.records import Entry
-from treering.views.facts.change import DatedStatement, find_superseded
+from treering.views.facts.change import DatedStatement, Statement, find_superseded, states_facts
 from treering.views.facts.extract import ask, batches, supported_statements
 from treering.views.facts.forms import read_forms
-from treering.views.facts.record import Statement, states_facts
 from treering_bench.read import json_lines
 from treering_bench.task import Task
 

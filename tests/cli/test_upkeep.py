@@ -19,7 +19,7 @@ from treering.cli.failures import FOUND
 from treering.errors import InputError
 from treering.journal.damage import HELP
 from treering.records import Stats
-from treering.views.facts.derive import Facts
+from treering.views.facts.view import Facts
 from treering.views.tree import store
 
 

@@ -7,9 +7,14 @@ from itertools import permutations
 import pytest
 
 from tests.facts.test_forms import entry
-from treering.views.facts.change import DatedStatement, attribute_key, find_superseded
+from treering.views.facts.change import (
+    DatedStatement,
+    Sense,
+    Statement,
+    attribute_key,
+    find_superseded,
+)
 from treering.views.facts.forms import read_forms
-from treering.views.facts.record import Sense, Statement
 
 
 def dated(texts: tuple[str, ...], speakers: tuple[str, ...] = ()) -> list[DatedStatement]:

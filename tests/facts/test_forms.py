@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treering.records import Entry, Kind
+from treering.views.facts.change import Statement, states_facts
 from treering.views.facts.forms import FORMS, Form, read_forms
-from treering.views.facts.record import Statement, states_facts
 
 SIGNS = ["…", "(", ")", ",", "\n", '"', "!", "?", ": ", "Dr. ", "my ", "no longer "]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens, tokens_upto
 from treering.split import FragmentSize, split
-from treering.split.size import words_upto
+from treering.split.text import words_upto
 
 STORY = "The boat left at noon. Nobody saw it go.\n\n" * 60
 

@@ -14,8 +14,8 @@ from treering.errors import ViewError
 from treering.journal import work
 from treering.records import Entry
 from treering.views.contract import reread_kind
-from treering.views.facts import derive, forms
-from treering.views.facts.record import Statement
+from treering.views.facts import forms, view
+from treering.views.facts.change import Statement
 
 BAD = "I relocated to Perth. CRASH."
 
@@ -30,8 +30,8 @@ def mend(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise ZeroDivisionError("no statement of anybody's")
         return mended(entry)
 
-    monkeypatch.setattr(derive, "read_forms", read)
-    return lambda: monkeypatch.setattr(derive, "read_forms", mended)
+    monkeypatch.setattr(view, "read_forms", read)
+    return lambda: monkeypatch.setattr(view, "read_forms", mended)
 
 
 def _homes(memory: Memory) -> list[str]:
@@ -100,7 +100,7 @@ def test_what_was_read_before_is_not_kept_if_a_rebuild_fails_on_it(
     def read(entry: Entry) -> list[Statement]:
         return mended(entry) if "CRASH" not in entry.text else [][0]
 
-    monkeypatch.setattr(derive, "read_forms", read)
+    monkeypatch.setattr(view, "read_forms", read)
     with (
         caplog.at_level(logging.WARNING, "treering"),
         pytest.raises(ViewError),
@@ -109,7 +109,7 @@ def test_what_was_read_before_is_not_kept_if_a_rebuild_fails_on_it(
     assert len(caplog.records) == 1
     assert _homes(memory) == ["Oslo"]
     assert memory.get(older).superseded_by is None
-    monkeypatch.setattr(derive, "read_forms", mended)
+    monkeypatch.setattr(view, "read_forms", mended)
     assert memory.settle().pending == {}
     assert _homes(memory) == ["Oslo", "Perth"]
 

@@ -263,7 +263,7 @@ def _embedder(run: Run) -> Iterator[Finding]:
     from treering.embed.checked import checked
     from treering.embed.registry import open_embedder
     from treering.journal.space import NOWHERE, SpaceState, read_state
-    from treering.views.fragments.model import ensure_same_model
+    from treering.views.fragments.build import ensure_same_model
 
     state = SpaceState(NOWHERE)
     # The check of the file reports damage; the model can be checked all the same.

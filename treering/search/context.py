@@ -18,8 +18,7 @@ from treering.errors import InputError
 from treering.records import Context, Hit, Newer, Order, Passage
 from treering.search.relations.contract import fill_times
 from treering.search.terms import terms
-from treering.split.size import FragmentSize, LengthUnit
-from treering.split.text import spans
+from treering.split.text import FragmentSize, LengthUnit, spans
 from treering.text import with_speaker
 
 CountTokens = Callable[[str], int]

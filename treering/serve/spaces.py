@@ -26,7 +26,7 @@ from treering.serve.tenant import Tenant
 from treering.serve.threads import Threads, start_task
 from treering.serve.traces import Traces
 from treering.views.erase import retry
-from treering.views.fragments.model import space_embedder
+from treering.views.fragments.build import space_embedder
 
 log = logging.getLogger("treering.serve")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from treering.records import Kind
-from treering.split.size import FragmentSize, Lengths
-from treering.split.text import MAX_FRAGMENT_CHARS, Span, spans, windows
+from treering.split.text import MAX_FRAGMENT_CHARS, FragmentSize, Lengths, Span, spans, windows
 
 __all__ = ["SPLIT_VERSION", "FragmentSize", "Lengths", "Span", "split"]
 

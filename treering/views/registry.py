@@ -43,9 +43,8 @@ from treering.views import presets, settings
 from treering.views.code.derive import CodeChanges
 from treering.views.contract import Resources, View, attribute_errors
 from treering.views.erase import Eraser
-from treering.views.facts.derive import Facts
 from treering.views.facts.extract import FactExtractor
-from treering.views.facts.view import FactView
+from treering.views.facts.view import Facts, FactView
 from treering.views.follow import Follower, Handover
 from treering.views.foreign import check_names, views_of_other_packages
 from treering.views.fragments import store

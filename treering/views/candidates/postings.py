@@ -25,12 +25,14 @@ from treering.journal.contract import Value
 from treering.journal.postgres.pieces import PIECE
 from treering.journal.space import SpaceReader, SpaceState
 from treering.search.postings import RowCounts
-from treering.views.candidates.columns import SLOT_BITS
 from treering.views.candidates.heads import (
     PieceHeads,
     TermCodes,
     decode,
 )
+
+SLOT_BITS: Final = 16
+"""A place is the number of a block, above so many bits for the slot in it."""
 
 ROOM: Final = 64 << 20
 """Bytes of postings in main memory: two thirds of those of a million turns of seventeen words."""

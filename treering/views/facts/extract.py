@@ -26,8 +26,14 @@ from treering.records import Entry, Progress, Spent
 from treering.search.languages import find_words
 from treering.search.periods import names_date
 from treering.views.facts import store
-from treering.views.facts.change import attribute_key, is_single
-from treering.views.facts.record import SENSES, Statement, speaker_of, states_facts
+from treering.views.facts.change import (
+    SENSES,
+    Statement,
+    attribute_key,
+    is_single,
+    speaker_of,
+    states_facts,
+)
 from treering.views.follow import SETTLE_PATIENCE_S, read_sound
 
 log = logging.getLogger("treering")

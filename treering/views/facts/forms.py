@@ -13,8 +13,7 @@ from functools import cache
 from typing import Final
 
 from treering.records import Entry
-from treering.views.facts.change import attribute_key, is_single
-from treering.views.facts.record import Sense, Statement, speaker_of
+from treering.views.facts.change import Sense, Statement, attribute_key, is_single, speaker_of
 
 MAX_SENTENCE_CHARS: Final = 300
 

@@ -12,8 +12,7 @@ from treering.journal.contract import Reader, Row, Value, Writer
 from treering.journal.space import SpaceReader, SpaceWriter
 from treering.records import Entry, Newer
 from treering.text import digest_number
-from treering.views.facts.change import DatedStatement, find_superseded
-from treering.views.facts.record import Statement
+from treering.views.facts.change import DatedStatement, Statement, find_superseded
 
 VIEW: Final = "facts"
 """The name of the view, and of its queued work: entries that a language model is to read."""

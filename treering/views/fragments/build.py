@@ -15,7 +15,9 @@ import numpy as np
 from treering.arrays import Codes, Floats
 from treering.embed.checked import checked, not_finite, shaped, unit_rows
 from treering.embed.contract import Embedder
+from treering.embed.registry import DEFAULT, open_embedder
 from treering.errors import EmbeddingError, InputError, MissingExtra, ModelMismatch
+from treering.hints import Hint
 from treering.journal import ledger, work
 from treering.journal.space import (
     EmbeddingModel,
@@ -407,3 +409,37 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         total += len(text)
     if start < len(texts):
         yield texts[start:]
+
+
+def space_embedder(
+    space: Space,
+    embedder: str | Embedder | None,
+    opening: Callable[[str | Embedder], Embedder] = open_embedder,
+) -> Embedder:
+    """The requested embedding model, or by default the one that the space was built with.
+
+    Raises ModelMismatch, UnknownName.
+    """
+    with space.read() as reader:
+        state = reader.state
+    if embedder is None:
+        embedder = state.model.name if state.model else DEFAULT
+    model = opening(embedder)
+    ensure_same_model(state, model, space.name)
+    return model
+
+
+def ensure_same_model(state: SpaceState, embedder: Embedder, space: str) -> None:
+    """Raises ModelMismatch when a space was built with another model than the one given.
+
+    Its dimension is not asked for: an endpoint may be down, and vectors are checked as they come.
+    """
+    if state.model is None:
+        return
+    if embedder.name not in {model.name for model in state.models}:
+        raise ModelMismatch(
+            f"space {space!r} was built with the embedding model {state.model.name!r}, opened with "
+            f"{embedder.name!r}",
+            hint=Hint.CHANGE_MODEL,
+            values={"built": state.model.name, "opened": embedder.name},
+        )

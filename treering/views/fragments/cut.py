@@ -15,8 +15,7 @@ from treering.llm.tokens import tokens_upto
 from treering.records import Entry
 from treering.search.terms import Terms, index_text, terms_of
 from treering.split import FragmentSize, Lengths, Span, split
-from treering.split.size import LengthUnit, words_upto
-from treering.split.text import MAX_FRAGMENT_CHARS, spans
+from treering.split.text import MAX_FRAGMENT_CHARS, LengthUnit, spans, words_upto
 from treering.text import with_speaker
 
 _LENGTHS: Mapping[LengthUnit, Lengths | None] = {
