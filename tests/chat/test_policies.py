@@ -79,10 +79,10 @@ class Listed:
     def memos(self, query: str) -> Sequence[Evidence]:
         return self.told
 
-    def chosen(self, query: str) -> Sequence[MemoEvidence]:
+    def choose_memos(self, query: str) -> Sequence[MemoEvidence]:
         return self.memo_evidences
 
-    def written(self, source: str) -> frozenset[str]:
+    def written_lines(self, source: str) -> frozenset[str]:
         return self.covered
 
     def nodes(self, query: str, budget: int) -> Sequence[Evidence]:

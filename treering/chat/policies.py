@@ -79,12 +79,12 @@ class MemoPolicy:
     def materials(self, turn: Turn, sources: Sources) -> Materials:
         """Topics, summaries and dialogues of the chosen memos, and the recent dialogue."""
         history = turn.history
-        written = sources.written(history[-1].source) if history else frozenset()
+        written = sources.written_lines(history[-1].source) if history else frozenset()
         unwritten = [entry for entry in history if entry.id not in written]
         recent = newest(unwritten, int(turn.room * MEMO_RECENT_SHARE), turn.count)
         left = turn.room - tokens(recent, turn.count)
         evidences = []
-        for memo in sources.chosen(turn.message.strip()[-QUERY_CHARS:]):
+        for memo in sources.choose_memos(turn.message.strip()[-QUERY_CHARS:]):
             evidence = _fitting_memo(memo, left, turn.count, turn.layout)
             if evidence is not None:
                 evidences.append(evidence)

@@ -136,11 +136,11 @@ class Sources(Protocol):
         """Topic and summary of pinned memos, then of those that search finds, best first."""
         ...
 
-    def chosen(self, query: str) -> Sequence[MemoEvidence]:
+    def choose_memos(self, query: str) -> Sequence[MemoEvidence]:
         """The memos that the language model chooses for a query, with their lines."""
         ...
 
-    def written(self, source: str) -> frozenset[str]:
+    def written_lines(self, source: str) -> frozenset[str]:
         """The ids of the lines of a conversation that memos stand for."""
         ...
 

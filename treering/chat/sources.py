@@ -96,13 +96,13 @@ class MemorySources:
         memos = dict.fromkeys((*view.pinned(), *related_memos(hits)))
         return [self._memo_summary(memo) for memo in memos if memo.stated]
 
-    def chosen(self, query: str) -> Sequence[MemoEvidence]:
+    def choose_memos(self, query: str) -> Sequence[MemoEvidence]:
         """See ``Sources``."""
         if query not in self._chosen:  # building a smaller prompt asks again
             self._chosen[query] = self._views.memos.choose(query).evidences
         return self._chosen[query]
 
-    def written(self, source: str) -> frozenset[str]:
+    def written_lines(self, source: str) -> frozenset[str]:
         """See ``Sources``."""
         return self._views.memos.written(source)
 
