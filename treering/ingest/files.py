@@ -6,6 +6,7 @@ import csv
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -23,7 +24,7 @@ from treering.ingest.documents.reader import DocumentReader, DocumentText, forma
 from treering.ingest.drafts import Envelope, message_drafts, text_drafts
 from treering.journal.fields import parse_time
 from treering.journal.writing import Draft
-from treering.records import Kind, Skipped
+from treering.records import JSON, Kind, Skipped
 from treering.split.stream import read_text
 from treering.text import storable
 from treering.views.code.parse.language import SUFFIXES
@@ -32,6 +33,8 @@ _UNPARSED = frozenset(
     {".kt", ".lua", ".pl", ".ps1", ".r", ".scala", ".sh", ".sql", ".swift", ".vue", ".zig"}
 )
 _CODE = SUFFIXES | _UNPARSED
+_NOTEBOOK = ".ipynb"
+_CONVERSATIONS = frozenset({".json", ".jsonl", ".txt", ".eml", ".mbox", ".mbx"})
 _DELIMITER_BY_SUFFIX = {".csv": None, ".tsv": "\t"}
 _READER_VERSION = b"documents 1"  # a file that it would read in another way is read again
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "venv"})
@@ -46,7 +49,9 @@ HEAD_BYTES: Final = 4096
 
 _FRONT_MATTER = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*\n(?P<fields>.*?)\n(?P=fence)", re.DOTALL)
 _DATE_FIELDS: Final = ("date", "created", "created_at", "updated", "modified")
-_FIELD = re.compile(r"^(?P<name>\w+)\s*[:=]\s*(?P<value>.+?)\s*$", re.MULTILINE)
+_FIELD = re.compile(
+    r"^(?P<name>\w+)[ \t]*[:=][ \t]*(?P<value>.*?)[ \t]*$(?P<items>(?:\n[ \t]*- .*)*)", re.MULTILINE
+)
 _IN_NAME = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_.]?)(\d\d)\2(\d\d)(?!\d)")
 _ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
 
@@ -74,7 +79,7 @@ def is_left_out(name: str) -> bool:
     return name.startswith(".") or name in _SKIPPED_FOLDERS
 
 
-def walk(folder: Path) -> Iterator[Path | Skipped]:
+def walk(folder: Path, envelope: Envelope) -> Iterator[Path | Skipped]:
     """The files below a folder in a stable order; without hidden ones and dependencies.
 
     Symbolic links are not followed: they may lead out of the folder or in a circle.
@@ -87,13 +92,29 @@ def walk(folder: Path) -> Iterator[Path | Skipped]:
             if path.is_symlink() and path != folder:
                 yield Skipped(str(path), "a symbolic link")
             elif path.is_dir():
+                _refuse_conversations(path, envelope)
                 ahead += sorted(
                     (p for p in path.iterdir() if not is_left_out(p.name)), reverse=True
                 )
             elif path.is_file():
                 yield _readable(path)
-        except OSError as error:
-            yield Skipped(str(path), str(error))
+        except (InputError, OSError) as error:
+            yield Skipped(str(path), str(error).removeprefix(f"{path} "))
+
+
+def _refuse_conversations(path: AnyFile, envelope: Envelope) -> None:
+    """Raise InputError for an export of another program: a text would lose who said what."""
+    if envelope.kind is not None or not isinstance(path, Path):
+        return
+    if path.suffix not in _CONVERSATIONS and not (path / "users.json").is_file():
+        return
+    from treering.ingest.transcripts import registry  # loads the readers of all formats
+
+    if (found := registry.format_of(path)) is not None:
+        raise InputError(
+            f"{path} holds conversations of the format {found.name}; import it: `treering import "
+            f"{shlex.quote(str(path))}`, or add it as a text with kind='text'"
+        )
 
 
 def _readable(path: Path) -> Path | Skipped:
@@ -140,10 +161,12 @@ def read_file(
 
     Raises TextEncodingError, EmptyText, InputError, MissingExtra, and OSError.
     """
+    _refuse_conversations(path, envelope)
     if not _is_document(path, envelope):
         if _is_binary(path):
             raise InputError(f"{path} is {_BINARY}; treering reads {READABLE}")
-        return FileContent((FilePart(source, None, partial(_file_drafts, path)),))
+        part = FilePart(source, None, partial(_file_drafts, path))
+        return FileContent((part,), tuple(_left_out_of_notebook(path)))
     document = documents.read(path)
     at = _with_date(path, envelope).at
     skipped = (Skipped(f"{path}#{gap.place}", gap.reason) for gap in document.gaps)
@@ -178,9 +201,27 @@ def _file_drafts(path: AnyFile, envelope: Envelope) -> Iterator[Draft]:
         messages = _messages(path, is_chat=envelope.kind == "chat")
         if messages is not None:
             return message_drafts(messages, envelope, str(path))
+    if path.suffix == _NOTEBOOK:
+        from treering.views.code.parse.source_files import decode_source
+
+        envelope = replace(envelope, kind=envelope.kind or "code")
+        cells = decode_source(path.name, files.read_bytes(path))
+        return text_drafts([storable(cells)], envelope, str(path))
     if envelope.kind is None:
         envelope = replace(envelope, kind=kind_of(path))
+    if envelope.kind == "text":
+        envelope = replace(envelope, metadata={**_front_matter(path), **envelope.metadata})
     return text_drafts(read_text(path), _with_date(path, envelope), str(path))
+
+
+def _left_out_of_notebook(path: AnyFile) -> Iterator[Skipped]:
+    """The outputs of a notebook's cells, counted."""
+    if path.suffix == _NOTEBOOK:
+        from treering.views.code.parse.source_files import count_outputs
+
+        outputs = count_outputs(files.read_bytes(path))
+        if outputs:
+            yield Skipped(f"{path}#outputs", f"{outputs} outputs of cells, pictures among them")
 
 
 def _with_date(path: AnyFile, envelope: Envelope) -> Envelope:
@@ -277,18 +318,26 @@ def _is_message(value: object) -> bool:
 
 def written_at(path: files.AnyFile) -> datetime | None:
     """The time of a file's content, aware and in UTC. Raises OSError, InputError."""
+    fields = {name.lower(): value for name, value in _front_matter(path).items()}
+    texts = (value for name in _DATE_FIELDS if isinstance(value := fields.get(name), str))
+    dated = next((date for date in map(_time, texts) if date is not None), None)
+    return dated or _in_name(path.stem) or _modification_time(path)
+
+
+def _front_matter(path: files.AnyFile) -> dict[str, JSON]:
+    """The fields at the head of a file, in YAML or TOML: texts, and lists of texts."""
     with files.open_file(path) as stream:
         head = stream.read(HEAD_BYTES).decode("utf-8", errors="replace")
-    return _in_front_matter(head) or _in_name(path.stem) or _modification_time(path)
-
-
-def _in_front_matter(head: str) -> datetime | None:
     match = _FRONT_MATTER.match(head.lstrip("\ufeff").replace("\r\n", "\n"))
-    if match is None:
-        return None
-    fields = {field["name"].lower(): field["value"] for field in _FIELD.finditer(match["fields"])}
-    dates = (_time(fields[name]) for name in _DATE_FIELDS if name in fields)
-    return next((date for date in dates if date is not None), None)
+    fields: dict[str, JSON] = {}
+    for field in _FIELD.finditer(match["fields"] if match else ""):
+        value, items = field["value"], re.findall(r"- +(.*)", field["items"])
+        if value.startswith("[") and value.endswith("]"):
+            items = value[1:-1].split(",")
+        listed: list[JSON] = [text for item in items if (text := item.strip("\"' \t"))]
+        if listed or value.strip("\"'[]"):
+            fields[field["name"]] = listed or storable(value.strip("\"'"))
+    return fields
 
 
 def _in_name(stem: str) -> datetime | None:

@@ -251,7 +251,7 @@ class Intake:
         """The receipts of each file of a folder, and one of those that are gone."""
         with self._space.read() as reader:
             known = KnownFolder.read(reader, reader.id, folder, source)
-        for path in files.walk(folder):
+        for path in files.walk(folder, envelope):
             if isinstance(path, Skipped):
                 yield Path(path.path), Receipt(skipped=(path,))
                 continue

@@ -73,7 +73,7 @@ class LineFormat(ABC):
 
     def recognises(self, path: TranscriptPath, head: str) -> bool:
         """Whether one of a file's first lines is of this format."""
-        lines = map(parse_object, head.splitlines()[:HEAD_LINES] if path.suffix == ".jsonl" else ())
+        lines = map(parse_object, head.split("\n")[:HEAD_LINES] if path.suffix == ".jsonl" else ())
         return any(line is not None and self.recognises_line(line) for line in lines)
 
     def line_reader(self, path: TranscriptPath) -> LineReader:

@@ -18,18 +18,22 @@ from treering.ingest.transcripts.contract import Omission, TranscriptItem, Trans
 from treering.ingest.transcripts.json_files import refuse_larger
 from treering.split.stream import read_text
 
+_HALF = r"[ap]\.?\s?m\.?|[صم]|[上下]午|오[전후]|पूर्वाह्न|अपराह्न"
+_AFTERNOON = ("p", "م", "下", "오후", "अ")
 _BEGINNING = re.compile(
-    r"""\W?\[?
-    (?P<a>\d{1,4})[./-](?P<b>\d{1,2})[./-](?P<c>\d{2,4}),?\s+
-    (?:[a-z]{2,4}\s+)?                                    # "klo", "um"
-    (?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?
-    (?:\s?(?P<half>[ap])\.?\s?m\.?)?(?:\]\s?|\s-\s)(?P<rest>.*)""",
+    rf"""\W?\[?
+    (?P<a>\d{{1,4}})[./\-年년]\s?(?P<b>\d{{1,2}})[./\-月월]\s?(?P<c>\d{{1,4}})[日일.]?[,،]?\s+
+    (?:[a-z]{{2,4}}\s+)?                                    # "klo", "um"
+    (?:(?P<before>{_HALF})\s?)?
+    (?P<hour>\d{{1,2}})[:.](?P<minute>\d{{2}})(?:[:.](?P<second>\d{{2}}))?
+    (?:\s?(?P<after>{_HALF}))?(?:\]\s?|\s-\s|,\s)(?P<rest>.*)""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
 _SPEAKER = re.compile(r"([^:]{1,100}): ?(.*)", re.DOTALL)
-_MARKS = str.maketrans("", "", "\u200e\u200f\u202a\u202c\ufeff")
+_MARKS = dict.fromkeys(map(ord, "\u061c\u200e\u200f\u202a\u202b\u202c\ufeff"))
 _NAME = re.compile(r"(?:whatsapp chat (?:with|mit|con|avec|-) ?)", re.IGNORECASE)
 _MEDIA = re.compile(r"<[^<>]{4,40}>|\w+ omitted")
+_HEAD_LINES = 50  # in which a person says something
 
 
 class WhatsAppFormat:
@@ -38,9 +42,13 @@ class WhatsAppFormat:
     name = "whatsapp"
 
     def recognises(self, path: TranscriptPath, head: str) -> bool:
-        """A text file whose first line begins a message."""
-        first = head.translate(_MARKS).lstrip().partition("\n")[0]
-        return path.suffix == ".txt" and _BEGINNING.fullmatch(first) is not None
+        """A text file whose first line begins a message, and in which a person says something."""
+        if path.suffix != ".txt":
+            return False
+        lines = head.translate(_MARKS).lstrip().split("\n")[:_HEAD_LINES]
+        begun = [match and _SPEAKER.fullmatch(match["rest"]) for match in
+                 map(_BEGINNING.fullmatch, lines)]  # fmt: skip
+        return _BEGINNING.fullmatch(lines[0]) is not None and any(begun)
 
     def read(self, path: TranscriptPath) -> Iterator[TranscriptItem]:
         """The messages of a chat, each with the lines that go on with it."""
@@ -65,9 +73,10 @@ def _item(
     words = match[2].strip()
     if _MEDIA.fullmatch(words):
         return Omission("pictures, sounds and files without a text")
-    a, b, c, hour, minute, second = (int(part or 0) for part in begun.groups()[:6])
-    if begun["half"]:
-        hour = hour % 12 + 12 * (begun["half"] in "pP")
+    parts = ("a", "b", "c", "hour", "minute", "second")
+    a, b, c, hour, minute, second = (int(begun[part] or 0) for part in parts)
+    if half := begun["before"] or begun["after"]:
+        hour = hour % 12 + 12 * half.casefold().startswith(_AFTERNOON)
     year, month, day = (a, b, c) if a > 31 else (c, b, a) if day_first else (c, a, b)
     try:
         at = datetime(year + 2000 * (year < 100), month, day, hour, minute, second, tzinfo=UTC)

@@ -40,6 +40,7 @@ _GENERATED_NAMES = re.compile(
     r".*(\.min\.(js|css)|\.map|\.lock|_pb2(_grpc)?\.pyi?|\.pb\.go)|package-lock\.json|go\.sum"
 )
 _NOTEBOOK = ".ipynb"
+
 _DECLARED = re.compile(rb"[ \t\f]*(?:#|//|/\*|;).*?coding[:=][ \t]*([-\w.]+)")
 """The encoding of a file, in a comment on its first or second line (PEP 263, Emacs)."""
 _NO_ENCODINGS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
@@ -233,6 +234,14 @@ def _cells(notebook: str) -> str:
         else f"# %% [{kind}]\n{textwrap.indent(text, '# ', lambda _: True)}\n"
         for kind, text in texts
     )
+
+
+def count_outputs(notebook: bytes) -> int:
+    """The number of outputs of a notebook's cells; 0 for another file."""
+    try:
+        return sum(len(cell.get("outputs", ())) for cell in json.loads(notebook)["cells"])
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return 0
 
 
 def is_minified(text: str) -> bool:
