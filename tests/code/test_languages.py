@@ -69,7 +69,7 @@ EVERYWHERE: tuple[Capture, ...] = (
 )  # fmt: skip
 BESIDE: dict[str, tuple[Capture, ...]] = {
     "python": (
-        "decorator", "docstring", "ending", "filter", "import", "iterable", "member", "option",
+        "decorator", "docstring", "ending", "import", "member", "option",
         "raise", "raised", "scope",
     ),
     "javascript": ("decorator", "docstring", "ending", "import", "raise", "raised"),

@@ -10,7 +10,6 @@ from treering.views.code.parse.parts import CodePart
 _WORD = re.compile(r"[^\W\d]\w*")
 _PARAMETER = re.compile(r"\bp\d+\b")
 _EITHER = re.compile(r" (?:or|and|\|\||&&) ")
-_CONSTANT = re.compile(r"""-? ?[\d.]+|"[^"]*"|'[^']*'|True|False|None|[A-Z_][A-Z_\d]*[A-Z\d]""")
 _TEXT = re.compile(r"""(?:"[^"]{4,}"|'[^']{4,}')""")
 _SYNTAX = frozenset(
     {
@@ -25,8 +24,6 @@ _FORMS: dict[str, frozenset[str]] = {
     "scope": frozenset({"scope", "finally", "decorator"}),
     "finally": frozenset({"scope", "finally", "decorator"}),
     "step": frozenset({"step", "scope", "finally", "decorator"}),
-    "option": frozenset({"option"}),
-    "filter": frozenset({"filter", "branch", "guard"}),
 }
 """Kinds that can replace a kind in another form, whatever they name."""
 
@@ -34,16 +31,12 @@ _FORMS: dict[str, frozenset[str]] = {
 def is_instead(lost: CodePart, new: CodePart, *, here: bool) -> bool:
     """Whether a new part can be a lost one in another form; ``here``: in the same definition."""
     about, is_form = words(lost), new.kind in _FORMS.get(lost.kind, ())
-    if lost.kind == "filter":  # the rest of its statement has the same names
-        return is_form and bool(about & words(new))
     if about & words(new):
         return True
     if not is_form:
         return False
     if lost.kind == "step":
         return here
-    if lost.kind == "option":
-        return callee(lost) == callee(new)
     if lost.kind == "branch":  # parameters have other numbers in another function
         return bool(_parameters(lost) & _parameters(new)) if here else not about
     return True
@@ -51,9 +44,9 @@ def is_instead(lost: CodePart, new: CodePart, *, here: bool) -> bool:
 
 def same_value(part: CodePart, was: CodePart, is_: CodePart) -> bool:
     """Whether a part sets what ``was`` set, or has its value where that is hardly so by chance."""
-    if is_set(part) and name_and_value(part) == name_and_value(was):
+    if part.kind == "setting" and part.text == was.text:
         return True
-    if is_set(part) and _value(part) == _value(was) and _is_particular(_value(was)):
+    if part.kind == "setting" and _value(part) == _value(was) and _is_particular(_value(was)):
         return True
     literals = set(_TEXT.findall(was.text)) - set(_TEXT.findall(is_.text))
     return bool(literals & set(_TEXT.findall(part.text)))
@@ -78,39 +71,19 @@ def last_name(part: CodePart) -> str:
 
 @lru_cache(maxsize=1 << 14)  # each part is compared with many others
 def words(part: CodePart) -> frozenset[str]:
-    """The names that say what a part is about; of a call the last one, of an option its name."""
+    """The names that say what a part is about; of a call the last one, of a setting its name."""
     text = part.text
     if part.kind in ("step", "call", "finally"):
         text = last_name(part)
-    elif part.kind in ("option", "setting"):
+    elif part.kind == "setting":
         text = name_of(part)
     names = frozenset(_WORD.findall(text)) - _SYNTAX
     return frozenset(word for word in names if not _PARAMETER.fullmatch(word))
 
 
-def is_set(part: CodePart) -> bool:
-    """Whether a part gives a name a value."""
-    return part.kind in ("setting", "option")
-
-
 def name_of(part: CodePart) -> str:
-    """The name that a part gives a value."""
-    return name_and_value(part).partition(" = ")[0]
-
-
-def callee(part: CodePart) -> str:
-    """The call of an option, or the iterable of a filter."""
-    return part.text.partition(" ( ")[0]
-
-
-def name_and_value(part: CodePart) -> str:
-    """``name = value``, of a call's option too."""
-    return part.text.partition(" ( ")[2].removesuffix(" )") if part.kind == "option" else part.text
-
-
-def is_constant(part: CodePart) -> bool:
-    """Whether a name is set to a number, a text or the name of a constant."""
-    return _CONSTANT.fullmatch(_value(part)) is not None
+    """The name of a setting, ``name = value``."""
+    return part.text.partition(" = ")[0]
 
 
 def _parameters(part: CodePart) -> frozenset[str]:
@@ -118,7 +91,7 @@ def _parameters(part: CodePart) -> frozenset[str]:
 
 
 def _value(part: CodePart) -> str:
-    return name_and_value(part).partition(" = ")[2]
+    return part.text.partition(" = ")[2]
 
 
 def _is_particular(value: str) -> bool:

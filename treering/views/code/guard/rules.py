@@ -18,29 +18,23 @@ from functools import cached_property
 from typing import Self
 
 from treering.views.code.guard.forms import (
-    callee,
-    is_constant,
     is_instead,
-    is_set,
     last_name,
-    name_and_value,
     name_of,
     operands,
     same_value,
     shape,
     words,
-)  # fmt: skip
+)
 from treering.views.code.parse.parts import BEHAVIOUR, CodePart, PartKind, Parts
 from treering.views.code.parse.pieces import CodePiece, DefinitionChange
 from treering.views.code.rounds.history import EarlierChange
 
-ADDITIONS: tuple[PartKind, ...] = (
-    "branch", "decorator", "scope", "finally", "step", "option", "filter",
-)  # fmt: skip
+ADDITIONS: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally", "step")
 """Kinds that are missed where they are just gone. Calls and returns are not: a rewrite has
 others."""
 
-ALONE: tuple[PartKind, ...] = ("scope", "decorator", "option", "filter")
+ALONE: tuple[PartKind, ...] = ("scope", "decorator")
 """Kinds of which each part is missed separately: a lost one says nothing of the others."""
 
 STRUCTURE: tuple[PartKind, ...] = ("branch", "decorator", "scope", "finally")
@@ -51,7 +45,6 @@ SURVIVES = 0.5
 work in another way."""
 
 _TELLING: frozenset[PartKind] = frozenset({"guard", "raise", "branch", "default", "decorator"})
-_ENDS: tuple[PartKind, ...] = ("raise", "return")
 _CATCHES = ("except", "catch", "rescue")
 _LOGS = re.compile(r"\b(log|logger|logging|console|print|warnings|debug)\b")
 """Calls that only report: they may come and go."""
@@ -217,18 +210,14 @@ class Comparison:
         """A name has its former value, wherever it is set now."""
         states = self._all
         returned = states.fresh + self._elsewhere
-        former = {name_of(part): part for part in states.replaced if is_set(part)}
+        former = {name_of(part): part for part in states.replaced if part.kind == "setting"}
         lost: Parts = Counter()
         for part in states.lost:
-            if not is_set(part) or (part.kind == "option" and not is_constant(part)):
-                continue
-            was = former.get(name_of(part))
+            was = former.get(name_of(part)) if part.kind == "setting" else None
             if was is not None and any(same_value(new, was, part) for new in returned):
                 lost[part] = states.lost[part]
-        values = {name_and_value(part) for part in former.values()}
-        back = Counter(
-            part for part in states.fresh if is_set(part) and name_and_value(part) in values
-        )
+        values = {part.text for part in former.values()}
+        back = Counter(part for part in states.fresh if part.text in values)
         return lost, back
 
     def _addition_gone(self) -> tuple[Parts, Parts]:
@@ -264,53 +253,19 @@ class Comparison:
         """Whether a part was brought, and not only put in another form."""
         if part.kind not in ADDITIONS or _LOGS.search(part.text):
             return False
-        if part.kind == "option":
-            options = [old for old in self._all.replaced if old.kind == "option"]
-            return self._is_plain_option(part) and name_of(part) not in map(name_of, options)
         if part.kind == "branch" and part.text.startswith("if "):
             return False  # the filter of a comprehension is a part of its own
         return not any(is_instead(part, old, here=True) for old in self._all.replaced)
 
-    def _is_plain_option(self, part: CodePart) -> bool:
-        """Whether an option is a constant, of a call that is still made."""
-        now = self._all.now
-        is_called = any(other.kind == "call" and other.text == callee(part) for other in now)
-        return is_called and is_constant(part)
-
     def _is_gone(self, part: CodePart) -> bool:
         if not self._all.lost[part]:
             return False
-        if part.kind == "filter" and not self._goes_through(callee(part)):
-            return False
         if part.kind == "branch" and self._is_weaker(part):
             return True
-        if part.kind == "branch" and self._has_consequences():
-            return False
         here = any(is_instead(part, other, here=True) for other in self._new_parts)
         return not here and not any(
             is_instead(part, other, here=False) for other in self._elsewhere
         )
-
-    def _goes_through(self, iterable: str) -> bool:
-        """Whether a comprehension goes through what the lost filter was of, now without one."""
-        now = self._all.now
-        return any(part.kind == "iteration" and part.text == iterable for part in now) and not any(
-            part.kind == "filter" and callee(part) == iterable for part in self._all.fresh
-        )
-
-    def _has_consequences(self) -> bool:
-        """Whether an error or result that was brought is still there: under another condition.
-
-        One that puts what the earlier change replaced in another form is of no new condition.
-        """
-        replaced = [part for part in self._all.replaced.elements() if part.kind in _ENDS]
-        for part in (self._all.came - self._all.lost).elements():
-            if part.kind in _ENDS:
-                former = [old for old in replaced if words(old) & words(part)]
-                if not former:
-                    return True
-                replaced.remove(former[0])
-        return False
 
     def _is_weaker(self, part: CodePart) -> bool:
         """Whether a condition is there of which one case is gone."""

@@ -8,9 +8,10 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from treering.records import Skipped
-from treering.views.choices import Unit, window_of
+from treering.views.choices import Unit
 from treering.views.code.graph.paths import MOST_PATHS
 from treering.views.code.index import store
 from treering.views.code.index.code_index import IndexedFile
@@ -36,27 +37,15 @@ class CodeReceipt:
     skipped: tuple[Skipped, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSettings:
+class IndexSettings(NamedTuple):
     """How a repository shall be indexed."""
 
     unit: Unit
     model: str | None
 
-    @classmethod
-    def choose(
-        cls, repository: store.Repository | None, unit: Unit | None, embed: bool | None, model: str
-    ) -> IndexSettings:
-        """The settings asked for; those left out stay as they were."""
-        before = repository.model if repository else None
-        chosen = before if embed is None else model if embed else None
-        cut = unit or (repository.unit if repository else "blocks")
-        window_of(cut)  # raises InputError before a file is read
-        return cls(cut, chosen)
-
-    def is_met_by(self, repository: store.Repository) -> bool:
+    def is_met_by(self, repository: store.Repository | None) -> bool:
         """Whether a repository is indexed in this way."""
-        return (repository.unit, repository.model) == (self.unit, self.model)
+        return repository is not None and (repository.unit, repository.model) == self
 
 
 @dataclass(frozen=True, slots=True)

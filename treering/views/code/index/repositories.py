@@ -17,7 +17,7 @@ from treering.errors import JournalBusy, TreeringError, UnknownRepository
 from treering.hints import Hint
 from treering.journal.space import Space
 from treering.records import Progress
-from treering.views.choices import Unit
+from treering.views.choices import Unit, window_of
 from treering.views.code.graph.paths import TooManyPaths
 from treering.views.code.index import store
 from treering.views.code.index.code_index import CodeIndex, IndexedFile, index_file
@@ -72,17 +72,21 @@ class Repositories:
     ) -> CodeReceipt:
         with pause_collector():
             repository = self._find(str(top))
-            if unit is None and repository is None:
-                unit = settings_of(self._space).unit
-            want = IndexSettings.choose(repository, unit, embed, self.embedder.name)
+            before = repository or settings_of(self._space)
+            model = repository.model if repository else None
+            if embed is not None:
+                model = self.embedder.name if embed else None
+            want = IndexSettings(unit or before.unit, model)
+            window_of(want.unit)  # raises InputError before a file is read
+            is_met = want.is_met_by(repository)
             index, old = CodeIndex(want.unit), dict[str, bytes]()
-            if repository is not None and want.is_met_by(repository):
+            if repository is not None and is_met:
                 with self._lock:
                     # A copy: the one that is there is being searched.
                     index = self._index(repository).copy()
-                old = self._digests(repository)
+                with self._space.read() as reader:
+                    old = store.digests(reader, repository)
             change = FileChange.compare(top, old, Path(self._space.database.url))
-            is_met = repository is not None and want.is_met_by(repository)
             if change.files or change.removed or not is_met:
                 change = self._apply(change, want, index, repository, progress)
             return change.receipt()
@@ -175,10 +179,6 @@ class Repositories:
             self._loaded[repository.id] = (repository.revision, index)
         return index
 
-    def _digests(self, repository: store.Repository) -> dict[str, bytes]:
-        with self._space.read() as reader:
-            return store.digests(reader, repository)
-
     def _index_files(
         self, fresh: Mapping[str, SourceFile], want: IndexSettings, progress: Progress | None
     ) -> dict[str, IndexedFile]:
@@ -231,10 +231,10 @@ class Repositories:
             if path not in files and before[path] is not calls
         }
         with self._space.write() as writer:
-            if former is not None and not want.is_met_by(former):
+            goes_on = want.is_met_by(former)
+            if former is not None and not goes_on:
                 store.drop(writer, former)
             repository = store.add(writer, writer.id, change.root, want.unit, want.model)
-            goes_on = former is not None and want.is_met_by(former)
             if repository != (former if goes_on else replace(repository, revision=0)):
                 raise JournalBusy(f"another process has just indexed {change.root}; index it again")
             store.delete(writer, repository, change.removed)

@@ -19,7 +19,6 @@ Below the line ``;;; guard`` it names the nodes that a change is compared by (``
 - ``@raise`` with ``@raised`` (the error), ``@return``, ``@branch``, ``@call``, ``@decorator``
 - ``@scope`` (held while its block runs: a lock, a file), ``@ending`` (``finally``), ``@step`` (a
   statement that is nothing but a call), ``@option`` (an argument with a name)
-- ``@iterable`` and ``@filter`` (the iterable of a comprehension, and its condition)
 - ``@assignment``, ``@setting`` (an assignment that is compared as a name and its value),
   ``@outlives`` (targets that outlive the call)
 - ``@name``, ``@member`` (a name looked up on something else), ``@binder`` (where a definition gives

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PartKind = Literal[
     "default", "decorator", "guard", "raise", "branch", "return", "call", "effect",
-    "scope", "finally", "step", "option", "setting", "filter", "iteration", "import",
+    "scope", "finally", "step", "option", "setting", "import",
     "statement",
 ]  # fmt: skip
 
@@ -30,8 +30,7 @@ BEHAVIOUR: tuple[PartKind, ...] = (
 )  # fmt: skip
 """The kinds that shares are counted of. The others say the same in more detail: a surrounding
 block (``scope``), calls in ``finally``, statements that are only a call (``step``), options of
-calls, values of names, the filters of comprehensions and their iterables (``iteration``); a
-``statement`` is any node directly in a block."""
+calls, values of names; a ``statement`` is any node directly in a block."""
 
 MAX_DEPTH = 200
 """Nodes of a body that nest deeper are not compared. Each part has the text of all that is in it: a
@@ -63,7 +62,7 @@ Parts = Counter[CodePart]
 class CodeReading:
     """The compared parts of a definition, in the order of its lines.
 
-    ``statements`` are its statements as they are compared, of a class or file but for its imports.
+    ``statements`` are those of a class or file, without imports.
     """
 
     parts: tuple[CodePart, ...]
@@ -120,7 +119,7 @@ class _Function:
         return set(self.bound_names())
 
     def result(self) -> CodeReading:
-        return CodeReading((*self.of_signature(), *self.of_body()), tuple(self.statements()))
+        return CodeReading((*self.of_signature(), *self.of_body()))
 
     def of_signature(self) -> Iterator[CodePart]:
         """The parts before the body."""
@@ -143,14 +142,6 @@ class _Function:
                 yield from self.details(node)
                 if depth < MAX_DEPTH:
                     stack.extend((child, depth + 1) for child in reversed(node.named_children))
-
-    def statements(self) -> Iterator[CodePart]:
-        """The statements of the body."""
-        body = self.body()
-        if body is not None:
-            for node in self.syntax.statement_nodes():
-                if body.start_byte <= node.start_byte and node.end_byte <= body.end_byte:
-                    yield self.part("statement", node, self.text(node))
 
     def body(self) -> Node | None:
         """Where its statements are."""
@@ -188,23 +179,11 @@ class _Function:
                     yield self.part("finally", inner, self.callee(inner))
         elif has(node, "option") and (call := self.call_around(node)) is not None:
             yield self.part("option", node, f"{self.callee(call)} ( {self.text(node)} )")
-        elif has(node, "iterable"):
-            yield from self.filters(node)
         elif has(node, "step") and not has(node, "raise"):
             call = next((n for n in (node, *_descendants(node)) if has(n, "call")), node)
             yield self.part("step", node, self.callee(call))
         elif has(node, "setting"):
             yield from self.setting_part(node)
-
-    def filters(self, iterable: Node) -> Iterator[CodePart]:
-        through = self.text(iterable)
-        yield self.part("iteration", iterable, through)
-        whole = iterable.parent.parent if iterable.parent is not None else None
-        for clause in whole.named_children if whole is not None else ():
-            for condition in clause.named_children:
-                if self.syntax.has(condition, "filter"):
-                    text = f"{through} ( {self.text(condition)} )"
-                    yield self.part("filter", clause, text)
 
     def setting_part(self, node: Node) -> Iterator[CodePart]:
         """A name and its value, where it can be known outside."""
@@ -291,10 +270,13 @@ class _Surroundings(_Function):
     def of_signature(self) -> Iterator[CodePart]:
         return iter(())
 
-    def statements(self) -> Iterator[CodePart]:
-        for node in self.syntax.statement_nodes():
-            if not self.syntax.has(node, "import"):
-                yield self.part("statement", node, f"{node.type} {self.text(node)}")
+    def result(self) -> CodeReading:
+        statements = (
+            self.part("statement", node, f"{node.type} {self.text(node)}")
+            for node in self.syntax.statement_nodes()
+            if not self.syntax.has(node, "import")
+        )
+        return replace(super().result(), statements=tuple(statements))
 
     def body(self) -> Node | None:
         return self.core

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Capture = Literal[
     "assignment", "binder", "block", "branch", "call", "comment", "decorator", "docstring",
-    "ending", "filter", "import", "iterable", "member", "name", "option", "outlives", "raise",
+    "ending", "import", "member", "name", "option", "outlives", "raise",
     "raised", "return", "scope", "setting", "step", "string",
 ]  # fmt: skip
 """The role of a node for the guard; ``language`` says what each of them means."""

@@ -50,8 +50,6 @@
 (decorator) @decorator
 (call arguments: (argument_list (keyword_argument) @option))
 (attribute attribute: (identifier) @member)
-(for_in_clause right: (_) @iterable)
-(if_clause (_) @filter)
 (expression_statement . (string) .) @docstring
 (expression_statement (call)) @step
 (expression_statement (await (call))) @step
