@@ -38,7 +38,7 @@
     ├── WorkersLost           processes that helped with a bulk ingest ended; the same call goes on
     └── MissingExtra          an optional dependency is not installed
 
-A message names the bad value and what is allowed. ``hint`` names the operation that resolves the
+A message names the bad value and the allowed ones. ``hint`` names the operation that resolves the
 error; each interface words it for its callers (``treering.hints``).
 """
 

@@ -213,7 +213,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an ``add`` or an import did. ``pending`` entries are durable but not yet searchable.
+    """The result of an ``add`` or import. ``pending`` entries are durable but not yet searchable.
 
     ``omitted`` counts the parts of past conversations that are no messages, by reason; ``masked``
     the keys, tokens and passwords that were not stored, and ``private`` the passages marked so.
@@ -259,7 +259,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What ``forget`` erased. ``scrubbed``: nothing of it is left in the bytes of the file or its
+    """The result of ``forget``. ``scrubbed``: nothing of it is left in the bytes of the file or its
     log; in PostgreSQL, in no row of a table, dead or alive, while its log, free room in its pages
     and its backups are the affair of who runs it. If it is False, somebody was reading; what is
     left is removed later.

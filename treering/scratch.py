@@ -1,7 +1,7 @@
-"""Long arrays for as long as a search takes, in memory that the next search uses again.
+"""Long arrays for the time of a search, in memory that the next search uses again.
 
-Of a million fragments each array of scores is 4 MB. The system's allocator gives so much back once
-nothing refers to it, and has to ask for it again, page by page: a third of the time of a search.
+An array of scores of a million fragments takes 4 MB. The allocator returns so much memory to the
+system once the array dies, and asks for it again page by page: a third of the time of a search.
 """
 
 from __future__ import annotations
@@ -19,45 +19,43 @@ from numpy.typing import NDArray
 from treering.arrays import room_of
 
 LEAST_BYTES: Final = 1 << 18
-"""Of an array that is worth keeping: shorter ones the allocator keeps itself."""
+"""The smallest array to keep: the allocator keeps shorter ones itself."""
 
 MOST_FREE_BYTES: Final = 96 << 20
-"""What is kept while nobody uses it: enough for three searches at once of a million fragments."""
+"""The most unused memory: enough for three concurrent searches of a million fragments."""
 
 STEPS: Final = 8
-"""Sizes from one power of two to the next, so that a space that grows by one fits its old rooms."""
+"""Sizes from one power of two to the next, so that a space that grows by one reuses its arrays."""
 
 
 class Pool:
-    """Lends memory for arrays, and takes it back once nothing refers to one. Safe to use from many
-    threads.
-    """
+    """Lends memory for arrays, and takes it back when they die. Safe to use from many threads."""
 
     def __init__(self, most_free: int = MOST_FREE_BYTES) -> None:
         self._most_free = most_free
-        # The operations of a deque are atomic. A lock would not do: an array may die anywhere, so
-        # that memory comes back in the midst of lending.
+        # The operations of a deque are atomic. A lock would deadlock, because an array may die
+        # while its thread borrows another one.
         self._free: deque[mmap.mmap] = deque()
 
     def lend(self, shape: tuple[int, ...], dtype: Any = np.float32) -> NDArray[Any]:
-        """An array with any numbers in it, whose columns are contiguous."""
+        """Return an array with undefined content, whose columns are contiguous."""
         size = prod(shape)
         length = size * np.dtype(dtype).itemsize
         if length < LEAST_BYTES:
             return np.empty(shape, dtype=dtype, order="F")
-        room = self._taken(_rounded(length))
+        room = self._taken(_round_up(length))
         array: NDArray[Any] = np.frombuffer(room, dtype=dtype, count=size)
-        # Views of an array refer to it, not to its memory: when it dies, nobody sees that any more.
+        # Views of an array refer to the array, so its memory is unused once the array dies.
         returns = weakref.finalize(array, self._take_back, room)
         returns.atexit = False
         return array.reshape(shape, order="F")
 
     def free_bytes(self) -> int:
-        """What is kept while nobody uses it."""
+        """Return the bytes of unused memory."""
         return sum(map(len, tuple(self._free)))
 
     def clear(self) -> None:
-        """Give the system what nobody uses."""
+        """Return unused memory to the system."""
         self._free.clear()
 
     def _taken(self, length: int) -> mmap.mmap:
@@ -76,14 +74,14 @@ class Pool:
                 self._free.popleft()  # those not used for the longest time
 
 
-def _rounded(length: int) -> int:
-    """A length of at least so many bytes, of which there are ``STEPS`` up to its double."""
+def _round_up(length: int) -> int:
+    """Round a length up to one of ``STEPS`` lengths per power of two."""
     step = 1 << (length.bit_length() - 1) >> (STEPS.bit_length() - 1)
     return -(-length // step) * step
 
 
 POOL: Final = Pool()
-"""That of the process: searches of all spaces take turns with it."""
+"""The pool of this process, for searches of all spaces."""
 
 
 def lent(shape: tuple[int, ...], dtype: Any = np.float32) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """Files and folders with texts of users: for their owner alone, and gone with a killed process.
 
-What a killed process left is removed by the next one that writes to the same place.
+The next process that writes to the same place removes the folder of a killed one.
 """
 
 from __future__ import annotations

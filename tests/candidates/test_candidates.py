@@ -575,7 +575,7 @@ def test_without_the_extension_settle_says_what_to_do_and_so_with_an_old_one() -
 @pytest.mark.parametrize("limit", ["0", "all", "-1"])
 def test_a_limit_that_is_none_is_refused(limit: str) -> None:
     with pytest.raises(InputError, match="limit is"):
-        Location.of(f"postgresql://ana@db/life?limit={limit}")
+        Location.parse(f"postgresql://ana@db/life?limit={limit}")
 
 
 def test_a_sample_stands_for_its_space_until_that_has_changed_much(same: Pair) -> None:

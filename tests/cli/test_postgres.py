@@ -10,7 +10,7 @@ from tests.cli.conftest import Treering, record, records
 from tests.postgres_server import new_schema
 from tests.serve.live import serving
 from treering import Memory
-from treering.journal.open import shown
+from treering.journal.open import shown_url
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def url(settings: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
 def test_commands_work_on_it_as_on_a_file(treering: Treering, url: str, tmp_path: Path) -> None:
     missing = treering("search", "Porto")
     assert missing.exit_code == 2
-    assert f"no memory at {shown(url)}" in missing.stderr
+    assert f"no memory at {shown_url(url)}" in missing.stderr
     treering("add", "Ana moved to Porto.", "--source", "talk")
     treering("add", "The locker code is 4471.", "--space", "ana")
     [hit] = records(treering("search", "Where is Ana?", "--json"))
@@ -45,7 +45,7 @@ def test_doctor_looks_at_it_and_makes_nothing(treering: Treering, url: str) -> N
     treering("add", "Ana moved to Porto.")
     checks = {check["check"]: check for check in record(treering("doctor", "--json"))["checks"]}
     assert {check["state"] for check in checks.values()} == {"ok"}
-    assert shown(url) in checks["file"]["detail"]
+    assert shown_url(url) in checks["file"]["detail"]
 
 
 def test_a_password_is_in_nothing_that_a_command_says(treering: Treering, tmp_path: Path) -> None:

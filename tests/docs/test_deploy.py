@@ -139,9 +139,9 @@ def test_urls_can_be_read_and_requests_under_way_have_time_to_end() -> None:
     reference = variables["TREERING_MEMORY"]["valueFrom"]["secretKeyRef"]
     secret = OBJECTS["Secret"]
     assert secret["metadata"]["name"] == reference["name"]
-    assert "CHANGE-ME" not in Location.of(secret["stringData"][reference["key"]]).shown
+    assert "CHANGE-ME" not in Location.parse(secret["stringData"][reference["key"]]).shown
     for server in SERVERS.values():
-        assert Location.of(server["environment"]["TREERING_MEMORY"]).schema == "treering"
+        assert Location.parse(server["environment"]["TREERING_MEMORY"]).schema == "treering"
         assert int(server["stop_grace_period"].removesuffix("s")) > STOP_WITHIN_S
     assert POD["spec"]["terminationGracePeriodSeconds"] > STOP_WITHIN_S
 
@@ -188,7 +188,7 @@ def test_the_page_names_the_tables_whose_key_does_not_begin_with_the_space() -> 
             " ON a.attrelid = t.oid AND a.attnum = i.indkey[0]"
             " WHERE i.indrelid = t.oid AND i.indisprimary) FROM pg_class t"
             " WHERE t.relkind = 'r' AND t.relnamespace = CAST(%s AS regnamespace)",
-            (Location.of(url).schema,),
+            (Location.parse(url).schema,),
         ).fetchall()
     named = re.search(r"^- \*\*These tables .*?\*\*: (.*?)\.", PAGE.read_text("utf-8"), re.M | re.S)
     assert named is not None

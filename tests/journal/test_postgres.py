@@ -119,9 +119,9 @@ def worker(*arguments: str) -> subprocess.Popen[str]:
 def test_a_url_is_shown_without_what_is_secret_in_it(
     url: str, shown: str, name: str, pool: int
 ) -> None:
-    location = Location.of(url)
+    location = Location.parse(url)
     assert (location.shown, location.schema, location.pool) == (shown, name, pool)
-    assert opening.shown(url) == shown
+    assert opening.shown_url(url) == shown
     assert "schema" not in location.conninfo
     assert "pool" not in location.conninfo
 
@@ -159,7 +159,7 @@ def test_the_usual_ways_of_libpq_say_where_the_server_is(
     service = tmp_path / "services"
     service.write_text("\n".join(["[life]", *lines, ""]), "utf-8")
     monkeypatch.setenv("PGSERVICEFILE", str(service))
-    name = Location.of(url).schema
+    name = Location.parse(url).schema
     with closing(open_database(f"postgresql://?service=life&schema={name}")) as database:
         assert database.url == f"postgresql:///?service=life&schema={name}"
         assert database.size() > 0
@@ -248,8 +248,8 @@ def test_a_memory_that_is_not_there_is_not_made_unless_it_may_be(url: str) -> No
 
 
 def test_a_schema_of_another_program_is_left_alone(url: str) -> None:
-    name = Location.of(url).schema
-    with psycopg.connect(Location.of(url).conninfo) as connection:
+    name = Location.parse(url).schema
+    with psycopg.connect(Location.parse(url).conninfo) as connection:
         connection.execute(f'CREATE SCHEMA "{name}"')
         connection.execute(f'CREATE TABLE "{name}".invoice (id BIGINT)')
     with pytest.raises(JournalError, match="tables of another program"):
@@ -281,13 +281,13 @@ def test_a_user_without_rights_is_told_so(url: str) -> None:
     given = psycopg.conninfo.conninfo_to_dict(url.partition("&schema")[0]) | {"user": "nothing"}
     if "password" in given:
         pytest.skip("the server that is named wants passwords")
-    host, name = given["host"], Location.of(url).schema
+    host, name = given["host"], Location.parse(url).schema
     with pytest.raises(JournalError, match="permission denied"):
         open_database(f"postgresql://nothing@/postgres?host={host}&schema={name}")
 
 
 def test_a_database_that_cannot_store_every_text_is_refused(url: str) -> None:
-    name = f"{Location.of(url).schema}_ascii"
+    name = f"{Location.parse(url).schema}_ascii"
     with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
         connection.execute(
             f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"
@@ -335,7 +335,7 @@ def test_who_finds_no_connection_is_told_that_all_are_in_use(
 
 
 def test_a_server_that_has_no_connection_left_says_so_and_nothing_is_lost(url: str) -> None:
-    name = f"{Location.of(url).schema}_few"
+    name = f"{Location.parse(url).schema}_few"
     given = psycopg.conninfo.conninfo_to_dict(url.partition("&schema")[0])
     if "password" in given:
         pytest.skip("the server that is named wants passwords")
@@ -521,7 +521,7 @@ def test_tables_are_written_anew_where_that_is_due(url: str) -> None:
 def test_tables_of_another_owner_are_not_said_to_be_scrubbed(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    name = Location.of(url).schema
+    name = Location.parse(url).schema
     given = psycopg.conninfo.conninfo_to_dict(server_url())
     if "password" in given:
         pytest.skip("the server that is named wants passwords")

@@ -52,7 +52,7 @@ def url() -> Iterator[str]:
 @pytest.fixture
 def superuser(url: str) -> Iterator[Superuser]:
     with closing(psycopg.connect(server_url(), autocommit=True)) as connection:
-        connection.execute(f'SET search_path TO "{Location.of(url).schema}", public')
+        connection.execute(f'SET search_path TO "{Location.parse(url).schema}", public')
         yield connection
 
 

@@ -42,7 +42,7 @@ class Tenants:
     statements: frozenset[str]
 
     def tables(self) -> list[str]:
-        name = Location.of(self.url).schema
+        name = Location.parse(self.url).schema
         rows = self.superuser.execute(
             "SELECT CAST(relname AS TEXT) FROM pg_class WHERE relkind = 'r'"
             " AND relnamespace = %s::regnamespace ORDER BY 1",
@@ -80,7 +80,7 @@ def tenants() -> Iterator[Tenants]:
         for space in SPACES:  # last, as opening a memory removes what is staged by no process
             _stage(url, space)
     with closing(psycopg.connect(server_url(), autocommit=True)) as superuser:
-        superuser.execute(f'SET search_path TO "{Location.of(url).schema}", public')
+        superuser.execute(f'SET search_path TO "{Location.parse(url).schema}", public')
         yield Tenants(url, superuser, frozenset(statements))
 
 
@@ -174,7 +174,7 @@ def test_a_query_without_a_condition_sees_the_rows_of_its_space_alone(tenants: T
 
 
 def test_a_transaction_that_says_nothing_sees_nothing(tenants: Tenants) -> None:
-    location = Location.of(tenants.url)
+    location = Location.parse(tenants.url)
     with closing(psycopg.connect(location.conninfo)) as owner:
         owner.execute(f'SET search_path TO "{location.schema}"')
         for table in sorted(set(tenants.tables()) - SHARED):

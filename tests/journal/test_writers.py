@@ -254,7 +254,7 @@ def test_a_change_that_the_server_ends_for_another_one_is_done_again_once() -> N
         ThreadPoolExecutor(1) as threads,
     ):
         begin(database, "ana", "ben")
-        table = f"{Location.of(url).schema}.space"
+        table = f"{Location.parse(url).schema}.space"
         stranger.execute("SET deadlock_timeout = '60s'")  # so that it is not the one to be ended
 
         def ask_for_what_the_writer_has() -> None:

@@ -140,9 +140,9 @@ class Run:
     @property
     def place(self) -> str:
         """Where the memory is, as it may be shown: without a password."""
-        from treering.journal.open import shown
+        from treering.journal.open import shown_url
 
-        return shown(self.url)
+        return shown_url(self.url)
 
     @contextmanager
     def memory(

@@ -121,7 +121,7 @@ def store(
             if not done.new:  # all are here under other sources: this one would hold nothing
                 sources.drop_empty_sources(writer, writer.id, [place])
             if stored is not None:
-                stored.update({seq: entry.stored(source) for seq, entry in done.new.items()})
+                stored.update({seq: entry.to_stored(source) for seq, entry in done.new.items()})
             continue
         erased = [item for item in members if isinstance(item, Tombstone)]
         if erased:

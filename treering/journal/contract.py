@@ -110,7 +110,7 @@ class Dialect:
         """
         return f"{alias}.type, {alias}.value"
 
-    def joined(self, numbers: str) -> str:
+    def join(self, numbers: str) -> str:
         """The whole numbers of a group as one text, with commas between them."""
         return f"group_concat({numbers})"
 

@@ -204,19 +204,19 @@ def identities(reader: Reader, seqs: Collection[int]) -> list[str]:
     rows = reader.rows(
         "SELECT id FROM entry WHERE space = ? AND seq IN (SELECT value FROM json_each(?))"
         " ORDER BY seq",
-        (reader.space, _listed(seqs)),
+        (reader.space, _json_list(seqs)),
     )
     return [str(row[0]) for row in rows]
 
 
-def _listed(seqs: Collection[int]) -> str:
+def _json_list(seqs: Collection[int]) -> str:
     return json.dumps(sorted(set(seqs)))
 
 
 def by_seq(reader: Reader, seqs: Collection[int]) -> dict[int, Entry]:
     """Return entries by sequence number, without those that have gone."""
     where = "e.space = ? AND e.seq IN (SELECT value FROM json_each(?)) ORDER BY e.seq"
-    return dict(read(reader, where, (reader.space, _listed(seqs)))) if seqs else {}
+    return dict(read(reader, where, (reader.space, _json_list(seqs)))) if seqs else {}
 
 
 def beginnings(reader: Reader, seqs: Sequence[int], size: int) -> dict[int, str]:

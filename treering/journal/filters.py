@@ -232,8 +232,8 @@ def values_between(
     if not alike:
         return _by_entry(reader, key, "e.seq BETWEEN ? AND ?", (space, first, last))
     rows = reader.rows(
-        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.joined('g.seqs')}, count(*)"
-        f" FROM (SELECT b.metadata AS said, {reader.dialect.joined('e.seq')} AS seqs"
+        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.join('g.seqs')}, count(*)"
+        f" FROM (SELECT b.metadata AS said, {reader.dialect.join('e.seq')} AS seqs"
         " FROM entry e JOIN body b ON b.id = e.body"
         " WHERE e.space = ? AND e.seq BETWEEN ? AND ? GROUP BY b.metadata) g,"
         f" {reader.dialect.members('g.said', 'm')} WHERE m.key = ? GROUP BY 1, 2",
@@ -251,7 +251,7 @@ def values_of(reader: Reader, space: int, key: str, seqs: Collection[int]) -> Ke
 
 def _by_entry(reader: Reader, key: str, condition: str, params: Sequence[Value]) -> KeyValues:
     rows = reader.rows(
-        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.joined('e.seq')}, count(*)"
+        f"SELECT {reader.dialect.kind_and_value('m')}, {reader.dialect.join('e.seq')}, count(*)"
         f" FROM entry e JOIN body b ON b.id = e.body, {reader.dialect.members('b.metadata', 'm')}"
         f" WHERE e.space = ? AND {condition} AND m.key = ? GROUP BY 1, 2",
         (*params, key),

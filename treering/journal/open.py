@@ -39,13 +39,13 @@ def is_postgres(url: str | Path) -> bool:
     return isinstance(url, str) and url.startswith(POSTGRES)
 
 
-def shown(url: str) -> str:
+def shown_url(url: str) -> str:
     """A URL as it may be shown: without a password, which those of PostgreSQL may have."""
     if not is_postgres(url):
         return url
     with _driver():
         from treering.journal.postgres.location import Location
-    return Location.of(url).shown
+    return Location.parse(url).shown
 
 
 def _open_postgres(url: str, create: bool) -> Database:

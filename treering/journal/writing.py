@@ -66,7 +66,7 @@ class NewEntry(NamedTuple):
     position: int
     added: int
 
-    def stored(self, source: str) -> Stored:
+    def to_stored(self, source: str) -> Stored:
         """As it is read from a source of that name."""
         draft = self.draft
         entry = Entry(

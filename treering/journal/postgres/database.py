@@ -35,7 +35,6 @@ from treering.journal.postgres.statements import adapt
 from treering.journal.postgres.transaction import PostgresTransaction, enter
 from treering.journal.schema import refuse_unreadable
 from treering.journal.space import UNNAMED, retry
-from treering.journal.usage import DatabaseUse
 
 T = TypeVar("T")
 
@@ -77,13 +76,13 @@ class PostgresDatabase:
     """
 
     def __init__(self, url: str, *, create: bool = True) -> None:
-        self._location = Location.of(url)
+        self._location = Location.parse(url)
         self.file = None
         self.url = self._location.shown
         self._local = threading.local()
         self._queues = locks.WriterQueues(self._location.pool)
         self._closed_message = f"{self.url} has been closed; open it again"
-        self._usage = DatabaseUse(self._closed_message)
+        self._usage = forks.DatabaseUse(self._closed_message)
         self._closed = False
         self._keys: dict[str, str] = {}
         self._scrubs = SharedScrubs()
@@ -205,7 +204,7 @@ class PostgresDatabase:
         return self._location.limit
 
     @contextmanager
-    def connected(self) -> Iterator[tuple[PgConnection, str]]:
+    def connection(self) -> Iterator[tuple[PgConnection, str]]:
         """A connection outside any transaction, and the name of the schema."""
         with self._usage.enter(), self._borrow() as connection, translate_errors(self.url):
             yield connection, self._location.schema

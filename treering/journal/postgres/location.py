@@ -41,7 +41,7 @@ class Location:
     shown: str
 
     @classmethod
-    def of(cls, url: str) -> Location:
+    def parse(cls, url: str) -> Location:
         """The location of a URL. Raises InputError, which does not quote it: it has passwords."""
         base, _, query = url.partition("?")
         pairs = parse_qsl(query, keep_blank_values=True)

@@ -58,12 +58,12 @@ class PostgresStatement:
         if not self.lists:
             return params
         return [
-            _listed(str(value)) if place in self.lists else value
+            _list_param(str(value)) if place in self.lists else value
             for place, value in enumerate(params)
         ]
 
 
-def _listed(value: str) -> Any:
+def _list_param(value: str) -> Any:
     """A JSON list as the driver takes it.
 
     Whole numbers go as PostgreSQL writes arrays: there may be thousands, which the driver would
@@ -146,7 +146,7 @@ class PostgresDialect(Dialect):
             f" CASE WHEN {kind} IN ('string', 'number') THEN {alias}.value END"
         )
 
-    def joined(self, numbers: str) -> str:
+    def join(self, numbers: str) -> str:
         """See ``Dialect``."""
         return f"string_agg(CAST({numbers} AS TEXT), ',')"
 
@@ -191,7 +191,7 @@ def unescape(text: str) -> str:
 
 
 class _EscapingDumper(StrDumperUnknown):
-    """Of no type of its own: the place that the text stands in says what it is."""
+    """A text without a type: the server infers it from the place in the statement."""
 
     def dump(self, obj: str) -> Buffer | None:
         return super().dump(escape(obj))

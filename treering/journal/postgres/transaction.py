@@ -166,14 +166,14 @@ class PostgresTransaction:
     def row(self, sql: str, params: Sequence[Value] = ()) -> Row | None:
         """See ``Reader``."""
         with self._use():
-            return self._translated(sql, params).fetchone()
+            return self._run_translated(sql, params).fetchone()
 
     def execute(self, sql: str, params: Sequence[Value] = ()) -> int:
         """See ``Writer``."""
         if is_table(sql):  # two transactions cannot create it together, even IF NOT EXISTS
             self.share()
         with self._use():
-            count = self._translated(sql, params).rowcount
+            count = self._run_translated(sql, params).rowcount
             if is_definition(sql):
                 self._run("SELECT treering_without_statistics()")
             return count
@@ -182,7 +182,7 @@ class PostgresTransaction:
         """See ``Writer``."""
         with self._use():
             returning = f"{sql} RETURNING {self._key_of(sql)}"
-            return _new_id(self._translated(returning, params))
+            return _new_id(self._run_translated(returning, params))
 
     def _key_of(self, sql: str) -> str:
         """The key column of the table that a statement inserts into."""
@@ -274,7 +274,7 @@ class PostgresTransaction:
         with self._use():
             self._run("SET CONSTRAINTS ALL DEFERRED")
 
-    def _translated(self, sql: str, params: Sequence[Value]) -> psycopg.Cursor[TupleRow]:
+    def _run_translated(self, sql: str, params: Sequence[Value]) -> psycopg.Cursor[TupleRow]:
         statement = translate(sql)
         return self._run(statement.sql, statement.bound(params))
 

@@ -1,13 +1,16 @@
-"""Connections to a file: a check that it is a memory, and the settings of each connection."""
+"""Connections to a file: checks that it is a memory, its tables, and settings of a connection."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
 from treering.errors import JournalCorrupt, JournalError
+from treering.journal import schema
+from treering.journal.contract import Reader, Writer
 from treering.journal.sqlite import failures
 
 APPLICATION_ID = 0x74726E67  # "trng", in the header of every memory
@@ -46,7 +49,7 @@ def refuse_a_log_without_its_file(file: Path) -> None:
 
 
 def refuse_other_files(file: Path, name: Path) -> None:
-    """Raise JournalCorrupt for a file of another program; ``name`` is what the user calls it."""
+    """Raise JournalCorrupt for a file of another program; ``name`` is the user's name of it."""
     with failures.translate_errors(name):
         try:
             application, tables = _peek(file, "ro")
@@ -145,3 +148,33 @@ def _connect_once(file: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def is_empty(reader: Reader) -> bool:
+    """Return whether a file has no tables yet."""
+    return reader.row("SELECT 1 FROM sqlite_schema") is None
+
+
+def refuse_other_format(reader: Reader, name: str) -> None:
+    """Raise JournalVersionError unless this treering reads the format of a file."""
+    row = reader.row("PRAGMA user_version")
+    number = int(row[0]) if row else 0
+    if number != schema.FORMAT:
+        schema.refuse_unreadable(number, name)
+
+
+def create_tables(writer: Writer) -> None:
+    """Create the tables of an empty file."""
+    for statement in _statements(schema.script("treering.journal.sqlite")):
+        writer.execute(statement)
+    writer.execute(f"PRAGMA user_version={schema.FORMAT}")
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Split a script into its statements: executescript would commit the transaction."""
+    pending = ""
+    for line in text.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""

@@ -18,10 +18,19 @@ from treering.errors import (
     JournalCorrupt,
     JournalError,
 )
-from treering.journal import posix_locks, schema, storage
+from treering.journal import posix_locks, storage
 from treering.journal.contract import SCRUB_WAIT_S, Reader, Writer
-from treering.journal.sqlite import connection, scrub
-from treering.journal.sqlite.connection import begin_writing, connect
+from treering.journal.sqlite import scrub
+from treering.journal.sqlite.connection import (
+    APPLICATION_ID,
+    begin_writing,
+    connect,
+    create_tables,
+    is_empty,
+    refuse_a_log_without_its_file,
+    refuse_other_files,
+    refuse_other_format,
+)
 from treering.journal.sqlite.failures import no_permission, not_lockable, translate_errors
 from treering.journal.sqlite.pool import ConnectionPool, queues_of
 from treering.journal.sqlite.transaction import SqliteTransaction
@@ -105,7 +114,7 @@ class SqliteDatabase:
                 self._ensure_in_place()
                 self._ensure_locked("nothing of this change was stored; repeat it")
                 if not any_format:  # another process may have changed it since this one opened it
-                    schema.refuse_other_format(transaction, self.url)
+                    refuse_other_format(transaction, self.url)
                 yield transaction
                 transaction.commit()
                 self._confirm(transaction)
@@ -229,8 +238,8 @@ class SqliteDatabase:
         """Raise JournalError if the path leads to another file than the one that is open."""
         if posix_locks.inode_of(self._given) != self._inode:
             raise JournalError(
-                f"{self._path} was moved, replaced or removed; open it again (what a moved file "
-                f"has not taken in yet is in {self.file}-wal, which belongs beside it)"
+                f"{self._path} was moved, replaced or removed; open it again (recent changes "
+                f"of a moved file are in {self.file}-wal, which belongs beside it)"
             )
 
     def _ensure_locked(self, outcome: str) -> None:
@@ -286,18 +295,18 @@ class SqliteDatabase:
         with self._lockable() as inode:
             posix_locks.ensure_lockable(inode)
         if self.file.stat().st_size > 0:
-            connection.refuse_other_files(self.file, self._path)
+            refuse_other_files(self.file, self._path)
         with self.read() as reader:
-            is_empty = schema.is_empty(reader)
-            if not is_empty:
-                schema.refuse_other_format(reader, self.url)
-        if is_empty:  # otherwise opening does not wait for a writer
+            is_new = is_empty(reader)
+            if not is_new:
+                refuse_other_format(reader, self.url)
+        if is_new:  # otherwise opening does not wait for a writer
             with self._write(any_format=True) as writer:
-                if schema.is_empty(writer):
-                    schema.create(writer)
-                    writer.execute(f"PRAGMA application_id={connection.APPLICATION_ID}")
+                if is_empty(writer):
+                    create_tables(writer)
+                    writer.execute(f"PRAGMA application_id={APPLICATION_ID}")
                 else:  # another process was faster
-                    schema.refuse_other_format(writer, self.url)
+                    refuse_other_format(writer, self.url)
 
     def _refuse_other_places(self) -> None:
         """Raise JournalError for a path that cannot be a memory."""
@@ -305,7 +314,7 @@ class SqliteDatabase:
             raise JournalError(f"{self._path} is a folder; give the path of a file")
         if not self._path.parent.is_dir():
             raise JournalError(f"{self._path.parent} is not a folder; create it first")
-        connection.refuse_a_log_without_its_file(self.file)
+        refuse_a_log_without_its_file(self.file)
 
     def _rewrite(self, wait_s: float) -> dict[str, int]:
         """Rewrite the file without the blanked rows. Raises JournalBusy.

@@ -13,13 +13,12 @@ from treering import forks
 from treering.journal import posix_locks
 from treering.journal.group_commit import SharedScrubs, SharedWrites
 from treering.journal.sqlite.failures import BUSY_TIMEOUT_S
-from treering.journal.usage import DatabaseUse
 
 MOST_FREE: Final = 8
 """Free connections that are kept, because opening one takes longer than a read."""
 
 
-class ConnectionPool(DatabaseUse):
+class ConnectionPool(forks.DatabaseUse):
     """Lends connections to threads until it is closed. Safe to use from many threads."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], why_closed: str) -> None:

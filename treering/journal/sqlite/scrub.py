@@ -119,15 +119,17 @@ def empty_log(connection: sqlite3.Connection) -> bool:
 
 
 def blank(writer: Writer, table: str, columns: Sequence[str], ids: Sequence[int]) -> int:
-    """See ``Writer.blank``: a row that keeps its size is overwritten where it stands.
+    """Overwrite columns of rows in place, which keep their size; return the bytes.
 
-    Returns how many bytes were.
+    See ``Writer.blank``.
     """
     if not ids:
         return 0
-    sizes = [f"coalesce(length(CAST({column} AS BLOB)), 0)" for column in columns]
-    zeros = ", ".join(f"{c} = zeroblob({size})" for c, size in zip(columns, sizes, strict=True))
-    these, listed = "rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-    row = writer.row(f"SELECT sum({' + '.join(sizes)}) FROM {table} WHERE {these}", listed)
-    writer.execute(f"UPDATE {table} SET {zeros} WHERE {these}", listed)
-    return int(row[0] or 0) if row else 0
+    zeros = (f"{c} = zeroblob(coalesce(length(CAST({c} AS BLOB)), 0))" for c in columns)
+    size = " + ".join(f"length({column})" for column in columns)
+    rows = writer.rows(
+        f"UPDATE {table} SET {', '.join(zeros)}"
+        f" WHERE rowid IN (SELECT value FROM json_each(?)) RETURNING {size}",
+        (json.dumps(list(ids)),),
+    )
+    return sum(int(row[0]) for row in rows)

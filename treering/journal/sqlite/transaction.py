@@ -227,7 +227,7 @@ class SqliteTransaction:
 def _open_value(
     connection: sqlite3.Connection, table: str, identity: int, *, readonly: bool
 ) -> Iterator[sqlite3.Blob | None]:
-    """A large value, to be read or written in parts where it stands; None if it is missing."""
+    """A large value, to read or write in parts; None if it is missing."""
     try:
         value = connection.blobopen(table, "data", identity, readonly=readonly)
     except sqlite3.OperationalError as error:

@@ -248,7 +248,7 @@ def _fill(space: Space, progress: Progress | None = None) -> None:
         return
     nearest.ensure_fits(model.dimension)
     with (
-        database.connected() as (connection, schema),
+        database.connection() as (connection, schema),
         nearest.fill_lock(connection, schema) as is_ours,
     ):
         if not is_ours:
