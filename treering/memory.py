@@ -76,9 +76,10 @@ from treering.views.choices import (
 from treering.views.erase import retry
 from treering.views.facts.view import FactView
 from treering.views.fragments.build import space_embedder
+from treering.views.material import brief_material
 from treering.views.memos.view import MemoView
-from treering.views.planning import Alpha
 from treering.views.registry import Views
+from treering.views.search_hooks import Alpha
 from treering.views.settings import SpaceSettings, settings_of
 from treering.views.tree.hits import Retrieval
 from treering.views.tree.view import TreeView
@@ -117,7 +118,7 @@ class Memory:
         self._code_roots = code_roots
         self._warns_of_paths = False  # only ``open`` sets it: a server's callers have other disks
         self._begin(embedder, llm)
-        self._views.warn_of_outdated()
+        self._views.settler.warn_of_outdated()
         self._intake.recover_if_possible()
         # A forked process has no locks of other threads and no connections to models.
         forks.renew_in_child(self, lambda memory: memory._begin(memory._views.embedder, llm))
@@ -295,7 +296,7 @@ class Memory:
         recover_all(self._database)
         self._views.erase_expired()
         scrubbed = self._views.eraser.scrub_pending()  # first: it must not wait for a model
-        self._views.settle(progress, upgrade=upgrade)
+        self._views.settler.settle(progress, upgrade=upgrade)
         if not scrubbed:
             raise JournalBusy(
                 f"{self._database.url} is still being read or written, so its bytes may hold "
@@ -315,7 +316,7 @@ class Memory:
         Raises UnknownName, LLMNotConfigured, LLMError, EmbeddingError. After all others it raises
         JournalCorrupt for damaged entries, which keep their rows.
         """
-        self._views.rebuild(views, progress)
+        self._views.settler.rebuild(views, progress)
         return self.stats()
 
     # ------------------------------------------------------------------ finding
@@ -440,7 +441,9 @@ class Memory:
         """
         check_count("budget", budget, " token")
         self._views.catch_up()
-        return compose(self._views.material(), budget, count_tokens)
+        views = self._views
+        material = brief_material(self._space, views.marking.marks, views.facts, views.memos)
+        return compose(material, budget, count_tokens)
 
     def ask(
         self,

@@ -19,8 +19,7 @@ from treering.records import KINDS, Filter, Hit, Kind
 from treering.text import with_speaker
 from treering.views.choices import Choices
 from treering.views.presets import preset_of
-from treering.views.tree.levels import TreeStats
-from treering.views.tree.node import TreeNode
+from treering.views.tree.node import TreeNode, TreeStats
 from treering.views.tree.settings import TreeChoices
 from treering_bench.embedding import VectorCache
 from treering_bench.metrics.evidence import RetrievedPassage

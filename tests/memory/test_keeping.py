@@ -257,6 +257,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
                 return datetime.now(tz) + by
 
         monkeypatch.setattr(entries, "datetime", Clock)
+        monkeypatch.setattr("treering.journal.filters.datetime", Clock)
         monkeypatch.setattr("treering.memory.datetime", Clock)
 
     return pass_

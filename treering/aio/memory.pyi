@@ -50,10 +50,9 @@ from treering.views.code.write.generate import CONTEXT_BUDGET, GeneratedCode
 from treering.views.facts.view import Change, Fact, FactView
 from treering.views.memos.record import Choice, Memo
 from treering.views.memos.view import Entries, Hits, Memos, MemoView
-from treering.views.planning import Alpha
+from treering.views.search_hooks import Alpha
 from treering.views.settings import SpaceSettings
-from treering.views.tree.levels import TreeStats
-from treering.views.tree.node import TreeNode
+from treering.views.tree.node import TreeNode, TreeStats
 from treering.views.tree.settings import Settings, TreeChoices
 from treering.views.tree.shape import ROOT
 from treering.views.tree.view import Format, TreeView

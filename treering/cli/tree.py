@@ -13,8 +13,7 @@ from treering.cli.output import Part, note, plural, printable, to_json
 from treering.cli.run import Run
 from treering.cli.upkeep import settings_group
 from treering.views.choices import TreeMethod
-from treering.views.tree.levels import TreeStats
-from treering.views.tree.node import TreeNode
+from treering.views.tree.node import TreeNode, TreeStats
 from treering.views.tree.settings import TreeChoices
 from treering.views.tree.shape import ROOT
 

@@ -25,7 +25,7 @@ from treering.views.code.parse.statements import CodeDelta
 from treering.views.code.write.context_memory import Judgement
 from treering.views.facts.view import Change as FactChange
 from treering.views.memos.record import Choice, Claim, MemoEvidence, Span
-from treering.views.tree.levels import Level
+from treering.views.tree.node import Level
 from treering.views.tree.settings import Settings as TreeSettings
 
 NAMES: Final[Mapping[type, str]] = {

@@ -100,7 +100,7 @@ class Eraser:
             forgotten = self._space.write_together(work)
             is_clean = _scrub(database, WAIT_S)
         is_clean = is_clean or self._has_no_bytes_left()
-        return replace(forgotten, scrubbed=forgotten.scrubbed and is_clean)
+        return replace(forgotten, scrubbed=is_clean)
 
     def erase(self, writer: SpaceWriter, seqs: Sequence[int]) -> Forgotten:
         """``remove``, with the sources that hold nothing then; the file is to be scrubbed.

@@ -22,7 +22,6 @@ from treering.views.contract import Resources, View, ViewFactory, is_foreign
 GROUP: Final = "treering.views"
 """The entry point group of views of other packages: each names a ``ViewFactory``."""
 
-PREFIX: Final = FOREIGN
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*")
 """Without "_": the tables of one view would else pass for those of another."""
 
@@ -66,7 +65,7 @@ def prepare_tables(writer: SpaceWriter, view: View, is_new: bool = True) -> Iter
     if is_new:
         view.prepare(writer)
     yield
-    own = f"{PREFIX}{view.name}"
+    own = f"{FOREIGN}{view.name}"
     for table in writer.tables():
         if table.name in before:
             continue
@@ -81,6 +80,6 @@ def prepare_tables(writer: SpaceWriter, view: View, is_new: bool = True) -> Iter
 
 def tables_of(reader: Reader, name: str = "") -> list[str]:
     """The tables of the view of that name, or of all views of other packages."""
-    tables = (table.name for table in reader.tables(f"{PREFIX}{name}"))
-    own = f"{PREFIX}{name}_"
+    tables = (table.name for table in reader.tables(f"{FOREIGN}{name}"))
+    own = f"{FOREIGN}{name}_"
     return sorted(table for table in tables if not name or f"{table.casefold()}_".startswith(own))

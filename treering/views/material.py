@@ -23,7 +23,7 @@ CHANGES = 5
 MEMOS = 8
 
 
-def material(space: Space, marks: Marker, facts: FactView, memos: MemoView) -> BriefMaterial:
+def brief_material(space: Space, marks: Marker, facts: FactView, memos: MemoView) -> BriefMaterial:
     """Facts that hold, memos, changes, and the newest entries."""
     with space.read() as reader:
         rows = entries.newest(reader, reader.id, NEWEST)

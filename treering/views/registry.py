@@ -26,7 +26,6 @@ from treering.journal import entries, ledger, staged, storage
 from treering.journal.space import Space, SpaceReader
 from treering.llm.account import ModelAccount
 from treering.records import Context, Filter, Hit, Level, Mode, Progress, Stats
-from treering.search.brief import BriefMaterial
 from treering.search.context import CountTokens, Layout
 from treering.search.relations.plan import Plan
 from treering.search.relations.registry import (
@@ -51,12 +50,10 @@ from treering.views.fragments import store
 from treering.views.fragments.build import Fragments
 from treering.views.fragments.cut import Deriver
 from treering.views.fragments.table import Table
-from treering.views.marking import Marking
-from treering.views.material import material
 from treering.views.memos.view import MemoRows, MemoView
-from treering.views.planning import Alpha, Planner
+from treering.views.search_hooks import Alpha, Marking, Planner
 from treering.views.settings import SpaceSettings
-from treering.views.settle import Settler, outdated_views, warn_of_outdated
+from treering.views.settle import Settler, outdated_views
 from treering.views.tree import store as tree_store
 from treering.views.tree.derive import Summaries
 from treering.views.tree.hits import Retrieval
@@ -132,11 +129,7 @@ class Views:
         self._fragments.dependents = [summaries]
         self.handover = Handover()
         self._follower = Follower(space, self._views, self._fragments, self.handover)
-        self._settler = Settler(space, self._views, self._follower, self._corpus)
-
-    def warn_of_outdated(self) -> None:
-        """Log a warning for views whose rows another version made."""
-        warn_of_outdated(self._views, self._space)
+        self.settler = Settler(space, self._views, self._follower, self._corpus)
 
     @property
     def code(self) -> CodeMemory:
@@ -306,14 +299,6 @@ class Views:
                 self._space.name,
             )
 
-    def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
-        """Do all pending work now; see ``Settler``."""
-        self._settler.settle(progress, upgrade=upgrade)
-
-    def rebuild(self, names: Sequence[str], progress: Progress | None = None) -> None:
-        """Make the rows of the named views again, or of all; see ``Settler``."""
-        self._settler.rebuild(names, progress)
-
     def write_memos(self, source: str) -> None:
         """Write the memos of a conversation that are due. Failed work stays queued."""
         with _log_delays("memos"):
@@ -386,10 +371,6 @@ class Views:
             how = Retrieval(settings.level, settings.method, settings.least)
             return self.tree._nodes(*asked, layout, how)
         return self.searcher.context(*asked, settings.chat_unit, layout)
-
-    def material(self) -> BriefMaterial:
-        """The content of a brief."""
-        return material(self._space, self.marking.marks, self.facts, self.memos)
 
     def fit(self, progress: Progress | None) -> list[FitReport]:
         """Choose relations and weights from the space's own text, and keep them."""

@@ -57,6 +57,29 @@ class Settler:
         self._follower = follower
         self._corpus = corpus
 
+    def warn_of_outdated(self) -> None:
+        """Log a warning for views that are to be rebuilt, or whose rebuild is under way."""
+        with self._space.read() as reader:
+            states = view_states(reader)
+            try:
+                due = [view.name for view in outdated_views(self._views, reader)]
+            except JournalCorrupt:
+                return  # damaged settings raise where they are used
+        begun = [name for name in due if states[name].target is not None]
+        if begun:
+            log.warning(
+                "the rebuild of %s in space %r has not ended; settle() goes on with it",
+                ", ".join(begun),
+                self._space.name,
+            )
+        if other := ", ".join(name for name in due if name not in begun):
+            log.warning(
+                "another version of treering derived %s of space %r, or other settings did; "
+                "settle() or `treering rebuild` derives it again",
+                other,
+                self._space.name,
+            )
+
     def settle(self, progress: Progress | None, *, upgrade: bool) -> None:
         """Do all pending work now, rebuilds that are due included.
 
@@ -137,30 +160,6 @@ def outdated_views(views: Sequence[View], reader: SpaceReader) -> list[View]:
     return [v for v in views if v.name in states and states[v.name].is_outdated(v.version)]
 
 
-def warn_of_outdated(views: Sequence[View], space: Space) -> None:
-    """Log a warning for views whose rows another version made, or whose rebuild is under way."""
-    with space.read() as reader:
-        states = view_states(reader)
-        try:
-            due = [view.name for view in outdated_views(views, reader)]
-        except JournalCorrupt:
-            return  # damaged settings raise where they are used
-    begun = [name for name in due if states[name].target is not None]
-    if begun:
-        log.warning(
-            "the rebuild of %s in space %r has not ended; settle() goes on with it",
-            ", ".join(begun),
-            space.name,
-        )
-    if other := ", ".join(name for name in due if name not in begun):
-        log.warning(
-            "another version of treering derived %s of space %r, or other settings did; "
-            "settle() or `treering rebuild` derives it again",
-            other,
-            space.name,
-        )
-
-
 def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
     """Make the rows of a view again, or resume an interrupted rebuild.
 
@@ -172,7 +171,7 @@ def rebuild(space: Space, view: View, progress: Progress | None = None) -> None:
     if progress:
         with space.read() as reader:
             total = count_entries(reader, until=state.read)
-    while (done := _renew_batch(space, view)) is not None:
+    while view.reads and (done := _renew_batch(space, view)) is not None:
         if progress:
             progress(done, total)
     view.finish_rebuild(progress)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treering.views.tree.family import FIXED_POINT, Exact, Vector
-from treering.views.tree.levels import depths
+from treering.views.tree.node import depths
 from treering.views.tree.shape import ROOT, Tree
 
 Doubles = NDArray[np.float64]

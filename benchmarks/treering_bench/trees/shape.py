@@ -21,7 +21,7 @@ from treering.errors import InputError
 from treering.llm.tokens import estimate_tokens
 from treering.text import with_speaker
 from treering.views.tree.aggregate import central_sentences
-from treering.views.tree.levels import depths, measure
+from treering.views.tree.node import depths, measure
 from treering.views.tree.settings import SUMMARY_TOKENS, Route, Settings
 from treering.views.tree.shape import Insertion, Tree
 from treering_bench.registry import Benchmark

@@ -401,11 +401,6 @@ class MemoRows(View):
         memos, change_entries = store.erase(writer, seqs)
         return Erased({"memos": memos}, change_entries)
 
-    def renew(
-        self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
-    ) -> None:
-        """See ``View``. Single entries derive nothing."""
-
     def begin_rebuild(self, writer: SpaceWriter) -> None:
         """Mark all memos that a model wrote for rewriting. Each stays until it is replaced.
 

@@ -16,9 +16,9 @@ from treering.views.tree import store
 from treering.views.tree.aggregate import EXTRACTIVE
 from treering.views.tree.grow import count_unplaced
 from treering.views.tree.leaves import levels
-from treering.views.tree.rounds import beside
 from treering.views.tree.search import TreeRelatives
 from treering.views.tree.settings import tree_settings
+from treering.views.tree.texts import beside
 from treering.views.tree.view import TreeView
 
 
@@ -60,11 +60,6 @@ class Summaries(View):
         if tree_settings(writer).chat_unit == "rounds":
             work.enqueue(writer, writer.id, store.LOOSE, beside(writer, seqs))
         return Erased({"summaries": store.erase(writer, seqs)})
-
-    def renew(
-        self, writer: SpaceWriter, derived: Mapping[int, object], seqs: Sequence[int]
-    ) -> None:
-        """See ``View``. The tree derives nothing from single entries."""
 
     def begin_rebuild(self, writer: SpaceWriter) -> None:
         """Drop the tree; it grows again by the settings of the space.

@@ -28,7 +28,6 @@ from treering.views.tree.leaves import (
     put_leaf,
     rounds,
 )
-from treering.views.tree.rounds import changes, has_all
 from treering.views.tree.settings import (
     Settings,
     is_chosen,
@@ -37,7 +36,7 @@ from treering.views.tree.settings import (
 )
 from treering.views.tree.shape import ROOT, Insertion, Tree
 from treering.views.tree.store import TreeState
-from treering.views.tree.texts import leaf_vectors
+from treering.views.tree.texts import changes, has_all, leaf_vectors
 
 BATCH_VECTORS: Final = 1024
 """Fragments attached in one transaction: about a quarter of a second."""

@@ -73,31 +73,20 @@ class TreeChoices(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a tree grows.
+    """How a tree grows; ``TreeChoices`` says what each setting does.
 
     ``form="scaled"`` is the threshold of A.1.3. "The maximum depth of the tree" can also be read as
-    the depth that the tree has by now: ``"current"`` begins strict and grows milder. ``"printed"``
-    is that of the main text; with the paper's own 0.4 and 0.5 it passes 1 at depth 2, so nothing
-    gets below depth 3, against the depth of 13 that the paper reports. ``max_depth`` also bounds
-    the tree: an insert that would go below it becomes a sibling. The paper gives no value; its
-    deepest tree has 15 levels.
+    the depth that the tree has by now: ``"current"``. ``"printed"`` is that of the main text; with
+    the paper's own 0.4 and 0.5 it passes 1 at depth 2, against the depth of 13 that the paper
+    reports. ``max_depth`` also bounds the tree: a deeper insert becomes a sibling. The paper gives
+    no value; its deepest tree has 15 levels.
 
-    ``route="content"`` compares a text with the embedding of a summary's text, as the paper does.
-    ``"leaves"`` takes the mean cosine to the leaves below it (appendix B), so that the shape
-    depends on nothing but the leaves and their order.
-
-    ``receiver="merged"`` merges a new leaf into the text of the node that it is attached to, as
-    section 3.1 has it; ``"kept"`` leaves that text, as algorithm 1 is printed.
-
-    ``summary_tokens=0`` lets the model write as long as it likes, as in the paper; without a model
-    summaries then have the median length of the paper's.
-
-    ``settle="later"`` inserts all texts at once and queues their summaries. ``"each"`` is the
-    paper's online tree: ``settle()`` inserts one text, writes and embeds all summaries above it,
-    and then inserts the next.
-
-    ``claims="supported"`` drops the sentences of a model's summary that the texts below do not
-    support; ``"all"`` stores the reply as it is.
+    ``route="content"`` is the paper's. ``"leaves"`` takes the mean cosine to the leaves below a
+    summary (appendix B), so that the shape depends on nothing but the leaves and their order.
+    ``receiver="merged"`` is that of section 3.1, ``"kept"`` that of algorithm 1 as printed.
+    Without a limit and without a model, summaries have the median length of the paper's.
+    ``settle="each"`` is the paper's online tree: ``settle()`` inserts one text, writes and embeds
+    all summaries above it, and then inserts the next.
     """
 
     base: float = 0.4

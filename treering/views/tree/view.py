@@ -32,8 +32,15 @@ from treering.views.tree.hits import (
     node_rows,
 )
 from treering.views.tree.leaves import leaves_of_entry
-from treering.views.tree.levels import TreeStats, measure
-from treering.views.tree.node import TreeNode, as_json, examples, outline, shown_nodes
+from treering.views.tree.node import (
+    TreeNode,
+    TreeStats,
+    as_json,
+    examples,
+    measure,
+    outline,
+    shown_nodes,
+)
 from treering.views.tree.search import TreeRelatives, TreeSearch, places
 from treering.views.tree.settings import Settings, TreeChoices
 from treering.views.tree.settle import SummarySettler
